@@ -1,0 +1,82 @@
+/** One field that the service refused, as it names it. */
+export interface ErrorDetail {
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface ReelfeedErrorFields {
+  readonly code: string;
+  readonly message: string;
+  readonly status: number | null;
+  readonly requestId: string | null;
+  readonly retryAfterMs: number | null;
+  readonly details: readonly ErrorDetail[];
+  readonly cause?: unknown;
+}
+
+/**
+ * A call that failed for good. `code` is the service's own (`UNAUTHORIZED`, `RATE_LIMITED`, …) or
+ * one of the client's: `NETWORK_ERROR` and `TIMEOUT` when no answer came, `INVALID_RESPONSE` when
+ * the answer was not the service's. `status` is null when there was no answer.
+ */
+export class ReelfeedError extends Error {
+  override readonly name = 'ReelfeedError';
+  readonly code: string;
+  readonly status: number | null;
+  readonly requestId: string | null;
+  /** How long the service asked callers to wait; null when it did not say. */
+  readonly retryAfterMs: number | null;
+  readonly details: readonly ErrorDetail[];
+
+  constructor(fields: ReelfeedErrorFields) {
+    super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.code = fields.code;
+    this.status = fields.status;
+    this.requestId = fields.requestId;
+    this.retryAfterMs = fields.retryAfterMs;
+    this.details = fields.details;
+  }
+
+  /** Trying again may help: nothing was wrong with the request itself. */
+  get isTransient(): boolean {
+    return this.status === null
+      ? this.code !== 'INVALID_RESPONSE'
+      : this.status === 429 || this.status === 503;
+  }
+}
+
+/** Turns an answer that is not 2xx into an error. Answers that are not the service's keep their status. */
+export function errorFromResponse(response: Response, body: unknown): ReelfeedError {
+  const error = isRecord(body) && isRecord(body['error']) ? body['error'] : {};
+  const meta = isRecord(body) && isRecord(body['meta']) ? body['meta'] : {};
+  return new ReelfeedError({
+    code: textOr(error['code'], `HTTP_${response.status}`),
+    message: textOr(error['message'], `The service answered with status ${response.status}.`),
+    status: response.status,
+    requestId: textOr(meta['requestId'], response.headers.get('x-request-id')),
+    retryAfterMs: parseRetryAfterMs(response.headers.get('retry-after'), Date.now()),
+    details: Array.isArray(error['details']) ? error['details'].filter(isErrorDetail) : [],
+  });
+}
+
+/** Reads `Retry-After`, which holds whole seconds or an HTTP date. Null when absent or unreadable. */
+export function parseRetryAfterMs(header: string | null, nowMs: number): number | null {
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;
+  const atMs = Date.parse(header);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isErrorDetail(value: unknown): value is ErrorDetail {
+  return (
+    isRecord(value) && typeof value['path'] === 'string' && typeof value['message'] === 'string'
+  );
+}
+
+function textOr<T extends string | null>(value: unknown, fallback: T): string | T {
+  return typeof value === 'string' && value !== '' ? value : fallback;
+}

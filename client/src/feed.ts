@@ -1,0 +1,117 @@
+import { isRecord, ReelfeedError } from './errors.ts';
+import { getJson, type Transport } from './request.ts';
+import {
+  type ExperimentAssignment,
+  type FeedItem,
+  type FeedPage,
+  type FeedQuery,
+} from './types.ts';
+
+/** Who watches, sent with every page so that ranking and experiments follow the viewer. */
+export interface Viewer {
+  readonly userId?: string | undefined;
+  readonly deviceId?: string | undefined;
+  readonly device?: 'ios' | 'android' | 'web' | undefined;
+}
+
+/** Reads one page. Throws `ReelfeedError`, or the signal's reason once it is aborted. */
+export async function readFeedPage(
+  transport: Transport,
+  viewer: Viewer,
+  query: FeedQuery,
+): Promise<FeedPage> {
+  const body = await getJson(transport, 'v1/feed', feedParameters(viewer, query), query.signal);
+  return parseFeedPage(body);
+}
+
+/** Reads page after page until the service says that there are no more. */
+export async function* readFeedPages(
+  transport: Transport,
+  viewer: Viewer,
+  query: FeedQuery,
+): AsyncGenerator<FeedPage, void, undefined> {
+  let cursor = query.cursor ?? null;
+  for (;;) {
+    const page = await readFeedPage(transport, viewer, { ...query, cursor });
+    yield page;
+    if (!page.hasMore || page.nextCursor === null || page.nextCursor === cursor) return;
+    cursor = page.nextCursor;
+  }
+}
+
+function feedParameters(viewer: Viewer, query: FeedQuery): URLSearchParams {
+  const values: Record<string, string | number | null | undefined> = {
+    limit: query.limit,
+    cursor: query.cursor,
+    userId: viewer.userId,
+    deviceId: viewer.deviceId,
+    device: viewer.device,
+    sessionId: query.sessionId,
+    country: query.country,
+    tags: query.tags?.join(','),
+    section: query.section,
+    author: query.author,
+    contentType: query.contentType,
+    excludeIds: query.excludeIds?.join(','),
+  };
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== null && value !== '') {
+      parameters.set(name, String(value));
+    }
+  }
+  return parameters;
+}
+
+/**
+ * The envelope is checked field by field; of an item only what tells it from something else is,
+ * because its other fields are the service's published contract.
+ */
+function parseFeedPage(body: unknown): FeedPage {
+  const data = isRecord(body) ? body['data'] : undefined;
+  const meta = isRecord(body) && isRecord(body['meta']) ? body['meta'] : {};
+  const requestId = stringOrNull(meta['requestId']);
+  if (!Array.isArray(data) || !data.every(isFeedItem)) {
+    throw new ReelfeedError({
+      code: 'INVALID_RESPONSE',
+      message: 'The answer is not a feed page.',
+      status: 200,
+      requestId,
+      retryAfterMs: null,
+      details: [],
+    });
+  }
+  const nextCursor = stringOrNull(meta['nextCursor']);
+  const hasMore = meta['hasMore'];
+  const experiments = meta['experiments'];
+  return {
+    items: data,
+    nextCursor,
+    hasMore: typeof hasMore === 'boolean' ? hasMore : nextCursor !== null,
+    feedId: stringOrNull(meta['feedId']),
+    exhausted: meta['exhausted'] === true,
+    experiments: Array.isArray(experiments) ? experiments.filter(isAssignment) : [],
+    requestId,
+  };
+}
+
+function isFeedItem(value: unknown): value is FeedItem {
+  return (
+    isRecord(value) &&
+    typeof value['id'] === 'string' &&
+    typeof value['contentType'] === 'string' &&
+    typeof value['title'] === 'string'
+  );
+}
+
+function isAssignment(value: unknown): value is ExperimentAssignment {
+  return (
+    isRecord(value) &&
+    typeof value['experimentId'] === 'string' &&
+    typeof value['variantId'] === 'string'
+  );
+}
+
+function stringOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,119 @@
+/** What kind of thing a feed item is; it decides which of the media fields are filled. */
+export type ContentType = 'video' | 'carousel' | 'video_carousel' | 'live_stream';
+
+export type LiveStreamStatus = 'idle' | 'active' | 'ended';
+
+export interface CaptionTrack {
+  readonly id: string;
+  /** ISO 639-1 code such as `en`. */
+  readonly language: string;
+  readonly label: string;
+  readonly source: 'generated' | 'uploaded';
+  /** Address of a WebVTT file. */
+  readonly url: string;
+  readonly trackId: string;
+  readonly status: 'preparing' | 'ready';
+  readonly createdAt: string;
+}
+
+export interface CarouselImage {
+  readonly id: string;
+  readonly imageUrl: string;
+  readonly altText: string | null;
+  /** Display order, counted from 0. */
+  readonly position: number;
+  readonly createdAt: string;
+}
+
+export interface Engagement {
+  readonly views: number;
+  readonly likes: number;
+  readonly shares: number;
+  readonly saves: number;
+}
+
+/** Why an item stands where it stands. Sent only to secret keys that ask for `explain`. */
+export interface RankingExplanation {
+  readonly score: number;
+  readonly signals: Readonly<Record<string, number>>;
+  readonly reasons: readonly string[];
+}
+
+/** One entry of the feed. Times are ISO 8601 in UTC, lengths are seconds, sizes are pixels. */
+export interface FeedItem {
+  readonly id: string;
+  readonly contentType: ContentType;
+  readonly title: string;
+  readonly description: string | null;
+  readonly uploadStatus: 'pending' | 'processing' | 'ready' | 'error';
+  readonly publishStatus: 'published' | 'unpublished';
+  readonly visibility: 'public' | 'unlisted' | 'private';
+  /** HLS master playlist. Null for carousels; empty while a protected item has no signed URL. */
+  readonly streamingUrl: string | null;
+  readonly section: string | null;
+  readonly author: string | null;
+  readonly tags: readonly string[];
+  readonly publishAt: string | null;
+  readonly expiresAt: string | null;
+  readonly duration: number | null;
+  readonly protected: boolean;
+  readonly thumbnailUrl: string | null;
+  readonly customMetadata: Readonly<Record<string, unknown>>;
+  readonly captionTracks: readonly CaptionTrack[];
+  readonly images: readonly CarouselImage[];
+  readonly width: number | null;
+  readonly height: number | null;
+  /** A reduced ratio such as `9:16`. */
+  readonly aspectRatio: string | null;
+  readonly maxFrameRate: number | null;
+  readonly videoQuality: 'basic' | 'plus' | null;
+  readonly resolutionTier: 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD' | null;
+  /** Seconds between the pictures of an image carousel; null when only the viewer moves it. */
+  readonly autoScrollInterval: number | null;
+  readonly articleUrl: string | null;
+  readonly externalId: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly isLive: boolean;
+  readonly liveStreamId: string | null;
+  readonly liveStreamStatus: LiveStreamStatus | null;
+  readonly currentViewers: number;
+  readonly engagement: Engagement;
+  /** The members of a video carousel, in their order. */
+  readonly videos?: readonly FeedItem[];
+  readonly ranking?: RankingExplanation | null;
+}
+
+/** The variant of an experiment that shaped this page for this viewer. */
+export interface ExperimentAssignment {
+  readonly experimentId: string;
+  readonly variantId: string;
+}
+
+export interface FeedPage {
+  readonly items: readonly FeedItem[];
+  /** Hand this back to read the next page; null on the last one. */
+  readonly nextCursor: string | null;
+  readonly hasMore: boolean;
+  /** Identifies the order that page 1 fixed; impressions send it back. */
+  readonly feedId: string | null;
+  /** True when the viewer has seen what there is and older items are served again. */
+  readonly exhausted: boolean;
+  readonly experiments: readonly ExperimentAssignment[];
+  readonly requestId: string | null;
+}
+
+export interface FeedQuery {
+  /** Items per page, 1 to 50. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | null | undefined;
+  readonly sessionId?: string | undefined;
+  /** ISO 3166-1 alpha-2, such as `DE`. */
+  readonly country?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly section?: string | undefined;
+  readonly author?: string | undefined;
+  readonly contentType?: ContentType | undefined;
+  readonly excludeIds?: readonly string[] | undefined;
+  readonly signal?: AbortSignal | undefined;
+}

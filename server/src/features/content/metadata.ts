@@ -1,0 +1,103 @@
+/** What an editor says about an item, from the words of the API to the columns of the table. */
+import type { Static } from 'typebox';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { parseTimestamp } from '../../platform/time.ts';
+import type { ContentPatch, NewContentMetadata } from './schemas.ts';
+
+export type Metadata = Static<typeof NewContentMetadata>;
+export type Patch = Static<typeof ContentPatch>;
+
+/** Columns that metadata sets; a field that was not given is absent. */
+export type MetadataColumns = {
+  title?: string;
+  description?: string | null;
+  tags?: string[];
+  section?: string | null;
+  author?: string | null;
+  visibility?: 'public' | 'unlisted' | 'private';
+  protected?: boolean;
+  publish_at?: Date | null;
+  expires_at?: Date | null;
+  external_id?: string | null;
+  video_quality?: 'basic' | 'plus';
+  article_url?: string | null;
+};
+
+/** The columns of everything but `customMetadata`, which is merged and not replaced. */
+export function toColumns(
+  fields: Omit<Patch, 'customMetadata' | 'publishStatus'>,
+): MetadataColumns {
+  const { tags, publishAt, expiresAt, externalId, videoQuality, articleUrl, ...same } = fields;
+  return {
+    ...same,
+    ...(tags !== undefined && { tags: normalizeTags(tags) }),
+    ...(publishAt !== undefined && { publish_at: toDate(publishAt) }),
+    ...(expiresAt !== undefined && { expires_at: toDate(expiresAt) }),
+    ...(externalId !== undefined && { external_id: externalId }),
+    ...(videoQuality !== undefined && { video_quality: videoQuality }),
+    ...(articleUrl !== undefined && { article_url: articleUrl }),
+  };
+}
+
+/** @throws ApiError when an item would expire before, or as soon as, it is published */
+export function checkSchedule(publishAt: Date | null, expiresAt: Date | null): void {
+  if (publishAt !== null && expiresAt !== null && publishAt.getTime() >= expiresAt.getTime()) {
+    throw fieldError('expiresAt', 'must be after publishAt');
+  }
+}
+
+/** Tags without surrounding space and without repeats, in the order given. Case matters. */
+function normalizeTags(tags: readonly string[]): string[] {
+  const trimmed = tags.map((tag) => tag.trim());
+  for (const [index, tag] of trimmed.entries()) {
+    if (tag === '') throw fieldError(`tags[${index}]`, 'must not be empty');
+    if (tag.includes(',')) throw fieldError(`tags[${index}]`, 'must not hold a comma');
+  }
+  return [...new Set(trimmed)];
+}
+
+function toDate(value: string | null): Date | null {
+  return value === null ? null : parseTimestamp(value);
+}
+
+const mostMetadataBytes = 16 * 1024;
+const mostMetadataDepth = 8;
+
+/**
+ * Custom metadata after a change: keys are set, and `null` removes one. `language` belongs to the
+ * service.
+ *
+ * @throws ApiError when it is set by the client, or the result is too large or too deep
+ */
+export function mergeCustomMetadata(
+  current: Record<string, unknown>,
+  change: Record<string, unknown>,
+): Record<string, unknown> {
+  if (Object.hasOwn(change, 'language')) {
+    throw fieldError('customMetadata.language', 'is set by the service and cannot be written');
+  }
+  const merged = Object.fromEntries(
+    Object.entries({ ...current, ...change }).filter(([, value]) => value !== null),
+  );
+  if (!fitsDepth(merged)) {
+    throw fieldError(
+      'customMetadata',
+      `must be finite values, at most ${mostMetadataDepth} levels deep`,
+    );
+  }
+  if (Buffer.byteLength(JSON.stringify(merged)) > mostMetadataBytes) {
+    throw new ApiError('LIMIT_EXCEEDED', {
+      message: `customMetadata: must be at most ${mostMetadataBytes} bytes of JSON`,
+      details: [{ path: 'customMetadata', message: `must be at most ${mostMetadataBytes} bytes` }],
+    });
+  }
+  return merged;
+}
+
+/** Whether nothing is nested too deep and no number has overflowed (`1e400` reads as infinity). */
+function fitsDepth(value: unknown, depth = 0): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth >= mostMetadataDepth) return false;
+  return Object.values(value).every((item) => fitsDepth(item, depth + 1));
+}

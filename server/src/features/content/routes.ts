@@ -1,0 +1,169 @@
+import { Type } from 'typebox';
+import type { Db } from '../../platform/database/database.ts';
+import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Envelope, IdParams, ListEnvelope } from '../../platform/http/schemas.ts';
+import type { HttpApp } from '../../platform/http/server.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import { archive, getItem, patchItem, restore } from './content.ts';
+import { entityTag, presentItem, type ItemRow, type MediaUrls } from './item.ts';
+import { countItems, listItems, type ListSort } from './list-queries.ts';
+import { ContentItem, ContentListQuery, ContentPatch } from './schemas.ts';
+
+export type ContentRouteParts = {
+  db: Db;
+  cursors: ListCursors;
+  mutations: Mutations;
+  urls: MediaUrls;
+  archiveRetentionMs: number;
+  /** Called after a change was committed. */
+  onChange: () => void;
+};
+
+const tags = ['Content'];
+const config = { access: 'secret' as const };
+
+export function addContentRoutes(app: HttpApp, parts: ContentRouteParts): void {
+  addReadRoutes(app, parts);
+  addChangeRoutes(app, parts);
+}
+
+function addReadRoutes(app: HttpApp, { db, cursors, urls }: ContentRouteParts): void {
+  app.get(
+    '/v1/content',
+    {
+      config,
+      schema: {
+        operationId: 'listContent',
+        summary: 'List content items',
+        description: 'Newest first unless `sort` says otherwise. Archived items are left out.',
+        tags,
+        querystring: ContentListQuery,
+        response: answers({ 200: ListEnvelope(ContentItem) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { limit, cursor, sort: by = 'createdAt', order, ...filter } = request.query;
+      const sort: ListSort = { by, order: order ?? (by === 'title' ? 'asc' : 'desc') };
+      const scope = { list: 'content', organizationId, filter: { ...filter, ...sort } };
+      const page = {
+        ...(limit !== undefined && { limit }),
+        ...(cursor !== undefined && { cursor }),
+      };
+      return readPage(cursors, scope, page, {
+        count: () => countItems(db, organizationId, filter),
+        read: (most, after) =>
+          listItems(db, organizationId, filter, sort, {
+            limit: most,
+            after: after && { value: String(after[0]), contentId: String(after[1]) },
+          }),
+        position: (row) => [row.position, row.content_id],
+        present: (row) => presentItem(row, urls),
+      });
+    },
+  );
+
+  app.get(
+    '/v1/content/:id',
+    {
+      config,
+      schema: {
+        operationId: 'getContent',
+        summary: 'Get a content item',
+        tags,
+        params: IdParams,
+        response: answers({ 200: Envelope(ContentItem) }),
+      },
+    },
+    async (request, reply) => {
+      const row = await getItem(db, principalOf(request).organizationId, request.params.id);
+      reply.header('etag', entityTag(row));
+      return { data: presentItem(row, urls) };
+    },
+  );
+}
+
+function addChangeRoutes(app: HttpApp, parts: ContentRouteParts): void {
+  const { mutations, urls, onChange } = parts;
+  const shown = (row: ItemRow) => ({
+    data: presentItem(row, urls),
+    headers: { etag: entityTag(row) },
+  });
+
+  app.patch(
+    '/v1/content/:id',
+    {
+      config,
+      schema: {
+        operationId: 'updateContent',
+        summary: 'Change a content item',
+        description:
+          '`tags` are replaced. `customMetadata` is merged; null removes a key. With `If-Match`, ' +
+          'the change is refused (412) when the item has changed since.',
+        tags,
+        params: IdParams,
+        body: ContentPatch,
+        response: answers({ 200: Envelope(ContentItem) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const ifMatch = request.headers['if-match'];
+      await mutations.mutate(request, reply, async (tx) =>
+        shown(await patchItem(tx, organizationId, request.params.id, request.body, { ifMatch })),
+      );
+      onChange();
+      return reply;
+    },
+  );
+
+  app.delete(
+    '/v1/content/:id',
+    {
+      config,
+      schema: {
+        operationId: 'archiveContent',
+        summary: 'Archive a content item',
+        description: 'It leaves the feed and the lists at once and can be restored for 30 days.',
+        tags,
+        params: IdParams,
+        response: answers({
+          200: Envelope(Type.Object({ id: Type.String(), archived: Type.Literal(true) })),
+        }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const ifMatch = request.headers['if-match'];
+      await mutations.mutate(request, reply, async (tx) => {
+        await archive(tx, organizationId, request.params.id, { ifMatch });
+        return { data: { id: request.params.id.toLowerCase(), archived: true } };
+      });
+      onChange();
+      return reply;
+    },
+  );
+
+  app.post(
+    '/v1/content/:id/restore',
+    {
+      config,
+      schema: {
+        operationId: 'restoreContent',
+        summary: 'Restore an archived content item',
+        tags,
+        params: IdParams,
+        response: answers({ 200: Envelope(ContentItem) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      await mutations.mutate(request, reply, async (tx) =>
+        shown(await restore(tx, organizationId, request.params.id, parts.archiveRetentionMs)),
+      );
+      onChange();
+      return reply;
+    },
+  );
+}

@@ -1,0 +1,128 @@
+import { Type } from 'typebox';
+import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../platform/http/schemas.ts';
+
+export const contentTypes = ['video', 'carousel', 'video_carousel', 'live_stream'] as const;
+const uploadStatuses = ['pending', 'processing', 'ready', 'error'] as const;
+const publishStatuses = ['published', 'unpublished'] as const;
+const visibilities = ['public', 'unlisted', 'private'] as const;
+const resolutionTiers = ['audio-only', 'SD', 'HD', 'FHD', 'UHD'] as const;
+const errorReasons = [
+  'UNSUPPORTED_MEDIA',
+  'CORRUPT_MEDIA',
+  'TOO_LARGE',
+  'TOO_LONG',
+  'SOURCE_UNREACHABLE',
+  'PROCESSING_FAILED',
+] as const;
+
+const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
+const optionalText = (maxLength: number) => Type.Optional(Nullable(Type.String({ maxLength })));
+
+/** Metadata beside the title; every way of making an item accepts it. */
+const metadataFields = {
+  description: optionalText(2000),
+  tags: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+      maxItems: 100,
+      description:
+        'Space around a tag is cut, repeats are dropped, commas are refused, case matters.',
+    }),
+  ),
+  section: optionalText(200),
+  author: optionalText(200),
+  customMetadata: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        'Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved.',
+    }),
+  ),
+  visibility: Type.Optional(OneOf(visibilities)),
+  protected: Type.Optional(
+    Type.Boolean({ description: 'Playback needs a signed URL. Default: of the organization.' }),
+  ),
+  publishAt: Type.Optional(Nullable(Timestamp)),
+  expiresAt: Type.Optional(Nullable(Timestamp)),
+  externalId: Type.Optional(Nullable(text(255))),
+  videoQuality: Type.Optional(
+    OneOf(['basic', 'plus'] as const, 'Takes effect when the item is processed. Default: basic.'),
+  ),
+  articleUrl: Type.Optional(Nullable(Type.String({ format: 'http-url', maxLength: 2048 }))),
+};
+
+export const NewContentMetadata = Closed({ title: text(200), ...metadataFields });
+
+export const ContentPatch = Closed(
+  {
+    title: Type.Optional(text(200)),
+    ...metadataFields,
+    publishStatus: Type.Optional(OneOf(publishStatuses)),
+  },
+  { minProperties: 1 },
+);
+
+export const ContentItem = Type.Object({
+  id: Type.String({ format: 'uuid' }),
+  contentType: OneOf(contentTypes),
+  title: Type.String(),
+  description: Nullable(Type.String()),
+  uploadStatus: OneOf(uploadStatuses),
+  publishStatus: OneOf(publishStatuses),
+  visibility: OneOf(visibilities),
+  streamingUrl: Nullable(
+    Type.String({ description: 'HLS. Empty for protected items: ask for a playback token.' }),
+  ),
+  section: Nullable(Type.String()),
+  author: Nullable(Type.String()),
+  tags: Type.Array(Type.String()),
+  publishAt: Nullable(Timestamp),
+  expiresAt: Nullable(Timestamp),
+  duration: Nullable(Type.Number({ description: 'Seconds.' })),
+  protected: Type.Boolean(),
+  thumbnailUrl: Nullable(Type.String()),
+  customMetadata: Type.Record(Type.String(), Type.Unknown()),
+  captionTracks: Type.Array(Type.Unknown()),
+  images: Type.Array(Type.Unknown()),
+  width: Nullable(Type.Integer()),
+  height: Nullable(Type.Integer()),
+  aspectRatio: Nullable(Type.String({ examples: ['9:16'] })),
+  maxFrameRate: Nullable(Type.Number()),
+  videoQuality: Nullable(OneOf(['basic', 'plus'] as const)),
+  resolutionTier: Nullable(OneOf(resolutionTiers)),
+  autoScrollInterval: Nullable(Type.Number()),
+  articleUrl: Nullable(Type.String()),
+  externalId: Nullable(Type.String()),
+  errorReason: Nullable(Type.Object({ code: OneOf(errorReasons), message: Type.String() })),
+  progress: Type.Number({ minimum: 0, maximum: 1, description: 'Of the processing, 0 to 1.' }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const ContentListQuery = Closed({
+  ...pageQuery,
+  tags: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 2000, description: 'Comma list; any of them matches.' }),
+  ),
+  contentType: Type.Optional(OneOf(contentTypes)),
+  uploadStatus: Type.Optional(OneOf(uploadStatuses)),
+  publishStatus: Type.Optional(OneOf(publishStatuses)),
+  visibility: Type.Optional(OneOf(visibilities)),
+  section: Type.Optional(text(200)),
+  author: Type.Optional(text(200)),
+  search: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Every word must begin a word of the title or the description.',
+    }),
+  ),
+  createdAfter: Type.Optional(Timestamp),
+  createdBefore: Type.Optional(Timestamp),
+  archived: Type.Optional(OneOf(['true', 'only'] as const, 'Archived items too, or only them.')),
+  sort: Type.Optional(
+    OneOf(
+      ['createdAt', 'updatedAt', 'title'] as const,
+      'createdAt never changes: use it to walk a catalogue that is being edited.',
+    ),
+  ),
+  order: Type.Optional(OneOf(['asc', 'desc'] as const, 'Default: desc; asc for title.')),
+});

@@ -1,0 +1,97 @@
+/** The feed: what a viewer sees next. */
+import { newTypeId, type FeedId, type OrganizationId } from '../../platform/ids.ts';
+import { isDue } from './feed-entry.ts';
+import type { FeedCursors, FeedSession } from './feed-cursor.ts';
+import type { FeedIndex, FeedView } from './feed-index.ts';
+import type { Hydrator } from './hydrate.ts';
+import { applyRules, rank, skeleton, type FeedFilter, type RankedEntry } from './pipeline.ts';
+import { presentPage } from './present.ts';
+
+export type FeedRequest = {
+  organizationId: OrganizationId;
+  limit: number;
+  cursor: string | null;
+  filter: FeedFilter;
+  excludedIds: ReadonlySet<string>;
+  explain: boolean;
+};
+
+export type FeedParts = { index: FeedIndex; cursors: FeedCursors; hydrate: Hydrator };
+
+/** Items ordered ahead: those of a page and of the pages after it. */
+const orderedAhead = 400;
+/** The largest page: a cursor holds at least one, so that it gives the same page each time. */
+export const largestPage = 50;
+
+/**
+ * One page of the feed as JSON text. The first page fixes an order that later pages follow, so
+ * nothing repeats while items and schedules change; an item that may not be shown any more is
+ * left out, whatever a cursor says.
+ *
+ * @throws ApiError INVALID_CURSOR, UNAVAILABLE
+ */
+export async function readFeedPage(
+  parts: FeedParts,
+  request: FeedRequest,
+  requestId: string,
+): Promise<string> {
+  const { organizationId, filter } = request;
+  const scope = { organizationId, filter };
+  const session: FeedSession =
+    request.cursor === null
+      ? { feedId: newTypeId('fed'), order: [], served: new Set() }
+      : parts.cursors.decode(scope, request.cursor);
+  const view = await parts.index.view(organizationId);
+  const { page, next } = takePage(view, request, session);
+  const items = await parts.hydrate(
+    organizationId,
+    page.map(({ entry }) => entry),
+  );
+  const hasMore = next.order.length > 0;
+  const nextCursor = hasMore ? parts.cursors.encode(scope, next) : null;
+  return presentPage(page, items, {
+    requestId,
+    feedId: session.feedId,
+    nextCursor,
+    explain: request.explain,
+  });
+}
+
+type Taken = { page: RankedEntry[]; next: FeedSession & { feedId: FeedId } };
+
+/** Takes the next items of the session's order, and orders more where it runs short. */
+function takePage(view: FeedView, request: FeedRequest, session: FeedSession): Taken {
+  const served = new Set(session.served);
+  let order = session.order;
+  const page: RankedEntry[] = [];
+  const fill = () => {
+    let used = 0;
+    while (page.length < request.limit && used < order.length) {
+      const serialNumber = order[used] ?? -1;
+      used += 1;
+      served.add(serialNumber);
+      const entry = view.index.find(serialNumber);
+      if (entry === undefined || !isDue(entry, view.nowMs)) continue;
+      if (!request.excludedIds.has(entry.contentId)) page.push(...rank([entry], view.nowMs));
+    }
+    order = order.slice(used);
+  };
+  fill();
+  if (page.length < request.limit || order.length < largestPage) {
+    order = orderMore(view, request, order, served);
+    fill();
+  }
+  return { page, next: { feedId: session.feedId, order, served } };
+}
+
+function orderMore(
+  view: FeedView,
+  request: FeedRequest,
+  order: readonly number[],
+  served: ReadonlySet<number>,
+): number[] {
+  const taken = new Set([...served, ...order]);
+  const candidates = skeleton(view, request.filter, taken, orderedAhead - order.length);
+  const more = applyRules(rank(candidates, view.nowMs), request.excludedIds);
+  return [...order, ...more.map(({ entry }) => entry.serialNumber)];
+}

@@ -1,0 +1,62 @@
+import type { Db } from '../../platform/database/database.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import { findItems, presentItem, type ItemRow, type MediaUrls } from '../content/content.ts';
+import type { FeedEntry } from './feed-entry.ts';
+
+const mostCachedItems = 10_000;
+
+type Fragment = { revision: number; json: string };
+
+/** Turns entries into the JSON of their items. */
+export type Hydrator = (
+  organizationId: OrganizationId,
+  entries: readonly FeedEntry[],
+) => Promise<(string | null)[]>;
+
+/**
+ * Items are kept as JSON text by their revision, so a page of known items reads nothing and
+ * serializes nothing; all the unknown ones of a page are read in one statement. An item that is
+ * gone meanwhile gives null.
+ */
+export function createHydrator(db: Db, urls: MediaUrls): Hydrator {
+  const fragments = new Map<string, Fragment>();
+
+  function remember(row: ItemRow): Fragment {
+    const fragment = { revision: row.revision, json: JSON.stringify(presentFeedItem(row, urls)) };
+    // A Map keeps the order of insertion, so the first key is the one that was stored longest ago.
+    const [oldest] = fragments.keys();
+    if (fragments.size >= mostCachedItems && oldest !== undefined) fragments.delete(oldest);
+    fragments.set(row.content_id, fragment);
+    return fragment;
+  }
+
+  return async (organizationId, entries) => {
+    const missing = entries.filter(
+      (entry) => (fragments.get(entry.contentId)?.revision ?? -1) < entry.revision,
+    );
+    const fresh = new Map<string, Fragment>();
+    if (missing.length > 0) {
+      const ids = missing.map((entry) => entry.contentId);
+      for (const row of await findItems(db, organizationId, ids)) {
+        fresh.set(row.content_id, remember(row));
+      }
+    }
+    const isMissing = new Set(missing);
+    return entries.map((entry) => {
+      const source = isMissing.has(entry) ? fresh : fragments;
+      return source.get(entry.contentId)?.json ?? null;
+    });
+  };
+}
+
+/** An item with the fields that only the feed has. */
+function presentFeedItem(row: ItemRow, urls: MediaUrls) {
+  return {
+    ...presentItem(row, urls),
+    isLive: false,
+    liveStreamId: null,
+    liveStreamStatus: null,
+    currentViewers: 0,
+    engagement: { views: 0, likes: 0, shares: 0, saves: 0 },
+  };
+}

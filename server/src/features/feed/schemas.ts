@@ -1,0 +1,69 @@
+import { Type } from 'typebox';
+import { Closed, Nullable, OneOf } from '../../platform/http/schemas.ts';
+import { ContentItem, contentTypes } from '../content/content.ts';
+import { largestPage } from './feed.ts';
+
+const viewerId = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
+
+export const FeedQuery = Closed({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: largestPage, default: 20 })),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 8_000 })),
+  userId: viewerId('Identified user. The header X-User-Id says the same.'),
+  deviceId: viewerId('Device of the viewer. The header X-Device-Id says the same.'),
+  sessionId: viewerId('Viewing session. The header X-Session-Id says the same.'),
+  country: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z]{2}$', description: 'ISO 3166-1 alpha-2.' }),
+  ),
+  device: Type.Optional(OneOf(['ios', 'android', 'web'] as const)),
+  tags: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 2000, description: 'Comma list; any of them matches.' }),
+  ),
+  section: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  author: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  contentType: Type.Optional(OneOf(contentTypes)),
+  excludeIds: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 8_000,
+      description: 'Comma list of item ids to leave out.',
+    }),
+  ),
+  explain: Type.Optional(
+    Type.Boolean({ description: 'With a secret key: adds `ranking` to each item.' }),
+  ),
+});
+
+const FeedItem = Type.Object({
+  ...ContentItem.properties,
+  isLive: Type.Boolean(),
+  liveStreamId: Nullable(Type.String()),
+  liveStreamStatus: Nullable(OneOf(['idle', 'active', 'ended'] as const)),
+  currentViewers: Type.Integer(),
+  engagement: Type.Object({
+    views: Type.Integer(),
+    likes: Type.Integer(),
+    shares: Type.Integer(),
+    saves: Type.Integer(),
+  }),
+  ranking: Type.Optional(
+    Type.Object({
+      score: Type.Number(),
+      signals: Type.Record(Type.String(), Type.Number()),
+      weights: Type.Record(Type.String(), Type.Number()),
+      reasons: Type.Array(Type.String()),
+    }),
+  ),
+});
+
+export const FeedPage = Type.Object({
+  data: Type.Array(FeedItem),
+  meta: Type.Object({
+    requestId: Type.String(),
+    nextCursor: Nullable(Type.String()),
+    hasMore: Type.Boolean(),
+    feedId: Type.String({ description: 'Of the whole session; impressions send it back.' }),
+    exhausted: Type.Boolean({ description: 'There is nothing more for this viewer now.' }),
+    experiments: Type.Array(Type.Object({ experimentId: Type.String(), variantId: Type.String() })),
+  }),
+});

@@ -1,0 +1,68 @@
+import type { Db } from '../../platform/database/database.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import type { Authenticate, Principal } from '../../platform/http/principal.ts';
+import type { ApiKeyId } from '../../platform/ids.ts';
+import { hashKey, keyType } from './key-format.ts';
+import { findKeyOwner, touchKeys, type KeyOwner } from './queries.ts';
+
+/** Less than the five seconds within which every process must refuse a revoked key. */
+const cachedForMs = 3_000;
+const mostCachedKeys = 10_000;
+const touchIntervalMs = 60_000;
+
+type Cached = { owner: Promise<KeyOwner | null>; readAt: number };
+
+export type Authenticator = {
+  authenticate: Authenticate;
+  /** Forgets what it knows of keys: a key that this process revokes is refused at once. */
+  forget(): void;
+  /** Writes down which keys were used since the last call. */
+  recordUse(): Promise<void>;
+};
+
+/** Finds the owner of a key: checksum first, then memory, then the database. */
+export function createAuthenticator(db: Db): Authenticator {
+  const cache = new Map<string, Cached>();
+  const used = new Set<ApiKeyId>();
+  const touchedAt = new Map<ApiKeyId, number>();
+
+  function lookUp(key: string): Promise<KeyOwner | null> {
+    const cached = cache.get(key);
+    const nowMs = performance.now();
+    if (cached !== undefined && nowMs - cached.readAt < cachedForMs) return cached.owner;
+    if (cache.size >= mostCachedKeys) cache.clear();
+    const owner = findKeyOwner(db, hashKey(key));
+    cache.set(key, { owner, readAt: nowMs });
+    owner.catch(() => cache.delete(key));
+    return owner;
+  }
+
+  return {
+    async authenticate(bearer) {
+      if (bearer === null || keyType(bearer) === null) throw new ApiError('UNAUTHORIZED');
+      const principal = toPrincipal(await lookUp(bearer));
+      used.add(principal.keyId);
+      return principal;
+    },
+    forget: () => cache.clear(),
+    async recordUse() {
+      const nowMs = performance.now();
+      const due = [...used].filter(
+        (keyId) => nowMs - (touchedAt.get(keyId) ?? -Infinity) >= touchIntervalMs,
+      );
+      used.clear();
+      if (due.length === 0) return;
+      if (touchedAt.size > mostCachedKeys) touchedAt.clear();
+      await touchKeys(db, due);
+      for (const keyId of due) touchedAt.set(keyId, nowMs);
+    },
+  };
+}
+
+function toPrincipal(owner: KeyOwner | null): Principal {
+  if (owner === null) throw new ApiError('UNAUTHORIZED');
+  if (owner.isRevoked) throw new ApiError('KEY_REVOKED');
+  if (owner.isExpired) throw new ApiError('KEY_EXPIRED');
+  const { organizationId, keyId, type, allowedOrigins } = owner;
+  return { organizationId, keyId, type, allowedOrigins };
+}

@@ -1,0 +1,101 @@
+/** API keys: making, listing and revoking them. */
+import type { Tx } from '../../platform/database/database.ts';
+import type { KeyType } from '../../platform/database/tables.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
+import { formatTimestamp } from '../../platform/time.ts';
+import { generateKey, hashKey, keyPrefix, keyType } from './key-format.ts';
+import {
+  countOtherSecretKeys,
+  findKeyOwner,
+  insertKey,
+  revokeKey,
+  type KeyRow,
+} from './queries.ts';
+
+export { createAuthenticator, type Authenticator } from './authenticate.ts';
+
+export type KeyRequest = { type: KeyType; name: string; expiresAt: Date | null };
+
+/** A key as lists show it. */
+export function presentKey(row: KeyRow) {
+  return {
+    id: row.api_key_id,
+    type: row.type,
+    name: row.name,
+    prefix: row.prefix,
+    createdAt: formatTimestamp(row.created_at),
+    lastUsedAt: formatTimestamp(row.last_used_at),
+    expiresAt: formatTimestamp(row.expires_at),
+    revokedAt: formatTimestamp(row.revoked_at),
+  };
+}
+
+/** Makes a key. Its text is in the answer and nowhere else: only its hash is stored. */
+export async function createKey(tx: Tx, organizationId: OrganizationId, request: KeyRequest) {
+  return storeKey(tx, organizationId, generateKey(request.type), request);
+}
+
+/**
+ * Makes a given key work, such as one from the configuration. One that the organization has
+ * already is left as it is.
+ *
+ * @throws ApiError VALIDATION_ERROR when the text is no key of that type, or another
+ *   organization's
+ */
+export async function ensureKey(
+  tx: Tx,
+  organizationId: OrganizationId,
+  key: string,
+  request: KeyRequest,
+): Promise<void> {
+  if (keyType(key) !== request.type) {
+    throw new ApiError('VALIDATION_ERROR', {
+      message: `The given ${request.type} key is not well-formed. \`reelfeed keys generate\` prints one.`,
+    });
+  }
+  const owner = await findKeyOwner(tx, hashKey(key));
+  if (owner === null) await storeKey(tx, organizationId, key, request);
+  else if (owner.organizationId !== organizationId) {
+    throw new ApiError('VALIDATION_ERROR', {
+      message: `The given ${request.type} key belongs to another organization.`,
+    });
+  }
+}
+
+async function storeKey(
+  tx: Tx,
+  organizationId: OrganizationId,
+  key: string,
+  { type, name, expiresAt }: KeyRequest,
+) {
+  const row = await insertKey(tx, {
+    organizationId,
+    keyId: newTypeId('key'),
+    type,
+    name,
+    prefix: keyPrefix(key),
+    hash: hashKey(key),
+    expiresAt,
+  });
+  return { ...presentKey(row), key };
+}
+
+/**
+ * Revokes a key for good. The last working secret key stays, since nobody could make another.
+ *
+ * @throws ApiError NOT_FOUND, CONFLICT
+ */
+export async function revoke(tx: Tx, organizationId: OrganizationId, id: string) {
+  const keyId = parseTypeId('key', id);
+  if (keyId === null) throw new ApiError('NOT_FOUND');
+  const row = await revokeKey(tx, organizationId, keyId);
+  if (row === null) throw new ApiError('NOT_FOUND');
+  const isSecret = row.type === 'secret';
+  if (isSecret && (await countOtherSecretKeys(tx, organizationId, keyId)) === 0) {
+    throw new ApiError('CONFLICT', {
+      message: 'This is the last working secret key. Make another one before you revoke it.',
+    });
+  }
+  return presentKey(row);
+}

@@ -1,0 +1,158 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../platform/database/database.ts';
+import type { KeyType } from '../../platform/database/tables.ts';
+import type { ApiKeyId, OrganizationId } from '../../platform/ids.ts';
+
+const shownColumns = [
+  'api_key_id',
+  'type',
+  'name',
+  'prefix',
+  'created_at',
+  'last_used_at',
+  'expires_at',
+  'revoked_at',
+] as const;
+
+export type KeyRow = {
+  api_key_id: string;
+  type: KeyType;
+  name: string;
+  prefix: string;
+  created_at: Date;
+  last_used_at: Date | null;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+};
+
+export type NewKey = {
+  organizationId: OrganizationId;
+  keyId: ApiKeyId;
+  type: KeyType;
+  name: string;
+  prefix: string;
+  hash: Buffer;
+  expiresAt: Date | null;
+};
+
+export async function insertKey(tx: Tx, key: NewKey): Promise<KeyRow> {
+  return tx
+    .insertInto('api_key')
+    .values({
+      organization_id: key.organizationId,
+      api_key_id: key.keyId,
+      type: key.type,
+      name: key.name,
+      prefix: key.prefix,
+      hash: key.hash,
+      expires_at: key.expiresAt,
+    })
+    .returning(shownColumns)
+    .executeTakeFirstOrThrow();
+}
+
+export type KeyPage = { limit: number; after: { createdAt: string; keyId: string } | null };
+
+export async function listKeys(
+  db: Db,
+  organizationId: OrganizationId,
+  page: KeyPage,
+): Promise<(KeyRow & { position: string })[]> {
+  let query = db
+    .selectFrom('api_key')
+    .select(shownColumns)
+    .select(sql<string>`created_at::text`.as('position'))
+    .where('organization_id', '=', organizationId);
+  if (page.after !== null) {
+    const { createdAt, keyId } = page.after;
+    query = query.where(
+      sql<boolean>`(created_at, api_key_id) < (${createdAt}::timestamptz, ${keyId})`,
+    );
+  }
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('api_key_id', 'desc')
+    .limit(page.limit)
+    .execute();
+}
+
+export async function countKeys(db: Db, organizationId: OrganizationId): Promise<number> {
+  const { count } = await db
+    .selectFrom('api_key')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Revokes a key; of one that is revoked already, the first moment stays. Null when unknown. */
+export async function revokeKey(
+  tx: Tx,
+  organizationId: OrganizationId,
+  keyId: ApiKeyId,
+): Promise<KeyRow | null> {
+  const row = await tx
+    .updateTable('api_key')
+    .set({ revoked_at: sql<Date>`coalesce(revoked_at, now())` })
+    .where('organization_id', '=', organizationId)
+    .where('api_key_id', '=', keyId)
+    .returning(shownColumns)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Secret keys that would still work after the given one is revoked. */
+export async function countOtherSecretKeys(
+  tx: Tx,
+  organizationId: OrganizationId,
+  keyId: ApiKeyId,
+): Promise<number> {
+  const { count } = await tx
+    .selectFrom('api_key')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('organization_id', '=', organizationId)
+    .where('api_key_id', '!=', keyId)
+    .where('type', '=', 'secret')
+    .where('revoked_at', 'is', null)
+    .where(sql<boolean>`(expires_at is null or expires_at > now())`)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export type KeyOwner = {
+  organizationId: OrganizationId;
+  keyId: ApiKeyId;
+  type: KeyType;
+  isRevoked: boolean;
+  isExpired: boolean;
+  allowedOrigins: string[];
+};
+
+export async function findKeyOwner(db: Db, hash: Buffer): Promise<KeyOwner | null> {
+  const row = await db
+    .selectFrom('api_key')
+    .innerJoin('organization', 'organization.organization_id', 'api_key.organization_id')
+    .select(['api_key.organization_id', 'api_key_id', 'type', 'allowed_origins'])
+    .select(sql<boolean>`revoked_at is not null`.as('is_revoked'))
+    .select(sql<boolean>`coalesce(api_key.expires_at <= now(), false)`.as('is_expired'))
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return {
+    organizationId: row.organization_id as OrganizationId,
+    keyId: row.api_key_id as ApiKeyId,
+    type: row.type,
+    isRevoked: row.is_revoked,
+    isExpired: row.is_expired,
+    allowedOrigins: row.allowed_origins,
+  };
+}
+
+/** Marks keys as used now, in one statement for all that were used since the last call. */
+export async function touchKeys(db: Db, keyIds: readonly ApiKeyId[]): Promise<void> {
+  await db
+    .updateTable('api_key')
+    .set({ last_used_at: sql<Date>`now()` })
+    .where('api_key_id', 'in', keyIds)
+    .execute();
+}

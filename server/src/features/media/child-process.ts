@@ -1,0 +1,186 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Static, TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+import { MediaError } from './media-error.ts';
+import { residentBytes } from './resident-memory.ts';
+import { ChildMessageSchema, type ChildMessage, type MediaTask } from './tasks.ts';
+
+/** How far a task may go. All limits are enforced by killing the child. */
+export interface MediaTaskLimits {
+  /** Longest time for the whole task. */
+  readonly deadlineMs: number;
+  /** Longest time without any packet or frame. */
+  readonly stallMs: number;
+  /** Largest resident size of the child. */
+  readonly memoryLimitBytes: number;
+}
+
+export interface MediaTaskOptions extends MediaTaskLimits {
+  /** Told the fraction of the task that is done, between 0 and 1, never falling. */
+  readonly onProgress?: (fraction: number) => void;
+  readonly signal: AbortSignal;
+}
+
+const CHILD_SCRIPT = fileURLToPath(new URL('./child/main.ts', import.meta.url));
+const MEMORY_CHECK_INTERVAL_MS = 250;
+const LOG_TAIL_BYTES = 4096;
+/** The heap of the child holds almost nothing: pictures live outside it. */
+const CHILD_HEAP_MB = 256;
+/** Native calls of all stages run on these threads; a stage must never wait for a free one. */
+const CHILD_THREADS = 16;
+
+/** Why the parent killed the child, or null where it did not. */
+type KillReason = 'aborted' | 'deadline' | 'stall' | 'memory';
+
+interface Outcome {
+  readonly answer: Exclude<ChildMessage, { type: 'progress' }> | null;
+  readonly killReason: KillReason | null;
+  readonly exit: string;
+  readonly logTail: string;
+}
+
+/** Nothing of the service's environment, where its secrets are, reaches the child. */
+function childEnvironment(): NodeJS.ProcessEnv {
+  return { LANG: 'C.UTF-8', TZ: 'UTC', UV_THREADPOOL_SIZE: String(CHILD_THREADS) };
+}
+
+function startChild(workDir: string): ChildProcess {
+  return fork(CHILD_SCRIPT, [], {
+    cwd: workDir,
+    env: childEnvironment(),
+    execArgv: [`--max-old-space-size=${CHILD_HEAP_MB}`, '--disable-warning=ExperimentalWarning'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    // An interrupt typed at the terminal is for the service, which ends its children in order.
+    detached: true,
+  });
+}
+
+/** Keeps the last few kilobytes of what FFmpeg logs, however much it is. */
+function collectLogTail(child: ChildProcess): () => string {
+  let tail = Buffer.alloc(0);
+  child.stderr?.on('data', (chunk: Buffer) => {
+    tail = Buffer.concat([tail, chunk]).subarray(-LOG_TAIL_BYTES);
+  });
+  return () => tail.toString('utf8');
+}
+
+/** Kills the child when it goes on too long, moves no more, or grows too large. */
+class Watch {
+  readonly #child: ChildProcess;
+  readonly #options: MediaTaskOptions;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #onAbort = (): void => this.#kill('aborted');
+  #work = -1;
+  #lastWorkMs = performance.now();
+  #reportedBytes = 0;
+  killReason: KillReason | null = null;
+
+  constructor(child: ChildProcess, options: MediaTaskOptions) {
+    this.#child = child;
+    this.#options = options;
+    this.#timers.push(
+      setTimeout(() => this.#kill('deadline'), options.deadlineMs),
+      setInterval(() => void this.#inspect(), MEMORY_CHECK_INTERVAL_MS),
+    );
+    options.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** Takes note of a progress message. */
+  sawProgress(work: number, reportedBytes: number): void {
+    this.#reportedBytes = reportedBytes;
+    if (work <= this.#work) return;
+    this.#work = work;
+    this.#lastWorkMs = performance.now();
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  async #inspect(): Promise<void> {
+    const { memoryLimitBytes, stallMs } = this.#options;
+    if (performance.now() - this.#lastWorkMs > stallMs) this.#kill('stall');
+    const bytes = (await residentBytes(this.#child.pid)) ?? this.#reportedBytes;
+    if (bytes > memoryLimitBytes) this.#kill('memory');
+  }
+
+  #kill(reason: KillReason): void {
+    this.killReason ??= reason;
+    this.#child.kill('SIGKILL');
+  }
+}
+
+/** Runs the child to its end; it is gone and reaped when this resolves. */
+async function runToEnd(
+  task: MediaTask,
+  workDir: string,
+  options: MediaTaskOptions,
+): Promise<Outcome> {
+  const child = startChild(workDir);
+  const logTail = collectLogTail(child);
+  const watch = new Watch(child, options);
+  let answer: Outcome['answer'] = null;
+  let fraction = 0;
+  child.on('message', (message: unknown) => {
+    if (!Value.Check(ChildMessageSchema, message)) return;
+    if (message.type !== 'progress') {
+      answer = message;
+      return;
+    }
+    watch.sawProgress(message.work, message.residentBytes);
+    fraction = Math.max(fraction, message.fraction);
+    options.onProgress?.(fraction);
+  });
+  const exit = await new Promise<string>((resolve) => {
+    child.on('close', (code, signal) => resolve(signal ?? `exit code ${code}`));
+    child.on('error', (error) => resolve(error.message));
+    child.send(task, (error) => {
+      if (error !== null) child.kill('SIGKILL');
+    });
+  });
+  watch.stop();
+  return { answer, killReason: watch.killReason, exit, logTail: logTail() };
+}
+
+function failed(reason: string, { exit, logTail }: Outcome): MediaError {
+  return new MediaError('PROCESSING_FAILED', reason, {
+    detail: `${reason} (${exit})\n${logTail}`.trim(),
+    retryable: true,
+  });
+}
+
+const KILL_MESSAGES: Record<Exclude<KillReason, 'aborted'>, string> = {
+  deadline: 'Processing took longer than allowed.',
+  stall: 'Processing came to a standstill.',
+  memory: 'Processing needed more memory than allowed.',
+};
+
+/**
+ * Runs one task in a process of its own and returns its result, checked against `resultSchema`.
+ *
+ * Throws {@link MediaError}, or the signal's reason when it is aborted. When this settles, the
+ * child is gone.
+ */
+export async function runInChild<T extends TSchema>(
+  task: MediaTask,
+  resultSchema: T,
+  workDir: string,
+  options: MediaTaskOptions,
+): Promise<Static<T>> {
+  options.signal.throwIfAborted();
+  const outcome = await runToEnd(task, workDir, options);
+  const { answer, killReason, logTail } = outcome;
+  if (answer?.type === 'result') {
+    if (Value.Check(resultSchema, answer.result)) return answer.result;
+    throw failed('Processing gave an unusable result.', outcome);
+  }
+  if (answer?.type === 'failure') {
+    const { code, message, detail, retryable } = answer;
+    throw new MediaError(code, message, { detail: `${detail}\n${logTail}`.trim(), retryable });
+  }
+  if (killReason === 'aborted') throw options.signal.reason;
+  if (killReason !== null) throw failed(KILL_MESSAGES[killReason], outcome);
+  throw failed('Processing ended unexpectedly.', outcome);
+}

@@ -1,0 +1,164 @@
+import { Frame, Packet, type CodecContext } from 'node-av/lib';
+import {
+  AVERROR_EAGAIN,
+  AVERROR_EOF,
+  AVERROR_INVALIDDATA,
+  AV_NOPTS_VALUE,
+} from 'node-av/constants';
+import { MediaError } from '../media-error.ts';
+import { BoundedQueue } from './bounded-queue.ts';
+import { check, EngineError } from './engine.ts';
+import type { Source, SourceStream } from './source.ts';
+import type { TaskMeter } from './task-meter.ts';
+
+const PACKETS_AHEAD = 32;
+const MICROSECONDS = 1_000_000n;
+
+/** What decoding found out about one stream. */
+export interface Coverage {
+  packets: number;
+  failures: number;
+  frames: number;
+  /** Where the last frame ends, in seconds from the start of the source. */
+  endSeconds: number;
+}
+
+export function emptyCoverage(): Coverage {
+  return { packets: 0, failures: 0, frames: 0, endSeconds: 0 };
+}
+
+export interface PacketQueues {
+  readonly video: BoundedQueue<Packet>;
+  readonly audio: BoundedQueue<Packet>;
+}
+
+export function packetQueues(): PacketQueues {
+  return { video: new BoundedQueue(PACKETS_AHEAD), audio: new BoundedQueue(PACKETS_AHEAD) };
+}
+
+/**
+ * Reads the source to its end and deals packets out to the queues of the chosen streams.
+ *
+ * A read error ends the stream like the end of the file does: a cut file is recognised by what is
+ * missing at its end, and players show what there is.
+ */
+export async function demux(source: Source, queues: PacketQueues, meter: TaskMeter): Promise<void> {
+  for (;;) {
+    const packet = new Packet();
+    packet.alloc();
+    const answer = await source.container.readFrame(packet);
+    if (answer === AVERROR_EAGAIN) {
+      packet.free();
+      continue;
+    }
+    if (answer < 0) {
+      packet.free();
+      if (answer !== AVERROR_EOF && answer !== AVERROR_INVALIDDATA) check(answer, 'read packet');
+      break;
+    }
+    meter.reachedByte(packet.pos);
+    if (packet.streamIndex === source.video?.stream.index) await queues.video.push(packet);
+    else if (packet.streamIndex === source.audio?.stream.index) await queues.audio.push(packet);
+    else packet.free();
+  }
+  queues.video.end();
+  queues.audio.end();
+}
+
+/** The place of a stream's clock on the common time line of the source. */
+class StreamClock {
+  readonly #startTicks: bigint;
+  readonly #secondsPerTick: number;
+  #nextTicks = 0n;
+
+  constructor(stream: SourceStream['stream'], startMicroseconds: bigint) {
+    const { num, den } = stream.timeBase;
+    this.#startTicks = (startMicroseconds * BigInt(den)) / (BigInt(num) * MICROSECONDS);
+    this.#secondsPerTick = num / den;
+  }
+
+  /** Moves a frame onto the time line and returns where it ends, in seconds. */
+  place(frame: Frame): number {
+    const time = frame.bestEffortTimestamp;
+    frame.pts = time === AV_NOPTS_VALUE ? this.#nextTicks : time - this.#startTicks;
+    this.#nextTicks = frame.pts + (frame.duration > 0n ? frame.duration : 0n);
+    return Number(this.#nextTicks) * this.#secondsPerTick;
+  }
+}
+
+interface DecodeOptions {
+  readonly source: Source;
+  readonly stream: SourceStream;
+  readonly decoder: CodecContext;
+  readonly maxSeconds: number;
+  readonly coverage: Coverage;
+}
+
+/**
+ * Decodes packets into frames whose timestamps count from the start of the source.
+ *
+ * A packet that cannot be decoded is counted and skipped, as a player would. Yielded frames belong
+ * to the caller. Throws TOO_LONG or CORRUPT_MEDIA when time runs past `maxSeconds`, which also
+ * bounds what a forged timestamp can make the later stages fill up.
+ */
+export async function* decode(
+  packets: AsyncIterable<Packet>,
+  options: DecodeOptions,
+): AsyncGenerator<Frame> {
+  const { coverage, decoder, source, stream, maxSeconds } = options;
+  const clock = new StreamClock(stream.stream, source.startMicroseconds);
+  const place = (frame: Frame): Frame => {
+    const endSeconds = clock.place(frame);
+    if (endSeconds > maxSeconds) throw pastTheEnd(source);
+    coverage.frames += 1;
+    coverage.endSeconds = Math.max(coverage.endSeconds, endSeconds);
+    return frame;
+  };
+  for await (const packet of packets) {
+    coverage.packets += 1;
+    const answer = await decoder.sendPacket(packet);
+    packet.free();
+    if (!isDecoded(answer)) coverage.failures += 1;
+    for await (const frame of readyFrames(decoder, coverage)) yield place(frame);
+  }
+  await decoder.sendPacket(null);
+  for await (const frame of readyFrames(decoder, coverage)) yield place(frame);
+}
+
+function pastTheEnd(source: Source): MediaError {
+  return source.declaredSeconds === null
+    ? new MediaError('TOO_LONG', 'The recording is longer than allowed.')
+    : new MediaError('CORRUPT_MEDIA', 'The file is damaged or incomplete.', {
+        detail: 'a frame lies far behind the declared end',
+      });
+}
+
+/** False where the decoder rejected bytes; every other failure ends the task. */
+function isDecoded(answer: number): boolean {
+  if (answer >= 0) return true;
+  const error = new EngineError('decode', answer);
+  if (error.engineCode === AVERROR_EOF || error.engineCode === AVERROR_EAGAIN) return true;
+  if (isOutOfMemory(answer)) throw error;
+  return false;
+}
+
+const AVERROR_ENOMEM_LINUX = -12;
+
+function isOutOfMemory(answer: number): boolean {
+  return answer === AVERROR_ENOMEM_LINUX;
+}
+
+async function* readyFrames(decoder: CodecContext, coverage: Coverage): AsyncGenerator<Frame> {
+  for (;;) {
+    const frame = new Frame();
+    frame.alloc();
+    const answer = await decoder.receiveFrame(frame);
+    if (answer === 0) {
+      yield frame;
+      continue;
+    }
+    frame.free();
+    if (answer === AVERROR_EAGAIN || answer === AVERROR_EOF) return;
+    if (!isDecoded(answer)) coverage.failures += 1;
+  }
+}

@@ -1,0 +1,98 @@
+import { availableParallelism } from 'node:os';
+import { Codec, CodecContext, Dictionary, Packet, Rational, type Frame } from 'node-av/lib';
+import {
+  AVCOL_PRI_BT709,
+  AVCOL_RANGE_MPEG,
+  AVCOL_SPC_BT709,
+  AVCOL_TRC_BT709,
+  AV_CHANNEL_LAYOUT_STEREO,
+  AV_CODEC_FLAG_CLOSED_GOP,
+  AV_CODEC_FLAG_GLOBAL_HEADER,
+  AV_PICTURE_TYPE_NONE,
+  AV_PIX_FMT_YUV420P,
+  AV_SAMPLE_FMT_FLTP,
+  FF_ENCODER_AAC,
+  FF_ENCODER_LIBX264,
+} from 'node-av/constants';
+import type { VideoRung } from '../ladder.ts';
+import { check, received, required } from './engine.ts';
+
+export const AUDIO_SAMPLE_RATE = 48_000;
+export const AUDIO_BITRATE_BPS = 128_000;
+/** Samples per AAC frame. */
+export const AUDIO_FRAME_SAMPLES = 1024;
+/** Distance of key frames. Every segment starts with one, so a player can switch at each. */
+export const GOP_SECONDS = 2;
+
+/** How long the bit rate may exceed its cap, as seconds of the capped rate. */
+const BUFFER_SECONDS = 1.5;
+const CRF = '23';
+const PRESET = 'veryfast';
+
+/** Frames between two key frames: {@link GOP_SECONDS}, never shorter than it. */
+export function gopFrames(rung: VideoRung): number {
+  return Math.ceil((GOP_SECONDS * rung.frameRate.num) / rung.frameRate.den);
+}
+
+/** Opens an H.264 encoder whose time base is one frame. */
+export async function openVideoEncoder(rung: VideoRung): Promise<CodecContext> {
+  const codec = required(Codec.findEncoderByName(FF_ENCODER_LIBX264), 'libx264');
+  const context = new CodecContext();
+  context.allocContext3(codec);
+  const frames = gopFrames(rung);
+  context.width = rung.width;
+  context.height = rung.height;
+  context.pixelFormat = AV_PIX_FMT_YUV420P;
+  context.timeBase = new Rational(rung.frameRate.den, rung.frameRate.num);
+  context.framerate = new Rational(rung.frameRate.num, rung.frameRate.den);
+  context.sampleAspectRatio = new Rational(1, 1);
+  context.colorRange = AVCOL_RANGE_MPEG;
+  context.colorPrimaries = AVCOL_PRI_BT709;
+  context.colorTrc = AVCOL_TRC_BT709;
+  context.colorSpace = AVCOL_SPC_BT709;
+  context.gopSize = frames;
+  context.rcMaxRate = BigInt(rung.maxBitrateBps);
+  context.rcBufferSize = rung.maxBitrateBps * BUFFER_SECONDS;
+  context.threadCount = availableParallelism();
+  context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER, AV_CODEC_FLAG_CLOSED_GOP);
+  using options = Dictionary.fromObject({
+    preset: PRESET,
+    profile: 'high',
+    crf: CRF,
+    keyint_min: frames,
+    sc_threshold: 0,
+  });
+  check(await context.open2(codec, options), 'open video encoder');
+  return context;
+}
+
+/** Opens a stereo AAC encoder whose time base is one sample. */
+export async function openAudioEncoder(): Promise<CodecContext> {
+  const codec = required(Codec.findEncoderByName(FF_ENCODER_AAC), 'aac');
+  const context = new CodecContext();
+  context.allocContext3(codec);
+  context.sampleRate = AUDIO_SAMPLE_RATE;
+  context.sampleFormat = AV_SAMPLE_FMT_FLTP;
+  context.channelLayout = AV_CHANNEL_LAYOUT_STEREO;
+  context.bitRate = BigInt(AUDIO_BITRATE_BPS);
+  context.timeBase = new Rational(1, AUDIO_SAMPLE_RATE);
+  context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
+  check(await context.open2(codec, null), 'open audio encoder');
+  return context;
+}
+
+/** Feeds one frame, or null for the end, and yields finished packets, which the caller frees. */
+export async function* encode(context: CodecContext, frame: Frame | null): AsyncGenerator<Packet> {
+  // A frame still says which type it had in the source, and the encoder would copy that choice.
+  if (frame !== null) frame.pictType = AV_PICTURE_TYPE_NONE;
+  check(await context.sendFrame(frame), 'encode frame');
+  for (;;) {
+    const packet = new Packet();
+    packet.alloc();
+    if (!received(await context.receivePacket(packet), 'take encoded packet')) {
+      packet.free();
+      return;
+    }
+    yield packet;
+  }
+}

@@ -1,0 +1,203 @@
+import { stat } from 'node:fs/promises';
+import {
+  Codec,
+  CodecContext,
+  Dictionary,
+  FormatContext,
+  Rational,
+  type Packet,
+  type Stream,
+} from 'node-av/lib';
+import {
+  AVCOL_PRI_BT2020,
+  AVCOL_RANGE_MPEG,
+  AVCOL_SPC_BT2020_NCL,
+  AVCOL_TRC_SMPTE2084,
+  AV_CODEC_FLAG_GLOBAL_HEADER,
+  AV_PIX_FMT_YUV420P,
+  AV_PIX_FMT_YUV420P10LE,
+  AV_PIX_FMT_YUV444P,
+  AV_PKT_DATA_DISPLAYMATRIX,
+  FF_ENCODER_LIBX264,
+  FF_ENCODER_LIBX265,
+} from 'node-av/constants';
+import type { ClipSpec, GenerateResult, GenerateTask } from '../tasks.ts';
+import { check, required } from './engine.ts';
+import { AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, encode, openAudioEncoder } from './encoders.ts';
+import { FrameGraph, GRAPH_AUDIO_OUTPUT, GRAPH_OUTPUT } from './frame-graph.ts';
+import { matrixForRotation } from './orientation.ts';
+import { TaskMeter } from './task-meter.ts';
+
+const CRF = '21';
+
+/** The picture source in FFmpeg's filter syntax. */
+function pictureSource(clip: ClipSpec): string {
+  const size = `s=${clip.width}x${clip.height}:r=${clip.frameRate}`;
+  const seed = clip.seed ?? 1;
+  switch (clip.source) {
+    case 'testsrc2':
+    case 'smptebars':
+      return `${clip.source}=${size}`;
+    case 'black':
+      return `color=c=black:${size}`;
+    case 'mandelbrot':
+      return `mandelbrot=${size}:start_scale=${3 / (1 + (seed % 7))}:maxiter=256`;
+    case 'gradients':
+      return `gradients=${size}:seed=${seed}:speed=0.02`;
+    case 'life':
+      return `life=${size}:seed=${seed}:mold=24:ratio=0.2:death_color=#402060:life_color=#ffd060`;
+    case 'cellauto':
+      return `cellauto=${size}:seed=${seed}:rule=${18 + (seed % 4) * 12}`;
+    case 'none':
+      throw new Error('An audio-only clip has no picture.');
+    default:
+      return clip.source satisfies never;
+  }
+}
+
+function pixelFormat(clip: ClipSpec) {
+  if (clip.hdr === true) return { id: AV_PIX_FMT_YUV420P10LE, name: 'yuv420p10le' };
+  // 4:2:0 halves the colour planes, so only 4:4:4 can hold an odd size.
+  const isOdd = clip.width % 2 === 1 || clip.height % 2 === 1;
+  return isOdd
+    ? { id: AV_PIX_FMT_YUV444P, name: 'yuv444p' }
+    : { id: AV_PIX_FMT_YUV420P, name: 'yuv420p' };
+}
+
+function pictureGraph(clip: ClipSpec): string {
+  const black = clip.blackSeconds ?? 0;
+  return [
+    pictureSource(clip),
+    `trim=duration=${clip.seconds}`,
+    ...(black > 0 ? [`drawbox=c=black:t=fill:enable=lt(t\\,${black})`] : []),
+    `format=${pixelFormat(clip).name}`,
+    GRAPH_OUTPUT,
+  ].join(',');
+}
+
+function soundGraph(clip: ClipSpec, tone: number): string {
+  return [
+    `sine=frequency=${tone}:sample_rate=${AUDIO_SAMPLE_RATE}:duration=${clip.seconds}`,
+    'volume=0.5',
+    'aformat=sample_fmts=fltp:channel_layouts=stereo',
+    `asetnsamples=n=${AUDIO_FRAME_SAMPLES}:p=0`,
+    GRAPH_AUDIO_OUTPUT,
+  ].join(',');
+}
+
+async function openPictureEncoder(clip: ClipSpec): Promise<CodecContext> {
+  const name = clip.hdr === true ? FF_ENCODER_LIBX265 : FF_ENCODER_LIBX264;
+  const codec = required(Codec.findEncoderByName(name), name);
+  const context = new CodecContext();
+  context.allocContext3(codec);
+  const rate = Math.round(clip.frameRate * 1000);
+  context.width = clip.width;
+  context.height = clip.height;
+  context.pixelFormat = pixelFormat(clip).id;
+  context.timeBase = new Rational(1000, rate);
+  context.framerate = new Rational(rate, 1000);
+  context.gopSize = Math.round(clip.frameRate * 2);
+  if (clip.hdr === true) {
+    context.colorRange = AVCOL_RANGE_MPEG;
+    context.colorPrimaries = AVCOL_PRI_BT2020;
+    context.colorTrc = AVCOL_TRC_SMPTE2084;
+    context.colorSpace = AVCOL_SPC_BT2020_NCL;
+  }
+  context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
+  using options = Dictionary.fromObject({
+    preset: 'ultrafast',
+    crf: CRF,
+    ...(clip.hdr === true ? { 'x265-params': 'log-level=none' } : {}),
+  });
+  check(await context.open2(codec, options), 'open video encoder');
+  return context;
+}
+
+interface Part {
+  readonly stream: Stream;
+  readonly encoder: CodecContext;
+  readonly graph: FrameGraph;
+  endSeconds: number;
+}
+
+async function addPart(
+  muxer: FormatContext,
+  encoder: CodecContext,
+  graphText: string,
+): Promise<Part> {
+  const stream = muxer.newStream(null);
+  check(stream.codecpar.fromContext(encoder), 'set stream parameters');
+  stream.timeBase = encoder.timeBase;
+  return { stream, encoder, graph: await FrameGraph.open(graphText), endSeconds: 0 };
+}
+
+async function write(muxer: FormatContext, part: Part, packets: AsyncIterable<Packet>) {
+  for await (const packet of packets) {
+    if (packet.duration === 0n) packet.duration = 1n;
+    packet.rescaleTs(part.encoder.timeBase, part.stream.timeBase);
+    packet.streamIndex = part.stream.index;
+    check(await muxer.interleavedWriteFrame(packet), 'write clip');
+    packet.free();
+  }
+}
+
+/** Writes a part frame by frame and yields after each one, so that parts can take turns. */
+async function* writePart(
+  muxer: FormatContext,
+  part: Part,
+  meter: TaskMeter,
+): AsyncGenerator<void> {
+  const secondsPerTick = part.encoder.timeBase.toDouble();
+  for await (const frame of part.graph.pull()) {
+    await write(muxer, part, encode(part.encoder, frame));
+    part.endSeconds = Number(frame.pts) * secondsPerTick;
+    meter.reachedTime(part.endSeconds);
+    frame.free();
+    yield;
+  }
+  await write(muxer, part, encode(part.encoder, null));
+  part.graph[Symbol.dispose]();
+}
+
+/** Always continues the part that is furthest behind; that keeps the file well interleaved. */
+async function writeParts(muxer: FormatContext, parts: Part[], meter: TaskMeter): Promise<void> {
+  let open = parts.map((part) => ({ part, turns: writePart(muxer, part, meter) }));
+  while (open.length > 0) {
+    const behind = open.reduce((a, b) => (b.part.endSeconds < a.part.endSeconds ? b : a));
+    const { done } = await behind.turns.next();
+    if (done === true) open = open.filter((entry) => entry !== behind);
+  }
+}
+
+/** Writes a real H.264 (or HEVC) and AAC file from FFmpeg's own picture and tone sources. */
+export async function generate(
+  task: GenerateTask,
+  watch: (meter: TaskMeter) => void,
+): Promise<GenerateResult> {
+  const { clip } = task;
+  const meter = new TaskMeter({ seconds: clip.seconds, bytes: 0 });
+  watch(meter);
+  const muxer = new FormatContext();
+  check(muxer.allocOutputContext2(null, null, clip.path), 'open clip');
+  const parts: Part[] = [];
+  if (clip.source !== 'none') {
+    parts.push(await addPart(muxer, await openPictureEncoder(clip), pictureGraph(clip)));
+  }
+  if (clip.tone !== null) {
+    parts.push(await addPart(muxer, await openAudioEncoder(), soundGraph(clip, clip.tone)));
+  }
+  const rotation = clip.rotationDegrees ?? 0;
+  if (rotation !== 0) {
+    parts[0]?.stream.codecpar.addCodedSideData(
+      AV_PKT_DATA_DISPLAYMATRIX,
+      matrixForRotation(rotation),
+    );
+  }
+  check(await muxer.openOutput(), 'open clip file');
+  using options = Dictionary.fromObject(clip.fastStart === true ? { movflags: '+faststart' } : {});
+  check(await muxer.writeHeader(options), 'write clip header');
+  await writeParts(muxer, parts, meter);
+  check(await muxer.writeTrailer(), 'finish clip');
+  await muxer.closeOutput();
+  return { sizeBytes: (await stat(clip.path)).size };
+}

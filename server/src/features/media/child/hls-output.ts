@@ -1,0 +1,145 @@
+import { mkdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  avGetCodecString,
+  type CodecContext,
+  Dictionary,
+  FormatContext,
+  Packet,
+  type Stream,
+} from 'node-av/lib';
+import type { Rung } from '../ladder.ts';
+import { summarizeMediaPlaylist } from '../media-playlist.ts';
+import { roundFrameRate } from '../picture.ts';
+import type { Rendition } from '../tasks.ts';
+import { check, required } from './engine.ts';
+
+export const MEDIA_PLAYLIST = 'index.m3u8';
+export const INIT_SEGMENT = 'init.mp4';
+
+/**
+ * Every rung's time line starts here and not at 0. Reordered pictures and the lead-in of AAC need
+ * timestamps before the first picture; starting late keeps them positive. Otherwise the muxer
+ * shifts each rung by its own reordering delay, and a switch between rungs would break the
+ * synchronisation of picture and sound. With `frag_discont` the start stands in the fragments
+ * themselves, since browsers ignore the empty edit that FFmpeg would write in its place.
+ */
+const TIMELINE_START_SECONDS = 0.2;
+
+interface Track {
+  readonly stream: Stream;
+  readonly encoder: CodecContext;
+}
+
+/**
+ * Writes one rendition as HLS with fragmented MP4: `<rung>/init.mp4`, `<rung>/index.m3u8` and
+ * `<rung>/000.m4s` onwards.
+ *
+ * Video and audio stages write at the same time; writes are put in line here, because a muxer
+ * must not be entered twice.
+ */
+export class HlsOutput {
+  readonly #rung: Rung;
+  readonly #folder: string;
+  readonly #muxer: FormatContext;
+  readonly #video: Track | null;
+  readonly #audio: Track | null;
+  #lastWrite: Promise<void> = Promise.resolve();
+
+  private constructor(
+    rung: Rung,
+    folder: string,
+    muxer: FormatContext,
+    tracks: { video: Track | null; audio: Track | null },
+  ) {
+    this.#rung = rung;
+    this.#folder = folder;
+    this.#muxer = muxer;
+    this.#video = tracks.video;
+    this.#audio = tracks.audio;
+  }
+
+  /** Creates the rung's folder inside `outputDir` and writes the header for opened encoders. */
+  static async open(
+    outputDir: string,
+    rung: Rung,
+    encoders: { video: CodecContext | null; audio: CodecContext | null },
+    segmentSeconds: number,
+  ): Promise<HlsOutput> {
+    const folder = join(outputDir, rung.name);
+    await mkdir(folder);
+    const muxer = new FormatContext();
+    check(muxer.allocOutputContext2(null, 'hls', join(folder, MEDIA_PLAYLIST)), 'open HLS output');
+    const tracks = {
+      video: encoders.video === null ? null : addTrack(muxer, encoders.video),
+      audio: encoders.audio === null ? null : addTrack(muxer, encoders.audio),
+    };
+    using options = Dictionary.fromObject({
+      hls_time: segmentSeconds,
+      hls_playlist_type: 'vod',
+      hls_segment_type: 'fmp4',
+      hls_flags: 'independent_segments',
+      hls_segment_options: 'movflags=+frag_discont',
+      output_ts_offset: TIMELINE_START_SECONDS,
+      // Without it pictures would be shifted by the reordering delay, which differs between rungs.
+      hls_fmp4_init_filename: INIT_SEGMENT,
+      hls_segment_filename: join(folder, '%03d.m4s'),
+    });
+    check(await muxer.writeHeader(options), 'write HLS header');
+    return new HlsOutput(rung, folder, muxer, tracks);
+  }
+
+  /** Takes over a packet in the time base of the video encoder. */
+  writeVideo(packet: Packet): Promise<void> {
+    // The encoder leaves durations to the muxer, which would guess that of the last frame.
+    if (packet.duration === 0n) packet.duration = 1n;
+    return this.#write(packet, required(this.#video, 'a video track'));
+  }
+
+  /** Writes a copy of a packet in the time base of the audio encoder; it goes to every rung. */
+  writeAudio(packet: Packet): Promise<void> {
+    return this.#write(required(packet.clone(), 'memory'), required(this.#audio, 'an audio track'));
+  }
+
+  #write(packet: Packet, track: Track): Promise<void> {
+    packet.rescaleTs(track.encoder.timeBase, track.stream.timeBase);
+    packet.streamIndex = track.stream.index;
+    const write = this.#lastWrite.then(async () => {
+      check(await this.#muxer.interleavedWriteFrame(packet), 'write segment');
+      packet.free();
+    });
+    this.#lastWrite = write;
+    return write;
+  }
+
+  /** Ends the last segment and the playlist, and measures what was written. */
+  async finish(): Promise<Rendition> {
+    await this.#lastWrite;
+    check(await this.#muxer.writeTrailer(), 'finish HLS output');
+    const codecs = [this.#video, this.#audio].flatMap((track) =>
+      track === null ? [] : [required(avGetCodecString(track.stream.codecpar), 'a codec string')],
+    );
+    this.#muxer.freeContext();
+    const playlist = await readFile(join(this.#folder, MEDIA_PLAYLIST), 'utf8');
+    const sizeOf = async (name: string): Promise<number> =>
+      (await stat(join(this.#folder, name))).size;
+    const summary = await summarizeMediaPlaylist(playlist, sizeOf);
+    const rung = this.#rung;
+    return {
+      ...summary,
+      name: rung.name,
+      playlist: `${rung.name}/${MEDIA_PLAYLIST}`,
+      width: rung.kind === 'video' ? rung.width : null,
+      height: rung.kind === 'video' ? rung.height : null,
+      frameRate: rung.kind === 'video' ? roundFrameRate(rung.frameRate) : null,
+      codecs: codecs.join(','),
+    };
+  }
+}
+
+function addTrack(muxer: FormatContext, encoder: CodecContext): Track {
+  const stream = muxer.newStream(null);
+  check(stream.codecpar.fromContext(encoder), 'set stream parameters');
+  stream.timeBase = encoder.timeBase;
+  return { stream, encoder };
+}

@@ -1,0 +1,131 @@
+import { Filter, type Frame } from 'node-av/lib';
+import {
+  AVCOL_PRI_UNSPECIFIED,
+  AVCOL_SPC_UNSPECIFIED,
+  AVCOL_TRC_ARIB_STD_B67,
+  AVCOL_TRC_SMPTE2084,
+  AV_FRAME_FLAG_INTERLACED,
+  type AVColorTransferCharacteristic,
+} from 'node-av/constants';
+import type { VideoRung } from '../ladder.ts';
+import { GRAPH_OUTPUT, videoInput, type InputTiming } from './frame-graph.ts';
+import type { Orientation } from './orientation.ts';
+
+/** Where unlabelled pictures are taken for BT.709, as players do; smaller ones are BT.601. */
+const HD_SHORT_SIDE = 720;
+/** Nits that count as white when HDR is mapped to SDR. */
+const HDR_WHITE_NITS = 100;
+
+/** True for the two transfer functions that phones and cameras use for HDR. */
+export function isHdrTransfer(transfer: AVColorTransferCharacteristic): boolean {
+  return transfer === AVCOL_TRC_SMPTE2084 || transfer === AVCOL_TRC_ARIB_STD_B67;
+}
+
+interface Target {
+  /** Size after rotation. */
+  readonly width: number;
+  readonly height: number;
+  readonly orientation: Orientation;
+  readonly matrix: 'bt709' | 'smpte170m';
+  readonly range: 'tv' | 'pc';
+}
+
+/** Scaling happens before turning: turning fewer pixels is cheaper. */
+function scaleSize(target: Target): { width: number; height: number } {
+  return target.orientation.isTransposed
+    ? { width: target.height, height: target.width }
+    : { width: target.width, height: target.height };
+}
+
+function sdrFilters(frame: Frame, target: Target): string[] {
+  const { width, height } = scaleSize(target);
+  const shortSide = Math.min(frame.width, frame.height);
+  const guessedMatrix = shortSide >= HD_SHORT_SIDE ? 'bt709' : 'smpte170m';
+  const options = [
+    `w=${width}`,
+    `h=${height}`,
+    'flags=bicubic',
+    ...(frame.colorSpace === AVCOL_SPC_UNSPECIFIED ? [`in_color_matrix=${guessedMatrix}`] : []),
+    `out_color_matrix=${target.matrix}`,
+    `out_range=${target.range}`,
+  ];
+  return [`scale=${options.join(':')}`, 'format=yuv420p'];
+}
+
+/** Brings PQ and HLG to BT.709. The picture is made small first: the rest works in floats. */
+function hdrFilters(frame: Frame, target: Target): string[] {
+  const { width, height } = scaleSize(target);
+  const labels = [
+    ...(frame.colorSpace === AVCOL_SPC_UNSPECIFIED ? ['colorspace=bt2020nc'] : []),
+    ...(frame.colorPrimaries === AVCOL_PRI_UNSPECIFIED ? ['color_primaries=bt2020'] : []),
+  ];
+  return [
+    ...(labels.length === 0 ? [] : [`setparams=${labels.join(':')}`]),
+    `zscale=w=${width}:h=${height}:t=linear:npl=${HDR_WHITE_NITS}`,
+    'format=gbrpf32le',
+    'zscale=p=bt709',
+    'tonemap=tonemap=hable:desat=0',
+    `zscale=t=bt709:m=${target.matrix === 'bt709' ? '709' : '170m'}:r=${target.range}`,
+    'format=yuv420p',
+  ];
+}
+
+function canToneMap(): boolean {
+  return Filter.getByName('zscale') !== null && Filter.getByName('tonemap') !== null;
+}
+
+function pictureFilters(frame: Frame, target: Target): string[] {
+  const isInterlaced = (frame.flags & AV_FRAME_FLAG_INTERLACED) !== 0;
+  const toTarget =
+    isHdrTransfer(frame.colorTrc) && canToneMap()
+      ? hdrFilters(frame, target)
+      : sdrFilters(frame, target);
+  return [
+    ...(isInterlaced ? ['bwdif=mode=send_frame:deint=interlaced'] : []),
+    ...toTarget,
+    ...target.orientation.filters,
+    'setsar=1',
+  ];
+}
+
+/** The graph text that makes frames for `rung` out of frames like `frame`, from time 0 on. */
+export function rungGraph(
+  frame: Frame,
+  timing: InputTiming,
+  rung: VideoRung,
+  orientation: Orientation,
+): string {
+  const { num, den } = rung.frameRate;
+  return [
+    videoInput(frame, timing),
+    `fps=fps=${num}/${den}:start_time=0`,
+    ...pictureFilters(frame, {
+      width: rung.width,
+      height: rung.height,
+      orientation,
+      matrix: 'bt709',
+      range: 'tv',
+    }),
+    'setparams=color_primaries=bt709:color_trc=bt709:colorspace=bt709:range=tv',
+    GRAPH_OUTPUT,
+  ].join(',');
+}
+
+/** The graph text for a still picture; JPEG means full range and the BT.601 matrix. */
+export function stillGraph(
+  frame: Frame,
+  timing: InputTiming,
+  size: { width: number; height: number },
+  orientation: Orientation,
+): string {
+  return [
+    videoInput(frame, timing),
+    ...pictureFilters(frame, {
+      ...size,
+      orientation,
+      matrix: 'smpte170m',
+      range: 'pc',
+    }),
+    GRAPH_OUTPUT,
+  ].join(',');
+}

@@ -1,0 +1,127 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { planLadder } from '../ladder.ts';
+import { masterPlaylist } from '../master-playlist.ts';
+import { MediaError } from '../media-error.ts';
+import type { MediaInfo, PrepareResult, PrepareTask } from '../tasks.ts';
+import type { Coverage } from './decoding.ts';
+import { describeSource, readOrientation } from './describe.ts';
+import { orientationFromMatrix, type Orientation } from './orientation.ts';
+import { openSource, type Source, type SourceStream } from './source.ts';
+import { TaskMeter } from './task-meter.ts';
+import { writeThumbnail } from './thumbnail.ts';
+import { transcode, type TranscodeResult } from './transcode.ts';
+
+export const MASTER_PLAYLIST = 'master.m3u8';
+const THUMBNAIL = 'thumbnail.jpg';
+
+/** Clips up to a minute get short segments, so that the first one arrives sooner. */
+const SHORT_CLIP_SECONDS = 60;
+/** Part of the declared length that has to be readable, and the slack for very short clips. */
+const MIN_READABLE = 0.95;
+const READABLE_SLACK_SECONDS = 0.5;
+/** Share of packets that may fail to decode before the file counts as damaged. */
+const MAX_FAILED_PACKETS = 0.05;
+/** Containers round lengths; a clip this little over the limit is within it. */
+const LIMIT_SLACK_SECONDS = 0.5;
+
+export function segmentSeconds(durationSeconds: number): number {
+  return durationSeconds > SHORT_CLIP_SECONDS ? 4 : 2;
+}
+
+/** The orientation of the picture; upright for a source without one. */
+export function sourceOrientation(source: Source): Orientation {
+  return source.video === null ? orientationFromMatrix(null) : readOrientation(source.video);
+}
+
+function corrupt(detail: string): MediaError {
+  return new MediaError('CORRUPT_MEDIA', 'The file is damaged or incomplete.', { detail });
+}
+
+function checkStream(name: string, stream: SourceStream | null, coverage: Coverage): void {
+  if (stream === null) return;
+  const { packets, failures, frames, endSeconds } = coverage;
+  if (frames === 0) throw corrupt(`no ${name} frame could be decoded (${packets} packets)`);
+  if (failures > packets * MAX_FAILED_PACKETS) {
+    throw corrupt(`${failures} of ${packets} ${name} packets could not be decoded`);
+  }
+  const declared = stream.declaredSeconds;
+  if (declared !== null && isShort(endSeconds, declared)) {
+    throw corrupt(`${name} ends at ${endSeconds.toFixed(3)} of ${declared.toFixed(3)} seconds`);
+  }
+}
+
+function isShort(endSeconds: number, declaredSeconds: number): boolean {
+  return endSeconds < declaredSeconds * MIN_READABLE - READABLE_SLACK_SECONDS;
+}
+
+/** Refuses a source of which too little could be read. */
+function checkCoverage(source: Source, { video, audio }: TranscodeResult): void {
+  checkStream('video', source.video, video);
+  checkStream('audio', source.audio, audio);
+  const endSeconds = Math.max(video.endSeconds, audio.endSeconds);
+  if (source.declaredSeconds !== null && isShort(endSeconds, source.declaredSeconds)) {
+    throw corrupt(`media ends at ${endSeconds} of ${source.declaredSeconds} seconds`);
+  }
+}
+
+/**
+ * Probes a source, writes its thumbnail and its first rung, and a master playlist that lists it.
+ *
+ * Throws {@link MediaError}: TOO_LONG, UNSUPPORTED_MEDIA or CORRUPT_MEDIA for what the bytes are.
+ */
+export async function prepare(
+  task: PrepareTask,
+  watch: (meter: TaskMeter) => void,
+): Promise<PrepareResult> {
+  const source = await openSource(task.sourcePath);
+  const maxSeconds = task.maxDurationSeconds + LIMIT_SLACK_SECONDS;
+  if ((source.declaredSeconds ?? 0) > maxSeconds) {
+    throw new MediaError(
+      'TOO_LONG',
+      `The recording is longer than ${task.maxDurationSeconds} seconds.`,
+      { detail: `declared length ${source.declaredSeconds} seconds` },
+    );
+  }
+  const declared = describeSource(source);
+  const ladder = planLadder(declared);
+  const meter = new TaskMeter({ seconds: source.declaredSeconds, bytes: source.sizeBytes });
+  watch(meter);
+  const result = await transcode({
+    source,
+    rungs: [ladder.first],
+    outputDir: task.outputDir,
+    segmentSeconds: segmentSeconds(declared.durationSeconds),
+    orientation: sourceOrientation(source),
+    maxSeconds,
+    meter,
+    ...thumbnailWatcher(source, declared, task.outputDir),
+  });
+  checkCoverage(source, result);
+  const rungs = await result.finish();
+  const endSeconds = Math.max(result.video.endSeconds, result.audio.endSeconds);
+  const info = { ...declared, durationSeconds: Math.round(endSeconds * 1000) / 1000 };
+  await writeFile(join(task.outputDir, MASTER_PLAYLIST), masterPlaylist(rungs));
+  return {
+    info,
+    thumbnail: source.video === null ? null : THUMBNAIL,
+    rungs,
+    master: MASTER_PLAYLIST,
+    remainingRungs: [...ladder.remaining],
+  };
+}
+
+function thumbnailWatcher(source: Source, info: MediaInfo, outputDir: string) {
+  const { video } = source;
+  if (video === null || info.width === null || info.height === null) return {};
+  const options = {
+    path: join(outputDir, THUMBNAIL),
+    width: info.width,
+    height: info.height,
+    timeBase: video.stream.timeBase,
+    orientation: readOrientation(video),
+  };
+  return {
+    watchFrames: (frames: Parameters<typeof writeThumbnail>[0]) => writeThumbnail(frames, options),
+  };
+}

@@ -1,0 +1,64 @@
+/** What a finished media playlist and its files amount to. */
+export interface MediaPlaylistSummary {
+  readonly durationSeconds: number;
+  readonly segmentCount: number;
+  /** Of the segments and the initialization segment. */
+  readonly sizeBytes: number;
+  readonly peakBandwidthBps: number;
+  readonly averageBandwidthBps: number;
+}
+
+/** One media segment as its playlist lists it. */
+export interface Segment {
+  readonly name: string;
+  readonly durationSeconds: number;
+}
+
+const BITS = 8;
+/** A last segment of a few frames would claim an absurd rate; players measure over longer spans. */
+const MIN_PEAK_SECONDS = 0.5;
+
+/** Reads the segments of a media playlist; it understands what our own output contains. */
+export function parseMediaPlaylist(text: string): {
+  segments: Segment[];
+  initSegment: string | null;
+} {
+  const segments: Segment[] = [];
+  let durationSeconds: number | null = null;
+  let initSegment: string | null = null;
+  for (const line of text.split('\n')) {
+    if (line.startsWith('#EXTINF:')) durationSeconds = Number.parseFloat(line.slice(8));
+    if (line.startsWith('#EXT-X-MAP:')) initSegment = /URI="([^"]+)"/.exec(line)?.[1] ?? null;
+    if (line === '' || line.startsWith('#') || durationSeconds === null) continue;
+    segments.push({ name: line, durationSeconds });
+    durationSeconds = null;
+  }
+  return { segments, initSegment };
+}
+
+/** Adds up a playlist; `sizeOf` gives the size in bytes of a file that the playlist names. */
+export async function summarizeMediaPlaylist(
+  text: string,
+  sizeOf: (name: string) => Promise<number>,
+): Promise<MediaPlaylistSummary> {
+  const { segments, initSegment } = parseMediaPlaylist(text);
+  let durationSeconds = 0;
+  let mediaBytes = 0;
+  let peakBandwidthBps = 0;
+  for (const segment of segments) {
+    const bytes = await sizeOf(segment.name);
+    mediaBytes += bytes;
+    durationSeconds += segment.durationSeconds;
+    const seconds = Math.max(segment.durationSeconds, MIN_PEAK_SECONDS);
+    peakBandwidthBps = Math.max(peakBandwidthBps, Math.ceil((bytes * BITS) / seconds));
+  }
+  const initBytes = initSegment === null ? 0 : await sizeOf(initSegment);
+  return {
+    durationSeconds: Math.round(durationSeconds * 1000) / 1000,
+    segmentCount: segments.length,
+    sizeBytes: mediaBytes + initBytes,
+    peakBandwidthBps,
+    averageBandwidthBps:
+      durationSeconds === 0 ? 0 : Math.ceil((mediaBytes * BITS) / durationSeconds),
+  };
+}

@@ -1,0 +1,115 @@
+/** Facts about a picture that the API shows, computed from its size. All functions are pure. */
+
+export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
+
+/** A frame rate as a fraction, because 30000/1001 has no exact decimal form. */
+export interface FrameRate {
+  readonly num: number;
+  readonly den: number;
+}
+
+/** Lower bounds in pixels, highest first. */
+const TIERS: readonly { readonly tier: ResolutionTier; readonly pixels: number }[] = [
+  { tier: 'UHD', pixels: 8_294_400 },
+  { tier: 'FHD', pixels: 2_073_600 },
+  { tier: 'HD', pixels: 921_600 },
+];
+
+/** Cropped encodes miss a bound by a few rows; 2 % below a bound still counts as reaching it. */
+const TIER_TOLERANCE = 0.02;
+
+const COMMON_RATIOS: readonly (readonly [number, number])[] = [
+  [9, 16],
+  [16, 9],
+  [1, 1],
+  [4, 5],
+  [3, 4],
+  [4, 3],
+  [2, 3],
+  [3, 2],
+  [21, 9],
+];
+const RATIO_TOLERANCE = 0.01;
+
+const COMMON_FRAME_RATES: readonly FrameRate[] = [
+  { num: 12, den: 1 },
+  { num: 15, den: 1 },
+  { num: 20, den: 1 },
+  { num: 24000, den: 1001 },
+  { num: 24, den: 1 },
+  { num: 25, den: 1 },
+  { num: 30000, den: 1001 },
+  { num: 30, den: 1 },
+  { num: 48, den: 1 },
+  { num: 50, den: 1 },
+  { num: 60000, den: 1001 },
+  { num: 60, den: 1 },
+  { num: 120, den: 1 },
+];
+
+/** How far rounding to milliseconds moves a rate. */
+const ROUNDED_RATE_TOLERANCE = 0.0125;
+/** Recorders with a wandering clock land within this of the rate they meant. */
+const MEANT_RATE_TOLERANCE = 0.03;
+const MIN_OUTPUT_RATE = 10;
+
+/** The tier of a picture size in pixels after rotation; null stands for a file without a picture. */
+export function resolutionTier(size: { width: number; height: number } | null): ResolutionTier {
+  if (size === null) return 'audio-only';
+  const pixels = size.width * size.height;
+  return TIERS.find((entry) => pixels >= entry.pixels * (1 - TIER_TOLERANCE))?.tier ?? 'SD';
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+/** The aspect ratio as "9:16": the nearest common ratio within 1 %, otherwise reduced. */
+export function aspectRatio(width: number, height: number): string {
+  const ratio = width / height;
+  const distance = ([w, h]: readonly [number, number]): number => Math.abs(ratio / (w / h) - 1);
+  const nearest = COMMON_RATIOS.reduce((best, next) =>
+    distance(next) < distance(best) ? next : best,
+  );
+  if (distance(nearest) <= RATIO_TOLERANCE) return nearest.join(':');
+  const divisor = greatestCommonDivisor(width, height);
+  return `${width / divisor}:${height / divisor}`;
+}
+
+/** Frames per second, rounded to three decimals as the API shows it. */
+export function roundFrameRate(rate: FrameRate): number {
+  return Math.round((rate.num / rate.den) * 1000) / 1000;
+}
+
+/**
+ * The rate to show for a source. Containers that count in milliseconds turn 30 into 30.303, so a
+ * rate next to a common one is shown as that.
+ */
+export function shownFrameRate(framesPerSecond: number): number {
+  const { rate, distance } = nearestCommonRate(framesPerSecond);
+  return distance <= ROUNDED_RATE_TOLERANCE
+    ? roundFrameRate(rate)
+    : roundFrameRate({ num: framesPerSecond, den: 1 });
+}
+
+function nearestCommonRate(framesPerSecond: number): { rate: FrameRate; distance: number } {
+  return COMMON_FRAME_RATES.map((rate) => ({
+    rate,
+    distance: Math.abs(framesPerSecond / (rate.num / rate.den) - 1),
+  })).reduce((best, next) => (next.distance < best.distance ? next : best));
+}
+
+/**
+ * The constant rate to encode at, at most `maxFramesPerSecond`.
+ *
+ * A rate above the cap is halved until it fits, which drops every second frame and keeps motion
+ * even. What is no common rate is rounded up to a whole number, so that two seconds hold a whole
+ * number of frames and every segment can start with a key frame.
+ */
+export function outputFrameRate(framesPerSecond: number, maxFramesPerSecond: number): FrameRate {
+  let target = Math.max(framesPerSecond, MIN_OUTPUT_RATE);
+  while (target > maxFramesPerSecond * (1 + MEANT_RATE_TOLERANCE)) target /= 2;
+  const { rate, distance } = nearestCommonRate(target);
+  if (distance <= MEANT_RATE_TOLERANCE && rate.num / rate.den <= maxFramesPerSecond) return rate;
+  return { num: Math.min(Math.ceil(target), maxFramesPerSecond), den: 1 };
+}

@@ -1,0 +1,19 @@
+import { runMediaTask } from './media.ts';
+import type { ClipSpec, GenerateResult } from './tasks.ts';
+
+export type { ClipSpec } from './tasks.ts';
+
+const DEADLINE_MS = 120_000;
+const STALL_MS = 30_000;
+const MEMORY_LIMIT_BYTES = 2 * 1024 ** 3;
+
+/**
+ * Makes a real media file from FFmpeg's own picture and tone sources; nothing is downloaded. The
+ * folder of `spec.path` must exist; an existing file is overwritten.
+ */
+export function generateClip(spec: ClipSpec, signal: AbortSignal): Promise<GenerateResult> {
+  return runMediaTask(
+    { type: 'generate', clip: spec },
+    { deadlineMs: DEADLINE_MS, stallMs: STALL_MS, memoryLimitBytes: MEMORY_LIMIT_BYTES, signal },
+  );
+}

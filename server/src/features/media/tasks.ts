@@ -1,0 +1,168 @@
+import { Type, type Static } from 'typebox';
+
+/**
+ * The words that the service and its media child exchange, all of them plain data. What the child
+ * says is checked against schemas on arrival, because a child that parses hostile bytes is not
+ * trusted. The child takes its task as it is: it starts a quarter faster without the checker.
+ */
+
+const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const FrameRateSchema = Type.Object({
+  num: Type.Integer({ minimum: 1 }),
+  den: Type.Integer({ minimum: 1 }),
+});
+
+export const MediaInfoSchema = Type.Object({
+  kind: Type.Union([Type.Literal('video'), Type.Literal('audio')]),
+  durationSeconds: Type.Number({ minimum: 0 }),
+  /** After rotation and with square pixels; null for audio. */
+  width: Nullable(Type.Integer({ minimum: 1 })),
+  height: Nullable(Type.Integer({ minimum: 1 })),
+  aspectRatio: Nullable(Type.String()),
+  maxFrameRate: Nullable(Type.Number({ exclusiveMinimum: 0 })),
+  resolutionTier: Type.Union([
+    Type.Literal('audio-only'),
+    Type.Literal('SD'),
+    Type.Literal('HD'),
+    Type.Literal('FHD'),
+    Type.Literal('UHD'),
+  ]),
+  hasAudio: Type.Boolean(),
+  videoCodec: Nullable(Type.String()),
+  audioCodec: Nullable(Type.String()),
+  /** Clockwise turn that the source asked for: 0, 90, 180 or 270. Outputs are already turned. */
+  rotationDegrees: Type.Integer(),
+  isHdr: Type.Boolean(),
+});
+export type MediaInfo = Static<typeof MediaInfoSchema>;
+
+export const RungSchema = Type.Union([
+  Type.Object({
+    kind: Type.Literal('video'),
+    name: Type.String(),
+    width: Type.Integer(),
+    height: Type.Integer(),
+    frameRate: FrameRateSchema,
+    maxBitrateBps: Type.Integer(),
+  }),
+  Type.Object({ kind: Type.Literal('audio'), name: Type.String() }),
+]);
+
+export const RenditionSchema = Type.Object({
+  name: Type.String({ pattern: '^[a-z0-9]+$' }),
+  /** Relative to the task's output folder, as are all paths in results. */
+  playlist: Type.String(),
+  width: Nullable(Type.Integer()),
+  height: Nullable(Type.Integer()),
+  frameRate: Nullable(Type.Number()),
+  codecs: Type.String(),
+  peakBandwidthBps: Type.Integer(),
+  averageBandwidthBps: Type.Integer(),
+  durationSeconds: Type.Number(),
+  segmentCount: Type.Integer(),
+  sizeBytes: Type.Integer(),
+});
+/** One finished HLS rendition on disk. */
+export type Rendition = Static<typeof RenditionSchema>;
+
+export const PrepareResultSchema = Type.Object({
+  info: MediaInfoSchema,
+  thumbnail: Nullable(Type.String()),
+  rungs: Type.Array(RenditionSchema),
+  master: Type.String(),
+  remainingRungs: Type.Array(RungSchema),
+});
+export type PrepareResult = Static<typeof PrepareResultSchema>;
+
+export const CompleteResultSchema = Type.Object({
+  /** All renditions, those of `prepare` first; only the new ones lie in this task's folder. */
+  rungs: Type.Array(RenditionSchema),
+  master: Type.String(),
+});
+export type CompleteResult = Static<typeof CompleteResultSchema>;
+
+/** Probe, thumbnail, first rung. */
+export interface PrepareTask {
+  readonly type: 'prepare';
+  /** Absolute path of the uploaded bytes. */
+  readonly sourcePath: string;
+  /** Absolute path of a folder that does not exist yet or is empty. */
+  readonly outputDir: string;
+  readonly maxDurationSeconds: number;
+}
+
+/** The rungs that `prepare` left. */
+export interface CompleteTask {
+  readonly type: 'complete';
+  readonly sourcePath: string;
+  readonly outputDir: string;
+  readonly prepared: PrepareResult;
+}
+
+/** A synthetic clip. */
+export interface ClipSpec {
+  /** Absolute path of the file to write; the container follows its extension. */
+  readonly path: string;
+  /** FFmpeg's picture source; `none` makes an audio-only file. */
+  readonly source:
+    | 'testsrc2'
+    | 'smptebars'
+    | 'mandelbrot'
+    | 'gradients'
+    | 'life'
+    | 'cellauto'
+    | 'black'
+    | 'none';
+  readonly width: number;
+  readonly height: number;
+  readonly seconds: number;
+  readonly frameRate: number;
+  /** Frequency of the sine tone in hertz; null for a silent clip without an audio stream. */
+  readonly tone: number | null;
+  /** Seconds of black before the picture starts. */
+  readonly blackSeconds?: number;
+  /** Clockwise turn a player has to apply; the pixels are stored unturned. */
+  readonly rotationDegrees?: 0 | 90 | 180 | 270;
+  /** Puts the index of an MP4 at the front. */
+  readonly fastStart?: boolean;
+  /** HEVC in ten bits with PQ transfer in place of H.264. */
+  readonly hdr?: boolean;
+  /** Varies colours and structure between clips of the same source. */
+  readonly seed?: number;
+}
+
+export interface GenerateTask {
+  readonly type: 'generate';
+  readonly clip: ClipSpec;
+}
+
+export type MediaTask = PrepareTask | CompleteTask | GenerateTask;
+
+export const GenerateResultSchema = Type.Object({
+  sizeBytes: Type.Integer(),
+});
+export type GenerateResult = Static<typeof GenerateResultSchema>;
+
+/** What the child says. `work` grows with every packet, so that a slow task is no stalled task. */
+export const ChildMessageSchema = Type.Union([
+  Type.Object({
+    type: Type.Literal('progress'),
+    fraction: Type.Number({ minimum: 0, maximum: 1 }),
+    work: Type.Number(),
+    residentBytes: Type.Number(),
+  }),
+  Type.Object({ type: Type.Literal('result'), result: Type.Unknown() }),
+  Type.Object({
+    type: Type.Literal('failure'),
+    code: Type.Union([
+      Type.Literal('UNSUPPORTED_MEDIA'),
+      Type.Literal('CORRUPT_MEDIA'),
+      Type.Literal('TOO_LONG'),
+      Type.Literal('PROCESSING_FAILED'),
+    ]),
+    message: Type.String(),
+    detail: Type.String(),
+    retryable: Type.Boolean(),
+  }),
+]);
+export type ChildMessage = Static<typeof ChildMessageSchema>;

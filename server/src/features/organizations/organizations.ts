@@ -1,0 +1,86 @@
+/** Organizations: whose content it is, and how their content behaves by default. */
+import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
+import type { KeyType } from '../../platform/database/tables.ts';
+import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
+import { createKey, ensureKey } from '../keys/keys.ts';
+import {
+  insertOrganization,
+  listOrganizations,
+  lockOrganizations,
+  type OrganizationRow,
+} from './queries.ts';
+
+export { findOrganization, listOrganizations, type OrganizationRow } from './queries.ts';
+
+export function presentOrganization(row: OrganizationRow) {
+  return {
+    id: row.organization_id,
+    name: row.name,
+    autoPublish: row.auto_publish,
+    defaultProtected: row.default_protected,
+    allowedOrigins: row.allowed_origins,
+  };
+}
+
+/** Keys by type; null where there is none. */
+export type KeyPair = { secretKey: string | null; publishableKey: string | null };
+
+/** An organization with one key of each type, which are shown this once. */
+export async function createOrganization(
+  tx: Tx,
+  name: string,
+): Promise<{ organizationId: OrganizationId } & KeyPair> {
+  const organizationId = newTypeId('org');
+  await insertOrganization(tx, organizationId, name);
+  const keys = await generateMissingKeys(tx, organizationId, noKeys);
+  return { organizationId, ...keys };
+}
+
+const noKeys: KeyPair = { secretKey: null, publishableKey: null };
+
+/**
+ * Sees to it that there is an organization and that the configured keys open it. Any number of
+ * processes may call it at the same moment.
+ *
+ * @returns the keys that were generated, which nobody has seen yet
+ */
+export async function ensureFirstOrganization(db: Db, configured: KeyPair): Promise<KeyPair> {
+  return inTransaction(db, async (tx) => {
+    await lockOrganizations(tx);
+    const [first] = await listOrganizations(tx, 1);
+    const organizationId = (first?.organization_id as OrganizationId) ?? newTypeId('org');
+    if (first === undefined) await insertOrganization(tx, organizationId, 'My organization');
+    await ensureConfiguredKeys(tx, organizationId, configured);
+    return first === undefined ? generateMissingKeys(tx, organizationId, configured) : noKeys;
+  });
+}
+
+async function generateMissingKeys(
+  tx: Tx,
+  organizationId: OrganizationId,
+  present: KeyPair,
+): Promise<KeyPair> {
+  const generate = async (type: KeyType, existing: string | null) =>
+    existing === null
+      ? (await createKey(tx, organizationId, { type, name: `First ${type} key`, expiresAt: null }))
+          .key
+      : null;
+  return {
+    secretKey: await generate('secret', present.secretKey),
+    publishableKey: await generate('publishable', present.publishableKey),
+  };
+}
+
+async function ensureConfiguredKeys(
+  tx: Tx,
+  organizationId: OrganizationId,
+  configured: KeyPair,
+): Promise<void> {
+  const ensure = async (type: KeyType, key: string | null) => {
+    if (key === null) return;
+    const request = { type, name: 'From the configuration', expiresAt: null };
+    await ensureKey(tx, organizationId, key, request);
+  };
+  await ensure('secret', configured.secretKey);
+  await ensure('publishable', configured.publishableKey);
+}

@@ -1,0 +1,82 @@
+import type { Db, Tx } from '../../platform/database/database.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+
+export type OrganizationRow = {
+  organization_id: string;
+  name: string;
+  auto_publish: boolean;
+  default_protected: boolean;
+  allowed_origins: string[];
+  created_at: Date;
+};
+
+const columns = [
+  'organization_id',
+  'name',
+  'auto_publish',
+  'default_protected',
+  'allowed_origins',
+  'created_at',
+] as const;
+
+export async function insertOrganization(
+  tx: Tx,
+  organizationId: OrganizationId,
+  name: string,
+): Promise<OrganizationRow> {
+  return tx
+    .insertInto('organization')
+    .values({ organization_id: organizationId, name })
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+}
+
+export async function findOrganization(
+  db: Db,
+  organizationId: OrganizationId,
+): Promise<OrganizationRow | null> {
+  const row = await db
+    .selectFrom('organization')
+    .select(columns)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** The organizations of this installation, oldest first. */
+export async function listOrganizations(db: Db, limit: number): Promise<OrganizationRow[]> {
+  return db
+    .selectFrom('organization')
+    .select(columns)
+    .orderBy('created_at')
+    .orderBy('organization_id')
+    .limit(limit)
+    .execute();
+}
+
+/** Lets one process at a time decide whether there is an organization yet. */
+export async function lockOrganizations(tx: Tx): Promise<void> {
+  await tx
+    .selectNoFrom((eb) => eb.fn('pg_advisory_xact_lock', [eb.lit(74_001)]).as('locked'))
+    .execute();
+}
+
+export type OrganizationChange = {
+  name?: string;
+  auto_publish?: boolean;
+  default_protected?: boolean;
+  allowed_origins?: string[];
+};
+
+export async function updateOrganization(
+  tx: Tx,
+  organizationId: OrganizationId,
+  change: OrganizationChange,
+): Promise<OrganizationRow> {
+  return tx
+    .updateTable('organization')
+    .set(change)
+    .where('organization_id', '=', organizationId)
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+}

@@ -1,0 +1,100 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../platform/http/errors.ts';
+import {
+  InvalidKeyError,
+  RangeNotSatisfiableError,
+} from '../../platform/storage/storage-errors.ts';
+import type { ByteRange, Storage } from '../../platform/storage/storage.ts';
+
+/** The types that media files are served with. A file with another ending is not served at all. */
+const contentTypes: Record<string, string> = {
+  m3u8: 'application/vnd.apple.mpegurl',
+  m4s: 'video/iso.segment',
+  mp4: 'video/mp4',
+  jpg: 'image/jpeg',
+};
+
+/** A master playlist is replaced when further renditions are there; all else never changes. */
+const masterCaching = 'public, max-age=2';
+const foreverCaching = 'public, max-age=31536000, immutable';
+
+type MediaFile = { key: string; isPrivate: boolean };
+
+/**
+ * Sends a file of the storage: whole, as one byte range, or as 304.
+ *
+ * @throws ApiError NOT_FOUND, also for a path that no file can have
+ */
+export async function sendMedia(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  storage: Storage,
+  { key, isPrivate }: MediaFile,
+): Promise<FastifyReply> {
+  const contentType = contentTypes[key.slice(key.lastIndexOf('.') + 1)];
+  if (contentType === undefined) throw new ApiError('NOT_FOUND');
+  const file = await orNotFound(() => storage.head(key));
+  if (file === null) throw new ApiError('NOT_FOUND');
+  const caching = key.endsWith('/master.m3u8') ? masterCaching : foreverCaching;
+  reply.headers({
+    'content-type': contentType,
+    'content-disposition': 'inline',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'cross-origin-resource-policy': 'cross-origin',
+    'cache-control': isPrivate ? caching.replace('public', 'private') : caching,
+    'accept-ranges': 'bytes',
+    etag: file.etag,
+    'last-modified': file.modifiedAt.toUTCString(),
+  });
+  if (request.headers['if-none-match'] === file.etag) return reply.status(304).send();
+  if (request.method === 'HEAD') {
+    return reply.header('content-length', file.sizeBytes).send();
+  }
+  const read = await readRange(request, reply, storage, key);
+  if (read === null) throw new ApiError('NOT_FOUND');
+  return reply.header('content-length', read.lengthBytes).send(read.stream);
+}
+
+async function readRange(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  storage: Storage,
+  key: string,
+) {
+  const range = parseRange(request.headers.range);
+  if (range === null) return storage.read(key);
+  try {
+    const read = await storage.read(key, range);
+    if (read === null) return null;
+    const last = read.offsetBytes + read.lengthBytes - 1;
+    reply
+      .status(206)
+      .header('content-range', `bytes ${read.offsetBytes}-${last}/${read.sizeBytes}`);
+    return read;
+  } catch (error) {
+    if (!(error instanceof RangeNotSatisfiableError)) throw error;
+    const size = (await storage.head(key))?.sizeBytes ?? 0;
+    throw new ApiError('RANGE_NOT_SATISFIABLE', {
+      headers: { 'content-range': `bytes */${size}` },
+    });
+  }
+}
+
+/** One range of bytes. Several ranges, or none that can be read, are answered with the whole file. */
+function parseRange(header: string | undefined): ByteRange | null {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
+  if (match === null) return null;
+  const [, first = '', last = ''] = match;
+  if (first === '') return last === '' ? null : { lastBytes: Number(last) };
+  if (last !== '' && Number(last) < Number(first)) return null;
+  return last === '' ? { start: Number(first) } : { start: Number(first), end: Number(last) };
+}
+
+async function orNotFound<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof InvalidKeyError) throw new ApiError('NOT_FOUND', { cause: error });
+    throw error;
+  }
+}

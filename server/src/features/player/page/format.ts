@@ -1,0 +1,33 @@
+const counts = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** `1234` becomes `1.2K`; nothing becomes an empty text so that a label can take its place. */
+export function formatCount(count: number): string {
+  return count > 0 ? counts.format(count) : '';
+}
+
+/** Seconds as `m:ss` or `h:mm:ss`. */
+export function formatTime(seconds: number): string {
+  const whole = Number.isFinite(seconds) ? Math.max(0, Math.floor(seconds)) : 0;
+  const rest = String(whole % 60).padStart(2, '0');
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes}:${rest}`;
+  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}:${rest}`;
+}
+
+/** How much of a picture may be cut off so that it fills the frame. */
+const largestCut = 0.22;
+
+/**
+ * Whether a picture should fill its frame. A portrait clip on a taller phone loses a little at the
+ * sides and looks native; a landscape clip would lose most of itself, so it is shown whole.
+ */
+export function fillsFrame(
+  width: number | null,
+  height: number | null,
+  frameWidth: number,
+  frameHeight: number,
+): boolean {
+  if (width === null || height === null || frameWidth <= 0 || frameHeight <= 0) return false;
+  const ratio = width / height / (frameWidth / frameHeight);
+  return 1 - Math.min(ratio, 1 / ratio) <= largestCut;
+}

@@ -1,0 +1,42 @@
+import { type Store } from './storage.ts';
+
+const keyName = 'key';
+
+/**
+ * The publishable key to use: from `?key=`, else from this tab, else the one that the service
+ * hands to everybody. A key in the address moves into the tab's storage, so that it is neither
+ * shared with a copied address nor kept in the history.
+ */
+export function takeKey(tab: Store): string | null {
+  const address = new URL(location.href);
+  const given = address.searchParams.get('key')?.trim() ?? '';
+  if (address.searchParams.has('key')) {
+    address.searchParams.delete('key');
+    history.replaceState(history.state, '', address);
+  }
+  if (given !== '') {
+    tab.write(keyName, given);
+    return given;
+  }
+  const offered = document.querySelector('meta[name="reelfeed-key"]')?.getAttribute('content');
+  return tab.read(keyName) ?? (offered || null);
+}
+
+export function keepKey(tab: Store, key: string): void {
+  tab.write(keyName, key);
+}
+
+export function forgetKey(tab: Store): void {
+  tab.remove(keyName);
+}
+
+/** The name under which this browser's or this tab's viewing is known; made at the first visit. */
+export function stableId(store: Store, name: 'device' | 'session'): string {
+  const known = store.read(name);
+  if (known !== null && /^[0-9a-f]{32}$/.test(known)) return known;
+  // crypto.randomUUID exists only on secure origins, and a test phone often opens plain http.
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const id = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  store.write(name, id);
+  return id;
+}

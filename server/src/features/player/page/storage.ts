@@ -1,0 +1,27 @@
+/**
+ * A browser's storage that may be forbidden, full or absent. Reading then gives null and writing
+ * does nothing: the player works without it, it only forgets.
+ */
+export interface Store {
+  read(name: string): string | null;
+  write(name: string, value: string): void;
+  remove(name: string): void;
+}
+
+export function openStore(kind: 'localStorage' | 'sessionStorage'): Store {
+  return {
+    read: (name) => attempt(() => window[kind].getItem(prefix + name)) ?? null,
+    write: (name, value) => attempt(() => window[kind].setItem(prefix + name, value)),
+    remove: (name) => attempt(() => window[kind].removeItem(prefix + name)),
+  };
+}
+
+const prefix = 'reelfeed.';
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * Processing of one item, one step at a time. Each run looks where the item stands:
+ *
+ *   pending, processing   prepare: first rendition and thumbnail → ready, the next step enqueued
+ *   ready                 complete: the other renditions, then the new master playlist
+ *
+ * 1. Files are published under a fresh attempt folder before a row names them, so a kill leaves
+ *    an unnamed folder at the most, and no reader sees half a rendition.
+ * 2. The item's change and the end of the job are one transaction (`context.finish`).
+ * 3. Bytes that are at fault fail at once; everything else is tried three times.
+ */
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
+import {
+  done,
+  handle,
+  skipped,
+  type HandledJob,
+  type JobAnswer,
+  type JobContext,
+} from '../../platform/queue/job-handler.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { MediaError, runMediaTask, type MediaTaskOptions } from '../media/media.ts';
+import { enqueueProcessing, processMedia } from './processing.ts';
+import {
+  findPreparation,
+  findSource,
+  markFailed,
+  markProcessing,
+  markReady,
+  recordProgress,
+  removePreparation,
+  storePreparation,
+  type MediaSource,
+} from './queries.ts';
+
+export type MediaJobParts = {
+  db: Db;
+  storage: Storage;
+  limits: Pick<MediaTaskOptions, 'stallMs' | 'memoryLimitBytes'>;
+  maxDurationMs: number;
+  deadlineMs: number;
+  concurrency: number;
+  /** Called after an item became ready or failed. */
+  onChange: () => void;
+};
+
+export function mediaJob(parts: MediaJobParts): HandledJob {
+  return handle(
+    processMedia,
+    async ({ contentId }, context) => {
+      const source = await findSource(parts.db, context.organizationId, contentId);
+      if (source === null) return skipped('the item is gone');
+      if (source.sourceKey === null) return skipped('the original bytes are gone');
+      const step = stepOf(source);
+      if (step === null) return skipped(`the item is ${source.uploadStatus}`);
+      try {
+        await using folder = await parts.storage.work.createFolder('media');
+        const sourcePath = await parts.storage.materialize(
+          source.sourceKey,
+          folder.path,
+          context.signal,
+        );
+        if (sourcePath === null) return skipped('the original bytes are gone');
+        const work = { contentId, source, sourcePath, outputDir: path.join(folder.path, 'out') };
+        return step === 'prepare'
+          ? await prepare(parts, context, work)
+          : await complete(parts, context, work);
+      } catch (error) {
+        if (!(error instanceof MediaError) || error.retryable) throw error;
+        return await fail(context, contentId, error);
+      } finally {
+        parts.onChange();
+      }
+    },
+    { concurrency: parts.concurrency, timeoutMs: parts.deadlineMs },
+  );
+}
+
+type Work = { contentId: string; source: MediaSource; sourcePath: string; outputDir: string };
+
+function stepOf({ uploadStatus }: MediaSource): 'prepare' | 'complete' | null {
+  if (uploadStatus === 'pending' || uploadStatus === 'processing') return 'prepare';
+  return uploadStatus === 'ready' ? 'complete' : null;
+}
+
+async function prepare(parts: MediaJobParts, context: JobContext, work: Work): Promise<JobAnswer> {
+  const { db, storage } = parts;
+  const { organizationId, signal } = context;
+  const { contentId } = work;
+  await inTransaction(db, (tx) => markProcessing(tx, organizationId, contentId));
+  const progress = reportProgress(db, organizationId, contentId);
+  const prepared = await runMediaTask(
+    {
+      type: 'prepare',
+      sourcePath: work.sourcePath,
+      outputDir: work.outputDir,
+      maxDurationSeconds: parts.maxDurationMs / 1_000,
+    },
+    { ...parts.limits, deadlineMs: parts.deadlineMs, signal, onProgress: progress.report },
+  );
+  await progress.settled();
+  const mediaPrefix = `${work.source.playbackId}/${randomBytes(6).toString('hex')}`;
+  await storage.putFolder(work.outputDir, `media/${mediaPrefix}`, signal);
+  await context.finish(async (tx) => {
+    const ready = await markReady(tx, organizationId, contentId, {
+      mediaPrefix,
+      hasThumbnail: prepared.thumbnail !== null,
+      info: prepared.info,
+    });
+    if (ready === null || prepared.remainingRungs.length === 0) return;
+    await storePreparation(tx, organizationId, contentId, { mediaPrefix, prepared });
+    await enqueueProcessing(tx, organizationId, contentId);
+  });
+  return done;
+}
+
+async function complete(parts: MediaJobParts, context: JobContext, work: Work): Promise<JobAnswer> {
+  const { db, storage } = parts;
+  const { organizationId, signal } = context;
+  const preparation = await findPreparation(db, organizationId, work.contentId);
+  if (preparation === null) return skipped('all renditions are there');
+  const { mediaPrefix, prepared } = preparation;
+  const completed = await runMediaTask(
+    { type: 'complete', sourcePath: work.sourcePath, outputDir: work.outputDir, prepared },
+    { ...parts.limits, deadlineMs: parts.deadlineMs, signal },
+  );
+  const last = [completed.master];
+  await storage.putIntoFolder(work.outputDir, `media/${mediaPrefix}`, { last }, signal);
+  await context.finish((tx) => removePreparation(tx, organizationId, work.contentId));
+  return done;
+}
+
+/** The bytes are at fault, so another run would end the same. */
+async function fail(context: JobContext, contentId: string, error: MediaError): Promise<JobAnswer> {
+  context.log.info({ contentId, code: error.code, detail: error.detail }, 'media refused');
+  await context.finish(async (tx) => {
+    await markFailed(tx, context.organizationId, contentId, error);
+    await removePreparation(tx, context.organizationId, contentId);
+  });
+  return done;
+}
+
+const progressIntervalMs = 1_000;
+
+/** Writes progress at most once a second, one write at a time. A lost write does not matter. */
+function reportProgress(db: Db, organizationId: string, contentId: string) {
+  let writtenAt = performance.now();
+  let writing: Promise<void> = Promise.resolve();
+  let isWriting = false;
+  return {
+    report(fraction: number): void {
+      if (isWriting || performance.now() - writtenAt < progressIntervalMs) return;
+      writtenAt = performance.now();
+      isWriting = true;
+      writing = inTransaction(db, (tx) => recordProgress(tx, organizationId, contentId, fraction))
+        .catch(() => undefined)
+        .finally(() => {
+          isWriting = false;
+        });
+    },
+    settled: () => writing,
+  };
+}

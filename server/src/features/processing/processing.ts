@@ -1,0 +1,30 @@
+/** Processing: an uploaded item becomes playable. The steps and their rules are in `jobs.ts`. */
+import { Type } from 'typebox';
+import type { Tx } from '../../platform/database/database.ts';
+import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
+import { enqueue } from '../../platform/queue/queue.ts';
+import { markFailed, removePreparation } from './queries.ts';
+
+export const processMedia = defineJob({
+  name: 'process-media',
+  payload: Type.Object({ contentId: Type.String() }),
+  timeoutMs: 2 * 3_600_000,
+  retry: { maxAttempts: 3, delayMs: doublingDelay(2_000, 60_000) },
+  concurrency: 1,
+  onExhausted: async (tx, { contentId }, failure) => {
+    await markFailed(tx, failure.organizationId, contentId, {
+      code: 'PROCESSING_FAILED',
+      message: `Processing failed ${failure.attempts} times. The original is kept: try again later.`,
+    });
+    await removePreparation(tx, failure.organizationId, contentId);
+  },
+});
+
+/** Puts an item in line for processing, in the transaction that made it `pending` or `ready`. */
+export async function enqueueProcessing(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+): Promise<void> {
+  await enqueue(tx, processMedia, { contentId }, { organizationId });
+}

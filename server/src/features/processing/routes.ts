@@ -1,0 +1,48 @@
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
+import type { HttpApp } from '../../platform/http/server.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import {
+  ContentItem,
+  entityTag,
+  lockForRetry,
+  presentItem,
+  type MediaUrls,
+} from '../content/content.ts';
+import { enqueueProcessing } from './processing.ts';
+import { markPendingAgain } from './queries.ts';
+
+type ProcessingRouteParts = {
+  mutations: Mutations;
+  urls: MediaUrls;
+  /** Called when an item waits for processing again. */
+  onQueued: () => void;
+};
+
+export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): void {
+  const { mutations, urls, onQueued } = parts;
+  app.post(
+    '/v1/content/:id/retry',
+    {
+      config: { access: 'secret' },
+      schema: {
+        operationId: 'retryProcessing',
+        summary: 'Run failed processing again',
+        tags: ['Content'],
+        params: IdParams,
+        response: answers({ 200: Envelope(ContentItem) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      await mutations.mutate(request, reply, async (tx) => {
+        const item = await lockForRetry(tx, organizationId, request.params.id);
+        const row = await markPendingAgain(tx, organizationId, item.content_id);
+        await enqueueProcessing(tx, organizationId, item.content_id);
+        return { data: presentItem(row, urls), headers: { etag: entityTag(row) } };
+      });
+      onQueued();
+      return reply;
+    },
+  );
+}

@@ -1,0 +1,37 @@
+import { inTransaction, type Db } from '../../platform/database/database.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { expireSessions, findUnnamedSources } from './queries.ts';
+
+const expiredAtOnce = 500;
+
+/** Ends the uploads whose time is over. */
+export async function expireUploads(db: Db, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const count = await inTransaction(db, (tx) => expireSessions(tx, expiredAtOnce));
+    if (count < expiredAtOnce) return;
+  }
+}
+
+/** Files younger than this may belong to a transaction that has not committed yet. */
+const settledAfterMs = 24 * 3_600_000;
+const keysAtOnce = 500;
+
+/** Removes original files that a kill left without a row. @returns how many */
+export async function sweepSources(db: Db, storage: Storage, signal: AbortSignal): Promise<number> {
+  let removed = 0;
+  let keys: string[] = [];
+  const flush = async () => {
+    for (const key of await findUnnamedSources(db, keys)) {
+      await storage.remove(key);
+      removed += 1;
+    }
+    keys = [];
+  };
+  for await (const file of storage.list('sources', signal)) {
+    if (Date.now() - file.modifiedAt.getTime() < settledAfterMs) continue;
+    keys.push(file.key);
+    if (keys.length >= keysAtOnce) await flush();
+  }
+  await flush();
+  return removed;
+}

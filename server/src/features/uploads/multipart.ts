@@ -1,0 +1,104 @@
+import type { FastifyRequest } from 'fastify';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { refuseBadText } from '../../platform/http/text-rules.ts';
+import { validationError } from '../../platform/http/translate-error.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { NewContentMetadata, type Metadata } from '../content/content.ts';
+import { receiveMedia, type ReceivedMedia, type UploadLimits } from './receive-media.ts';
+
+/** Bounds of everything in the form but the file itself. */
+const formLimits = {
+  fields: 50,
+  fieldSize: 64 * 1024,
+  fieldNameSize: 100,
+  files: 1,
+  parts: 51,
+  headerPairs: 50,
+};
+
+export type ReceivedForm = { metadata: Metadata; media: ReceivedMedia };
+
+/**
+ * Reads one `multipart/form-data` request: metadata fields and one part `file`, in any order.
+ *
+ * @throws ApiError when a field is wrong, the file is missing, or its bytes are no media; what
+ *   was received is removed then
+ */
+export async function receiveForm(
+  request: FastifyRequest,
+  storage: Storage,
+  limits: UploadLimits,
+): Promise<ReceivedForm> {
+  const fields = new Map<string, string[]>();
+  let media: ReceivedMedia | null = null;
+  try {
+    const parts = request.parts({ limits: { ...formLimits, fileSize: Number.MAX_SAFE_INTEGER } });
+    for await (const part of parts) {
+      if (part.type === 'field') {
+        if (part.valueTruncated) throw fieldError(part.fieldname, 'is too long');
+        fields.set(part.fieldname, [...(fields.get(part.fieldname) ?? []), String(part.value)]);
+      } else if (part.fieldname === 'file' && media === null) {
+        media = await receiveMedia(storage, part.file, limits, null);
+      } else {
+        throw fieldError(part.fieldname, 'is not a known file part: send one part named file');
+      }
+    }
+    if (media === null) throw fieldError('file', 'is required');
+    return { metadata: toMetadata(request, fields), media };
+  } catch (error) {
+    await media?.file[Symbol.asyncDispose]();
+    throw isFormError(error) ? new ApiError('INVALID_REQUEST', formMessage(error)) : error;
+  }
+}
+
+/** Errors of the form's own syntax; a client that went away is not one of them. */
+function isFormError(error: unknown): error is Error {
+  if (!(error instanceof Error) || error instanceof ApiError) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return (
+    /^FST_(PARTS|FIELDS|FILES|PROTO|INVALID)/.test(code) ||
+    /^(Unexpected end|Malformed|Multipart|Part terminated)/i.test(error.message)
+  );
+}
+
+function formMessage(cause: Error) {
+  return { message: 'The multipart form is malformed or has too many parts.', cause };
+}
+
+/** Form fields are text; these are read as the types that the metadata schema wants. */
+function toMetadata(request: FastifyRequest, fields: ReadonlyMap<string, string[]>): Metadata {
+  const values: Record<string, unknown> = {};
+  for (const [name, given] of fields) values[name] = readField(name, given);
+  refuseBadText(JSON.stringify(values), values);
+  const validate = request.compileValidationSchema(NewContentMetadata, 'body');
+  if (!validate(values)) throw validationError('body', validate.errors ?? []);
+  return values as Metadata;
+}
+
+function readField(name: string, given: readonly string[]): unknown {
+  const [first = ''] = given;
+  if (name === 'tags') return readTags(given);
+  if (given.length > 1) throw fieldError(name, 'is given more than once');
+  if (name === 'customMetadata') return readJson(name, first);
+  if (name === 'protected') return first === 'true' ? true : first === 'false' ? false : first;
+  return first === '' && name !== 'title' ? null : first;
+}
+
+/** Repeated fields, a JSON array, or a comma list. */
+function readTags(given: readonly string[]): unknown {
+  const [first = ''] = given;
+  if (given.length === 1 && first.trimStart().startsWith('[')) return readJson('tags', first);
+  return given
+    .flatMap((value) => value.split(','))
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+}
+
+function readJson(name: string, text: string): unknown {
+  if (text.includes('"__proto__"')) throw fieldError(name, 'must not hold a key __proto__');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw fieldError(name, 'must be JSON');
+  }
+}

@@ -1,0 +1,87 @@
+import type { Readable } from 'node:stream';
+import { ApiError } from '../../platform/http/errors.ts';
+import type { ReceivedFile } from '../../platform/storage/receive.ts';
+import { FileTooLargeError, StorageFullError } from '../../platform/storage/storage-errors.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { SNIFF_BYTES, sniffMedia } from '../media/media.ts';
+
+export type UploadLimits = {
+  maxUploadBytes: number;
+  /** Free space that an upload leaves to the database. */
+  minFreeBytes: number;
+  /** An upload that sends nothing for this long is ended. */
+  silenceMs: number;
+};
+
+export type ReceivedMedia = { file: ReceivedFile; mediaType: string };
+
+/**
+ * Writes incoming media to a work file with flat memory. The first bytes must be those of a
+ * supported container: nothing parses a file that is not.
+ *
+ * @throws ApiError INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
+ */
+export async function receiveMedia(
+  storage: Storage,
+  source: Readable,
+  limits: UploadLimits,
+  declaredBytes: number | null,
+): Promise<ReceivedMedia> {
+  const silence = new AbortController();
+  let timer = setTimeout(() => silence.abort(), limits.silenceMs);
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), limits.silenceMs);
+  };
+  source.on('data', heard);
+  source.pause();
+  let mediaType = '';
+  try {
+    const file = await storage.work.receive(
+      source,
+      {
+        maxBytes: limits.maxUploadBytes,
+        minFreeBytes: limits.minFreeBytes,
+        headBytes: SNIFF_BYTES,
+        ...(declaredBytes !== null && { declaredBytes }),
+        onFirstBytes: (head) => {
+          mediaType = requireMedia(head);
+        },
+      },
+      silence.signal,
+    );
+    return { file, mediaType };
+  } catch (error) {
+    if (silence.signal.aborted) throw new ApiError('REQUEST_TIMEOUT', { cause: error });
+    throw translate(error, limits);
+  } finally {
+    clearTimeout(timer);
+    source.off('data', heard);
+  }
+}
+
+function requireMedia(head: Buffer): string {
+  if (head.length === 0) {
+    throw new ApiError('INVALID_MEDIA', { message: 'The upload holds no bytes.' });
+  }
+  const format = sniffMedia(head);
+  if (format === null) {
+    throw new ApiError('INVALID_MEDIA', {
+      message: 'The bytes are no supported video or audio file. MP4, MOV, WebM and others are.',
+    });
+  }
+  return format.mediaType;
+}
+
+function translate(error: unknown, limits: UploadLimits): unknown {
+  if (error instanceof FileTooLargeError) {
+    return new ApiError('PAYLOAD_TOO_LARGE', {
+      message: `The file is larger than ${limits.maxUploadBytes} bytes, the most that is accepted.`,
+      cause: error,
+    });
+  }
+  if (error instanceof StorageFullError) {
+    return new ApiError('INSUFFICIENT_STORAGE', { cause: error });
+  }
+  return error;
+}

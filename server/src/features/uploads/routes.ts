@@ -1,0 +1,208 @@
+import multipart from '@fastify/multipart';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Db } from '../../platform/database/database.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Envelope, OneOf, Timestamp } from '../../platform/http/schemas.ts';
+import type { HttpApp } from '../../platform/http/server.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { formatTimestamp } from '../../platform/time.ts';
+import {
+  ContentItem,
+  entityTag,
+  NewContentMetadata,
+  presentItem,
+  type MediaUrls,
+  type Metadata,
+} from '../content/content.ts';
+import { receiveForm } from './multipart.ts';
+import { receiveMedia, type UploadLimits } from './receive-media.ts';
+import {
+  completeUpload,
+  createUploadedItem,
+  openUpload,
+  requireOpenSession,
+  withStoredSource,
+} from './uploads.ts';
+
+export type UploadRouteParts = {
+  db: Db;
+  storage: Storage;
+  mutations: Mutations;
+  urls: MediaUrls;
+  publicUrl: string;
+  limits: UploadLimits;
+  expiryMs: number;
+  /** Called when an item waits for processing. */
+  onUploaded: () => void;
+};
+
+const OpenedUpload = Type.Object({
+  ...ContentItem.properties,
+  uploadUrl: Type.Optional(Type.String({ description: 'Takes one PUT of the bytes.' })),
+  uploadMethod: Type.Optional(OneOf(['PUT'] as const)),
+  uploadExpiresAt: Type.Optional(Timestamp),
+});
+
+export async function addUploadRoutes(app: HttpApp, parts: UploadRouteParts): Promise<void> {
+  await app.register(multipart);
+  addCreateRoute(app, parts);
+  // The bytes may carry any Content-Type, so this route has parsers of its own: none.
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    addBytesRoute(scope, parts);
+  });
+}
+
+function addCreateRoute(app: HttpApp, parts: UploadRouteParts): void {
+  app.post(
+    '/v1/content/upload',
+    {
+      config: { access: 'secret', streamsBody: true },
+      bodyLimit: Number.MAX_SAFE_INTEGER,
+      schema: {
+        operationId: 'uploadContent',
+        summary: 'Create a video item and upload its bytes',
+        description:
+          'With a JSON body the answer holds an `uploadUrl` that takes the bytes by PUT. With ' +
+          '`multipart/form-data`, a part `file` holds the bytes and fields hold the metadata.',
+        tags: ['Content'],
+        consumes: ['application/json', 'multipart/form-data'],
+        body: {
+          content: {
+            'application/json': { schema: NewContentMetadata },
+            'multipart/form-data': { schema: {} },
+          },
+        },
+        response: answers({ 201: Envelope(OpenedUpload) }),
+      },
+    },
+    (request, reply) =>
+      request.isMultipart()
+        ? createFromForm(request, reply, parts)
+        : createFromJson(request, reply, parts),
+  );
+}
+
+function createFromJson(request: FastifyRequest, reply: FastifyReply, parts: UploadRouteParts) {
+  const { organizationId } = principalOf(request);
+  return parts.mutations.mutate(request, reply, async (tx) => {
+    const metadata = request.body as Metadata;
+    const { row, token, expiresAt } = await openUpload(
+      tx,
+      organizationId,
+      metadata,
+      parts.expiryMs,
+    );
+    return {
+      statusCode: 201,
+      headers: { location: `/v1/content/${row.content_id}`, etag: entityTag(row) },
+      data: {
+        ...presentItem(row, parts.urls),
+        uploadUrl: `${parts.publicUrl}/v1/uploads/${token}`,
+        uploadMethod: 'PUT',
+        uploadExpiresAt: formatTimestamp(expiresAt),
+      },
+    };
+  });
+}
+
+async function createFromForm(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: UploadRouteParts,
+) {
+  const { organizationId } = principalOf(request);
+  refuseDeclaredSize(request, parts.limits);
+  const { metadata, media } = await receiveForm(request, parts.storage, parts.limits).finally(() =>
+    discardRest(request),
+  );
+  await using _file = media.file;
+  const fingerprint = JSON.stringify([metadata, media.file.sha256]);
+  await withStoredSource(parts.storage, organizationId, media, async (key) => {
+    // A replayed answer names the bytes of the first request, so these are not taken.
+    let isTaken = false;
+    await parts.mutations.mutate(
+      request,
+      reply,
+      async (tx) => {
+        isTaken = true;
+        const row = await createUploadedItem(tx, organizationId, metadata, { key, media });
+        return {
+          statusCode: 201,
+          headers: { location: `/v1/content/${row.content_id}`, etag: entityTag(row) },
+          data: presentItem(row, parts.urls),
+        };
+      },
+      fingerprint,
+    );
+    if (!isTaken) await parts.storage.remove(key);
+  });
+  parts.onUploaded();
+  return reply;
+}
+
+function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
+  app.put(
+    '/v1/uploads/:token',
+    {
+      config: { access: 'public', streamsBody: true },
+      bodyLimit: Number.MAX_SAFE_INTEGER,
+      schema: {
+        operationId: 'putUploadBytes',
+        summary: 'Send the bytes of an upload',
+        description: 'The URL is the `uploadUrl` of the created item and needs no key.',
+        tags: ['Content'],
+        params: Type.Object({ token: Type.String({ maxLength: 100 }) }),
+        response: answers({ 200: Envelope(ContentItem) }),
+      },
+    },
+    async (request) => {
+      const { token } = request.params;
+      try {
+        await requireOpenSession(parts.db, token);
+        refuseDeclaredSize(request, parts.limits);
+        const declared = Number(request.headers['content-length'] ?? Number.NaN);
+        const media = await receiveMedia(
+          parts.storage,
+          request.raw,
+          parts.limits,
+          Number.isSafeInteger(declared) ? declared : null,
+        );
+        await using _file = media.file;
+        const row = await completeUpload(parts.db, parts.storage, token, media);
+        parts.onUploaded();
+        return { data: presentItem(row, parts.urls) };
+      } finally {
+        discardRest(request);
+      }
+    },
+  );
+}
+
+/** A sender that says how much is coming hears at once that it is too much. */
+function refuseDeclaredSize(request: FastifyRequest, { maxUploadBytes }: UploadLimits): void {
+  const formOverheadBytes = request.isMultipart() ? 1024 * 1024 : 0;
+  if (Number(request.headers['content-length'] ?? 0) > maxUploadBytes + formOverheadBytes) {
+    throw new ApiError('PAYLOAD_TOO_LARGE', {
+      message: `The file is larger than ${maxUploadBytes} bytes, the most that is accepted.`,
+    });
+  }
+}
+
+const discardMs = 5_000;
+
+/**
+ * Reads on for a moment after a refusal: a connection that is closed while the client still sends
+ * would be reset, and the client would never see the answer.
+ */
+function discardRest(request: FastifyRequest): void {
+  const { raw } = request;
+  if (raw.complete || raw.destroyed) return;
+  raw.resume();
+  const timer = setTimeout(() => raw.socket.destroy(), discardMs);
+  raw.once('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,127 @@
+/**
+ * Uploads: how the bytes of a new item arrive.
+ *
+ * 1. An upload that was answered with success is durable: the file is synced under its final
+ *    name before the row names it, and the job that processes it is in the same transaction.
+ * 2. A session completes once. Of two senders of the same URL, the second gets a conflict.
+ * 3. What was refused or interrupted leaves no file, and the URL stays good until it expires.
+ */
+import { createHash } from 'node:crypto';
+import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { newTypeId, randomName, type OrganizationId } from '../../platform/ids.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { createVideoItem, type ItemRow, type Metadata } from '../content/content.ts';
+import { enqueueProcessing } from '../processing/processing.ts';
+import {
+  completeSession,
+  findSession,
+  insertSession,
+  lockSession,
+  setSource,
+  type UploadSession,
+} from './queries.ts';
+import type { ReceivedMedia } from './receive-media.ts';
+
+const tokenBytes = 24;
+
+export type OpenedUpload = { row: ItemRow; token: string; expiresAt: Date };
+
+/** Makes a pending item and the session through which its bytes will come. */
+export async function openUpload(
+  tx: Tx,
+  organizationId: OrganizationId,
+  metadata: Metadata,
+  expiryMs: number,
+): Promise<OpenedUpload> {
+  const row = await createVideoItem(tx, organizationId, metadata);
+  const token = randomName(tokenBytes);
+  const expiresAt = await insertSession(tx, {
+    organizationId,
+    sessionId: newTypeId('upl'),
+    contentId: row.content_id,
+    tokenHash: hashToken(token),
+    expiryMs,
+  });
+  return { row, token, expiresAt };
+}
+
+/** The open session of an upload URL. @throws ApiError NOT_FOUND, CONFLICT */
+export async function requireOpenSession(db: Db, token: string): Promise<UploadSession> {
+  return checkOpen(await findSession(db, hashToken(token)));
+}
+
+/** Takes received bytes as those of a session's item. @throws ApiError NOT_FOUND, CONFLICT */
+export async function completeUpload(
+  db: Db,
+  storage: Storage,
+  token: string,
+  media: ReceivedMedia,
+): Promise<ItemRow> {
+  const { contentId } = await requireOpenSession(db, token);
+  return withStoredSource(storage, contentId, media, (key) =>
+    inTransaction(db, async (tx) => {
+      const session = checkOpen(await lockSession(tx, hashToken(token)));
+      await completeSession(tx, session);
+      return acceptSource(tx, session.organizationId, contentId, key, media);
+    }),
+  );
+}
+
+/** Makes an item whose bytes are here already. */
+export async function createUploadedItem(
+  tx: Tx,
+  organizationId: OrganizationId,
+  metadata: Metadata,
+  source: { key: string; media: ReceivedMedia },
+): Promise<ItemRow> {
+  const { content_id: contentId } = await createVideoItem(tx, organizationId, metadata);
+  return acceptSource(tx, organizationId, contentId, source.key, source.media);
+}
+
+async function acceptSource(
+  tx: Tx,
+  organizationId: OrganizationId,
+  contentId: string,
+  key: string,
+  { mediaType }: ReceivedMedia,
+): Promise<ItemRow> {
+  const row = await setSource(tx, organizationId, contentId, { key, mediaType });
+  await enqueueProcessing(tx, organizationId, contentId);
+  return row;
+}
+
+/**
+ * Moves a received file to its final place for as long as `work` may need it; when `work` throws,
+ * the file goes again. A kill in between leaves a file that no row names, which `sweepSources`
+ * removes.
+ */
+export async function withStoredSource<T>(
+  storage: Storage,
+  name: string,
+  media: ReceivedMedia,
+  work: (key: string) => Promise<T>,
+): Promise<T> {
+  const key = `sources/${name}/${randomName(9)}`;
+  await storage.putFile(media.file.path, key);
+  try {
+    return await work(key);
+  } catch (error) {
+    await storage.remove(key);
+    throw error;
+  }
+}
+
+function checkOpen(session: UploadSession | null): UploadSession {
+  if (session === null || session.isExpired) {
+    throw new ApiError('NOT_FOUND', { message: 'This upload URL is unknown or has expired.' });
+  }
+  if (session.isCompleted) {
+    throw new ApiError('CONFLICT', { message: 'The bytes of this upload have arrived already.' });
+  }
+  return session;
+}
+
+function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}

@@ -1,0 +1,94 @@
+/** Parsers for the values of the configuration table: text in, a value or what was expected out. */
+
+export type Parsed<T> = { value: T } | { problem: string };
+export type Parser<T> = (raw: string) => Parsed<T>;
+
+export function text(): Parser<string> {
+  return (raw) => (raw.trim() === '' ? { problem: 'some text' } : { value: raw.trim() });
+}
+
+export function optional<T>(parser: Parser<T>): Parser<T | null> {
+  return (raw) => (raw.trim() === '' ? { value: null } : parser(raw));
+}
+
+export function integer(range: { min: number; max: number }): Parser<number> {
+  return (raw) => {
+    const value = /^\d{1,15}$/.test(raw.trim()) ? Number(raw) : Number.NaN;
+    return value >= range.min && value <= range.max
+      ? { value }
+      : { problem: `a whole number from ${range.min} to ${range.max}` };
+  };
+}
+
+export function list(): Parser<readonly string[]> {
+  return (raw) => ({
+    value: raw
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  });
+}
+
+export function choice<const T extends string>(allowed: readonly T[]): Parser<T> {
+  return (raw) => {
+    const found = allowed.find((one) => one === raw.trim());
+    return found === undefined ? { problem: `one of ${allowed.join(', ')}` } : { value: found };
+  };
+}
+
+export function choices<const T extends string>(allowed: readonly T[]): Parser<readonly T[]> {
+  const each = choice(allowed);
+  return (raw) => {
+    const values: T[] = [];
+    for (const part of raw.split(',')) {
+      const parsed = each(part);
+      if ('problem' in parsed) return { problem: `a comma list of ${allowed.join(', ')}` };
+      values.push(parsed.value);
+    }
+    return { value: values };
+  };
+}
+
+export function httpUrl(): Parser<string> {
+  const problem = 'an http or https URL without a query, such as https://feed.example.com';
+  return (raw) => {
+    if (!URL.canParse(raw)) return { problem };
+    const url = new URL(raw);
+    const plain = url.search === '' && url.hash === '' && url.username === '';
+    if (!plain || (url.protocol !== 'http:' && url.protocol !== 'https:')) return { problem };
+    return { value: url.href.replace(/\/+$/, '') };
+  };
+}
+
+const byteUnits: Record<string, number> = { '': 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 };
+
+/** A number of bytes; the units KB, MB, GB and TB are powers of 1,024. */
+export function bytes(): Parser<number> {
+  return (raw) => {
+    const match = /^(\d{1,15})\s*([KMGT]B|)$/.exec(raw.trim().toUpperCase());
+    const unit = match === null ? undefined : byteUnits[match[2] ?? ''];
+    if (match === null || unit === undefined) return { problem: 'bytes, such as 500MB or 5GB' };
+    const value = Number(match[1]) * unit;
+    return Number.isSafeInteger(value) ? { value } : { problem: 'fewer bytes' };
+  };
+}
+
+const durationUnitsMs: Record<string, number> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** A length of time in milliseconds, written with its unit: 500ms, 30s, 5m, 24h, 30d. */
+export function duration(): Parser<number> {
+  return (raw) => {
+    const match = /^(\d{1,9})\s*(ms|s|m|h|d)$/.exec(raw.trim());
+    const unitMs = match === null ? undefined : durationUnitsMs[match[2] ?? ''];
+    if (match === null || unitMs === undefined) {
+      return { problem: 'a time with its unit, such as 500ms, 30s, 5m, 24h or 30d' };
+    }
+    return { value: Number(match[1]) * unitMs };
+  };
+}

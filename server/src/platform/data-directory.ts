@@ -1,0 +1,154 @@
+/**
+ * The data directory and its one owner.
+ *
+ * Node has no flock, so the lock is SQLite's: a connection that holds BEGIN IMMEDIATE on an empty
+ * database file keeps a POSIX record lock. That is sound where pid files are not:
+ * - the kernel grants it to exactly one process, so two starters at the same moment can't both win;
+ * - the kernel drops it when the process ends, however it ends, so nothing stale is left by kill -9
+ *   and a recycled pid means nothing;
+ * - it belongs to the file, not to its name or a namespace, so symbolic links, and containers on
+ *   one machine that share a volume, meet at the same lock;
+ * - children don't inherit it, so an orphaned database server doesn't keep it.
+ *
+ * A second connection of the same process is refused by SQLite itself, which keeps one table of
+ * locked files per process. Nothing else may open the lock file: closing any descriptor of a file
+ * gives up all POSIX locks that the process has on it. The owner's pid therefore lives in a file
+ * of its own, which is only ever read to word the refusal.
+ */
+import {
+  access,
+  constants,
+  mkdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const LOCK_FILE = 'owner.lock';
+const OWNER_FILE = 'owner.json';
+const SQLITE_BUSY = 5;
+/** A killed owner needs a moment to leave the kernel's tables, so a refusal waits this long. */
+const CLAIM_PATIENCE_MS = 1_000;
+const CLAIM_RETRY_MS = 50;
+
+/** The directory can't be used; the message is one or two sentences for the person who starts the service. */
+export class DataDirectoryError extends Error {
+  override readonly name = 'DataDirectoryError';
+}
+
+/** A claimed data directory. Disposing of it, or the end of the process, lets the next owner in. */
+export class DataDirectory implements AsyncDisposable {
+  /** Absolute, with symbolic links resolved. */
+  readonly path: string;
+  readonly #lock: DatabaseSync;
+
+  constructor(path: string, lock: DatabaseSync) {
+    this.path = path;
+    this.#lock = lock;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#lock.isOpen) return;
+    await rm(join(this.path, OWNER_FILE), { force: true });
+    this.#lock.close();
+  }
+}
+
+/**
+ * Creates the directory with mode 0700 where it is missing and claims it for this process. Waits up
+ * to a second for an owner that is just ending.
+ *
+ * @throws {DataDirectoryError} when another process owns it, naming that process, or when the
+ *   directory can't be written or its file system has no locks.
+ */
+export async function claimDataDirectory(
+  directory: string,
+  signal?: AbortSignal,
+): Promise<DataDirectory> {
+  const path = await openDirectory(directory);
+  const deadlineMs = performance.now() + CLAIM_PATIENCE_MS;
+  for (;;) {
+    signal?.throwIfAborted();
+    const lock = tryLock(path);
+    if (lock) {
+      await writeOwner(path);
+      return new DataDirectory(path, lock);
+    }
+    if (performance.now() >= deadlineMs) {
+      throw new DataDirectoryError(
+        `The data directory ${path} is in use by ${await readOwner(path)}. ` +
+          'Stop that process, or start this one with another data directory.',
+      );
+    }
+    await sleep(CLAIM_RETRY_MS, undefined, { signal });
+  }
+}
+
+async function openDirectory(directory: string): Promise<string> {
+  const wanted = resolve(directory);
+  // PostgreSQL's own files hold this path on a line of its own.
+  if (/[\n\r]/.test(wanted)) {
+    throw new DataDirectoryError('The path of the data directory must not contain a line break.');
+  }
+  try {
+    // Folders above keep the system's mode: the database's user may have to pass through them.
+    await mkdir(dirname(wanted), { recursive: true });
+    await mkdir(wanted, { recursive: true, mode: 0o700 });
+    const path = await realpath(wanted);
+    if (!(await stat(path)).isDirectory()) throw new Error('it is not a directory');
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    return path;
+  } catch (error) {
+    throw new DataDirectoryError(
+      `The data directory ${wanted} can't be used: ${messageOf(error)}. ` +
+        'It must be a directory that the user who starts the service may write.',
+      { cause: error },
+    );
+  }
+}
+
+/** Returns the held lock, or undefined while another connection holds it. */
+function tryLock(path: string): DatabaseSync | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(join(path, LOCK_FILE), { timeout: 0 });
+    // Without a journal file nothing is left on disk that the next owner would have to roll back,
+    // which needs an exclusive lock and could make two starters refuse each other.
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
+    return database;
+  } catch (error) {
+    database?.close();
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return;
+    throw new DataDirectoryError(
+      `The data directory ${path} can't be locked: ${messageOf(error)}. ` +
+        'It needs a file system with file locks and write permission for this user.',
+      { cause: error },
+    );
+  }
+}
+
+async function writeOwner(path: string): Promise<void> {
+  const owner = { pid: process.pid, host: hostname(), since: new Date().toISOString() };
+  await writeFile(join(path, OWNER_FILE), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+}
+
+async function readOwner(path: string): Promise<string> {
+  try {
+    const owner: unknown = JSON.parse(await readFile(join(path, OWNER_FILE), 'utf8'));
+    if (typeof owner === 'object' && owner && 'pid' in owner && 'host' in owner && 'since' in owner)
+      return `process ${String(owner.pid)} on ${String(owner.host)}, running since ${String(owner.since)}`;
+  } catch {
+    // An owner that has not written the file yet is still the owner.
+  }
+  return 'another process';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

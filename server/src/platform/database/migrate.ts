@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { Client } from 'pg';
+import type { Logger } from 'pino';
+import { poolConnection, type DatabaseConnection } from './database.ts';
+
+/** Any number, the same in every process: the lock that lets one of them migrate. */
+const migrationLock = 7_205_019_833;
+const migrationsFolder = new URL('../../../migrations/', import.meta.url);
+
+export type Migration = { name: string; sql: string; checksum: string };
+export type MigrationStatus = { applied: string[]; pending: string[]; unknown: string[] };
+
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+/** The migrations of this version: `server/migrations/*.sql` by name. */
+export async function readMigrations(): Promise<Migration[]> {
+  const names = (await readdir(migrationsFolder)).filter((name) => name.endsWith('.sql'));
+  return Promise.all(
+    names.toSorted().map(async (name) => {
+      const sql = await readFile(new URL(name, migrationsFolder), 'utf8');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}
+
+/**
+ * Brings the database up to this version: each pending file in a transaction of its own, under a
+ * lock that any number of processes starting at once may wait for. A kill at any point leaves
+ * whole migrations only.
+ *
+ * @returns the names of the migrations that this call applied
+ * @throws MigrationError when the database is of a newer version, or a file was changed after it
+ *   had been applied
+ */
+export async function migrate(connection: DatabaseConnection, log: Logger): Promise<string[]> {
+  return withMigrationClient(connection, async (client) => {
+    await client.query('select pg_advisory_lock($1)', [migrationLock]);
+    const migrations = await readMigrations();
+    const applied = await appliedMigrations(client);
+    checkHistory(migrations, applied);
+    const pending = migrations.filter((migration) => !applied.has(migration.name));
+    for (const migration of pending) {
+      await apply(client, migration);
+      log.info({ migration: migration.name }, 'migration applied');
+    }
+    return pending.map((migration) => migration.name);
+  });
+}
+
+/** What is applied, what is pending, and what only a newer version knows. Changes nothing. */
+export async function migrationStatus(connection: DatabaseConnection): Promise<MigrationStatus> {
+  return withMigrationClient(connection, async (client) => {
+    const migrations = await readMigrations();
+    const applied = await appliedMigrations(client);
+    const known = new Set(migrations.map((migration) => migration.name));
+    return {
+      applied: [...applied.keys()].filter((name) => known.has(name)),
+      pending: migrations.map(({ name }) => name).filter((name) => !applied.has(name)),
+      unknown: [...applied.keys()].filter((name) => !known.has(name)),
+    };
+  });
+}
+
+async function withMigrationClient<T>(
+  connection: DatabaseConnection,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = new Client({
+    ...poolConnection(connection),
+    application_name: 'reelfeed-migrate',
+    options: '-c timezone=UTC -c lock_timeout=0 -c statement_timeout=0',
+  });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function appliedMigrations(client: Client): Promise<Map<string, string>> {
+  await client.query(`
+    create table if not exists schema_migration (
+      name text primary key,
+      checksum text not null,
+      applied_at timestamptz not null default now()
+    )`);
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    'select name, checksum from schema_migration order by name',
+  );
+  return new Map(rows.map((row) => [row.name, row.checksum]));
+}
+
+function checkHistory(migrations: Migration[], applied: Map<string, string>): void {
+  const known = new Map(migrations.map((migration) => [migration.name, migration.checksum]));
+  for (const [name, checksum] of applied) {
+    const expected = known.get(name);
+    if (expected === undefined) {
+      throw new MigrationError(
+        `The database was migrated by a newer version (${name} is unknown here). ` +
+          'Start that version, or restore a backup from before it.',
+      );
+    }
+    if (expected !== checksum) {
+      throw new MigrationError(
+        `The migration ${name} differs from the one that this database has had. ` +
+          'Restore the file: migrations are never edited after a release.',
+      );
+    }
+  }
+}
+
+async function apply(client: Client, migration: Migration): Promise<void> {
+  await client.query('begin');
+  try {
+    await client.query(migration.sql);
+    await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [
+      migration.name,
+      migration.checksum,
+    ]);
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw new MigrationError(
+      `The migration ${migration.name} failed: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}

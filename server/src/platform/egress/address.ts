@@ -1,0 +1,151 @@
+/**
+ * Which addresses an outgoing request may reach: global unicast and nothing else.
+ * The ranges are those of the IANA special-purpose address registries for IPv4 and IPv6
+ * (RFC 6890 and its updates), judged by what they are for: a range that isn't a host's own
+ * address on the public internet is refused, also where a registry calls it reachable (anycast
+ * sinks, retired tunnels).
+ */
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+
+/** A block of addresses of one family, four or sixteen bytes. */
+export type AddressRange = { readonly bytes: readonly number[]; readonly prefixLength: number };
+
+const refusedIpv4 = ranges([
+  '0.0.0.0/8', // This network; 0.0.0.0 connects to the machine itself.
+  '10.0.0.0/8', // Private.
+  '100.64.0.0/10', // Shared by carriers.
+  '127.0.0.0/8', // Loopback.
+  '168.63.129.16/32', // A cloud's metadata service behind a public address.
+  '169.254.0.0/16', // Link-local, with most metadata services.
+  '172.16.0.0/12', // Private.
+  '192.0.0.0/24', // Protocol assignments.
+  '192.0.2.0/24', // Documentation.
+  '192.31.196.0/24', // AS112 anycast.
+  '192.52.193.0/24', // AMT relays.
+  '192.88.99.0/24', // 6to4 relays.
+  '192.168.0.0/16', // Private.
+  '192.175.48.0/24', // AS112 anycast.
+  '198.18.0.0/15', // Benchmarking.
+  '198.51.100.0/24', // Documentation.
+  '203.0.113.0/24', // Documentation.
+  '224.0.0.0/4', // Multicast.
+  '240.0.0.0/4', // Reserved, with the broadcast address.
+]);
+
+/**
+ * Only 2000::/3 is assigned as global unicast. Everything outside goes at once: unspecified,
+ * loopback, IPv4-compatible, translated, discard, SRv6, unique local, link-local, site-local,
+ * multicast. These are the exceptions inside.
+ */
+const globalIpv6 = range('2000::/3');
+const refusedIpv6 = ranges([
+  '2001::/23', // Teredo, benchmarking, ORCHID and the other protocol assignments.
+  '2001:db8::/32', // Documentation.
+  '2002::/16', // 6to4, which carries an IPv4 address to a relay.
+  '2620:4f:8000::/48', // AS112 anycast.
+  '3ffe::/16', // The retired 6bone.
+  '3fff::/20', // Documentation.
+]);
+
+const mappedIpv4 = range('::ffff:0:0/96');
+
+/** Metadata services of clouds. They hand out credentials, so no wide exception covers them. */
+const metadataAddresses = new Set(
+  ['169.254.169.254', '168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254'].map(
+    canonicalAddress,
+  ),
+);
+
+/** The well-known NAT64 prefix. Its local-use sister 64:ff9b:1::/48 is refused with the rest. */
+const nat64 = range('64:ff9b::/96');
+
+/**
+ * True for an address that a request may reach without an exception. Takes IPv4 in four decimal
+ * parts or IPv6 without a zone; anything else is false. An IPv4 address inside an IPv6 one is
+ * judged like itself where the form still leads there (mapped, NAT64, ISATAP).
+ */
+export function isPublicAddress(address: string): boolean {
+  const bytes = addressBytes(address);
+  return bytes !== null && isPublic(bytes);
+}
+
+/** True for a cloud's metadata service, in any spelling. */
+export function isMetadataAddress(address: string): boolean {
+  return metadataAddresses.has(canonicalAddress(address));
+}
+
+/**
+ * One spelling for one address, for comparing: a mapped IPv4 address becomes the IPv4 address
+ * that it is, and IPv6 is eight groups without `::`. Anything else comes back as it is.
+ */
+export function canonicalAddress(address: string): string {
+  const bytes = addressBytes(address);
+  if (bytes === null) return address;
+  if (bytes.length === 4) return bytes.join('.');
+  if (contains(mappedIpv4, bytes)) return bytes.slice(12).join('.');
+  const groups = Array.from({ length: 8 }, (_, index) => bytes.slice(index * 2, index * 2 + 2));
+  return groups.map(([high = 0, low = 0]) => ((high << 8) | low).toString(16)).join(':');
+}
+
+/**
+ * Four or sixteen bytes, or null for anything but a plain IP address. Node checks the spelling,
+ * so short, octal and hexadecimal forms, which programs read in different ways, get nowhere.
+ */
+export function addressBytes(address: string): number[] | null {
+  if (isIPv4(address)) return address.split('.').map(Number);
+  if (!isIPv6(address) || address.includes('%')) return null;
+  const hex = address.replace(/[\d.]+\.[\d.]+$/, (dotted) => {
+    const [a = 0, b = 0, c = 0, d = 0] = dotted.split('.').map(Number);
+    return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+  });
+  const [before = [], after = []] = hex.split('::').map((part) => part.split(':').filter(Boolean));
+  const gap = Array.from({ length: 8 - before.length - after.length }, () => '0');
+  return [...before, ...gap, ...after].flatMap((group) => {
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 0xff];
+  });
+}
+
+/** Reads `10.0.0.0/8` or `fd00::/8`, or null when it is no CIDR range. */
+export function parseRange(text: string): AddressRange | null {
+  const [address = '', length = '', ...rest] = text.split('/');
+  if (isIP(address) === 0 || rest.length > 0 || !/^\d{1,3}$/.test(length)) return null;
+  const bytes = addressBytes(address);
+  const prefixLength = Number(length);
+  return bytes === null || prefixLength > bytes.length * 8 ? null : { bytes, prefixLength };
+}
+
+/** Whether an address, as bytes, lies in a range of its own family. */
+export function contains(block: AddressRange, bytes: readonly number[]): boolean {
+  if (bytes.length !== block.bytes.length) return false;
+  return block.bytes.every((byte, index) => {
+    const bits = Math.min(8, Math.max(0, block.prefixLength - index * 8));
+    const mask = (0xff << (8 - bits)) & 0xff;
+    return ((byte ^ (bytes[index] ?? 0)) & mask) === 0;
+  });
+}
+
+function isPublic(bytes: readonly number[]): boolean {
+  if (bytes.length === 4) return !refusedIpv4.some((block) => contains(block, bytes));
+  const carried = bytes.slice(12);
+  if (contains(mappedIpv4, bytes) || contains(nat64, bytes)) return isPublic(carried);
+  if (!contains(globalIpv6, bytes)) return false;
+  if (refusedIpv6.some((block) => contains(block, bytes))) return false;
+  return !isIsatap(bytes) || isPublic(carried);
+}
+
+/** ISATAP puts 0000:5efe or 0200:5efe before the IPv4 address, under any prefix (RFC 5214). */
+function isIsatap(bytes: readonly number[]): boolean {
+  const [first = 0, ...rest] = bytes.slice(8, 12);
+  return (first & 0xfd) === 0 && rest[0] === 0 && rest[1] === 0x5e && rest[2] === 0xfe;
+}
+
+function ranges(texts: readonly string[]): readonly AddressRange[] {
+  return texts.map(range);
+}
+
+function range(text: string): AddressRange {
+  const parsed = parseRange(text);
+  if (parsed === null) throw new Error(`no address range: ${text}`);
+  return parsed;
+}

@@ -1,0 +1,128 @@
+/**
+ * The one way out: every request that the service makes to a host that somebody else chose
+ * (webhooks, imports) goes through here. See `guard.ts` for what is refused, and
+ * `REELFEED_EGRESS_ALLOW` for the operator's exceptions.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { LookupFunction } from 'node:net';
+import { Agent, Pool } from 'undici';
+import type { AllowList } from './allow-list.ts';
+import { asEgressError, type BlockedAddressError } from './egress-errors.ts';
+import { guardedConnector, judgeTarget, portOf, type Guard } from './guard.ts';
+import { createResolver } from './resolver.ts';
+import { openResponse, requestWhole, type Download } from './exchange.ts';
+import { parseTarget } from './target.ts';
+
+export type EgressOptions = {
+  readonly allow: AllowList;
+  /** Name resolution, TCP and TLS together. Default 10,000. */
+  readonly connectTimeoutMs?: number;
+  /** Most open connections to one origin; further requests wait within their deadline. */
+  readonly connectionsPerOrigin?: number;
+  /** Asked for names, with the shape of `dns.lookup`. */
+  readonly lookup?: LookupFunction;
+  /** PEM certificates to trust instead of Node's own (and `NODE_EXTRA_CA_CERTS`). */
+  readonly ca?: readonly string[];
+  /** Told of every refused address, for the counter and the log. */
+  readonly onBlocked?: (error: BlockedAddressError) => void;
+};
+
+export type Scheme = 'http:' | 'https:';
+
+export type EgressRequest = {
+  readonly url: string;
+  /** Default `['https:']`. */
+  readonly schemes?: readonly Scheme[];
+  /** Default GET. */
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** From the call to the last byte of the answer, all of it included. */
+  readonly totalTimeoutMs: number;
+  /** Most bytes of the answer's body to read. */
+  readonly maxBodyBytes: number;
+};
+
+export type EgressResponse = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The first `maxBodyBytes`, as sent: a content encoding is not undone. */
+  readonly body: Buffer;
+  /** There was more; the connection was closed instead of reading it. */
+  readonly truncated: boolean;
+  /** From the call to the end of the body. */
+  readonly elapsedMs: number;
+};
+
+export interface Egress extends AsyncDisposable {
+  /**
+   * Checks a URL that a user stores for later: shape, scheme, port, and every address that the
+   * host has now. Returns it normalised. Throws `EgressError` (`invalid_url`, `dns_error`,
+   * `timeout` after five seconds) or `BlockedAddressError`. Each request checks again.
+   */
+  checkUrl(
+    url: string,
+    options?: { readonly schemes?: readonly Scheme[] },
+    signal?: AbortSignal,
+  ): Promise<URL>;
+
+  /**
+   * Sends one request and reads the answer. Any status is an answer, also 3xx: no redirect is
+   * followed. Throws `EgressError` with the failure's class, or the signal's reason.
+   */
+  request(request: EgressRequest, signal?: AbortSignal): Promise<EgressResponse>;
+
+  /**
+   * Opens a large answer to be read as a stream, following at most `maxRedirects` redirects, each
+   * of them checked like the first URL. The body throws `EgressError` (`too_large`) behind
+   * `maxBodyBytes`, and (`timeout`) at the deadline or after 30 silent seconds.
+   */
+  download(
+    request: Omit<EgressRequest, 'method' | 'body'> & { readonly maxRedirects: number },
+    signal?: AbortSignal,
+  ): Promise<Download>;
+}
+
+const checkTimeoutMs = 5_000;
+/** A stalled answer ends here even where the total deadline is hours away, as for a download. */
+const silenceTimeoutMs = 30_000;
+
+/** Opens the way out. Disposing ends what is under way and closes every connection. */
+export function createEgress(options: EgressOptions): Egress {
+  const { connectTimeoutMs = 10_000, connectionsPerOrigin = 256 } = options;
+  const guard: Guard = {
+    allow: options.allow,
+    lookup: options.lookup ?? createResolver(),
+    onBlocked: options.onBlocked ?? (() => undefined),
+  };
+  const connectorOptions = { connectTimeoutMs, ca: options.ca };
+  const agent = new Agent({
+    factory: (origin) =>
+      new Pool(origin, {
+        connect: guardedConnector(guard, new URL(origin), connectorOptions),
+        connections: connectionsPerOrigin,
+        allowH2: false,
+        headersTimeout: silenceTimeoutMs,
+        bodyTimeout: silenceTimeoutMs,
+        keepAliveMaxTimeout: 60_000,
+        // An address that was judged long ago may belong to somebody else by now.
+        clientTtl: 300_000,
+      }),
+  });
+
+  return {
+    async checkUrl(text, { schemes = ['https:'] } = {}, signal) {
+      const { url, host } = parseTarget(text, schemes);
+      const timeout = AbortSignal.timeout(checkTimeoutMs);
+      const either = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
+      await judgeTarget(guard, host, portOf(url), either).catch((error: unknown) => {
+        throw signal?.aborted === true ? signal.reason : asEgressError(error, host);
+      });
+      return url;
+    },
+
+    request: (request, signal) => requestWhole(agent, request, signal),
+    download: (request, signal) => openResponse(agent, request, signal),
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  };
+}

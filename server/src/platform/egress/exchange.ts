@@ -1,0 +1,165 @@
+/** One HTTP exchange under one deadline: the connection, the headers and the body. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Agent, Dispatcher } from 'undici';
+import { asEgressError, EgressError } from './egress-errors.ts';
+import type { EgressRequest, EgressResponse } from './egress.ts';
+import { parseTarget } from './target.ts';
+
+/** An answer that is being read. Disposing ends it; a body that was read to its end is done. */
+export type Download = AsyncDisposable & {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Where the redirects led. */
+  readonly url: URL;
+  /** Stops with an `EgressError` at the size limit and at the deadline. */
+  readonly body: AsyncIterable<Buffer>;
+};
+
+type Exchange = {
+  readonly url: URL;
+  readonly response: Dispatcher.ResponseData;
+  /** Turns a failure while reading into its error, the deadline's included. */
+  readonly failure: (error: unknown) => unknown;
+  /** Ends the deadline; a body that is still open is closed with its connection. */
+  readonly end: () => void;
+};
+
+const defaultSchemes = ['https:'] as const;
+
+export async function requestWhole(
+  agent: Agent,
+  request: EgressRequest,
+  signal?: AbortSignal,
+): Promise<EgressResponse> {
+  const startedAt = performance.now();
+  const exchange = await begin(agent, request, signal);
+  const { statusCode: status, headers, body } = exchange.response;
+  const parts: Buffer[] = [];
+  let leftBytes = request.maxBodyBytes;
+  let truncated = false;
+  try {
+    for await (const chunk of bytesOf(body)) {
+      parts.push(chunk.subarray(0, leftBytes));
+      truncated = chunk.length > leftBytes;
+      leftBytes -= Math.min(leftBytes, chunk.length);
+      if (truncated) break;
+    }
+  } catch (error) {
+    throw exchange.failure(error);
+  } finally {
+    exchange.end();
+  }
+  const elapsedMs = performance.now() - startedAt;
+  return { status, headers, body: Buffer.concat(parts), truncated, elapsedMs };
+}
+
+export async function openResponse(
+  agent: Agent,
+  request: EgressRequest & { readonly maxRedirects: number },
+  signal?: AbortSignal,
+): Promise<Download> {
+  const endsAt = performance.now() + request.totalTimeoutMs;
+  let url = request.url;
+  let headers = request.headers ?? {};
+  for (let redirects = 0; redirects <= request.maxRedirects; redirects += 1) {
+    const totalTimeoutMs = Math.max(1, endsAt - performance.now());
+    const exchange = await begin(agent, { ...request, url, headers, totalTimeoutMs }, signal);
+    const location = redirectOf(exchange);
+    if (location === null) return toDownload(exchange, request.maxBodyBytes);
+    exchange.end();
+    // What the caller says to one host is not for the next one.
+    if (new URL(location).origin !== exchange.url.origin) headers = {};
+    url = location;
+  }
+  throw new EgressError('too_many_redirects', `over ${request.maxRedirects} redirects`);
+}
+
+/** Sends the request and waits for the headers. */
+async function begin(
+  agent: Agent,
+  request: EgressRequest,
+  signal?: AbortSignal,
+): Promise<Exchange> {
+  signal?.throwIfAborted();
+  const { url, host } = parseTarget(request.url, request.schemes ?? defaultSchemes);
+  const controller = new AbortController();
+  const { totalTimeoutMs } = request;
+  // The error is made when it is needed: its stack would cost more than the rest of this function.
+  const onDeadline = (): void =>
+    controller.abort(new EgressError('timeout', `no answer within ${totalTimeoutMs} ms: ${host}`));
+  const timer = setTimeout(onDeadline, totalTimeoutMs);
+  const onAbort = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const release = (): void => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  };
+  const failure = (error: unknown): unknown =>
+    controller.signal.aborted ? controller.signal.reason : asEgressError(error, host);
+
+  try {
+    const response = await agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: request.method ?? 'GET',
+      // Nothing here undoes an encoding, so that no small answer unpacks into a large one.
+      headers: { 'accept-encoding': 'identity', ...request.headers },
+      body: request.body ?? null,
+      signal: controller.signal,
+    });
+    const end = (): void => {
+      release();
+      // Without a listener, closing early would be an uncaught error of the stream.
+      response.body.on('error', () => undefined).destroy();
+    };
+    return { url, response, failure, end };
+  } catch (error) {
+    release();
+    throw failure(error);
+  }
+}
+
+function redirectOf({ url, response }: Exchange): string | null {
+  const { location } = response.headers;
+  const isRedirect = [301, 302, 303, 307, 308].includes(response.statusCode);
+  if (!isRedirect || typeof location !== 'string') return null;
+  if (!URL.canParse(location, url)) return null;
+  const next = new URL(location, url);
+  next.hash = '';
+  return next.href;
+}
+
+function toDownload(exchange: Exchange, maxBodyBytes: number): Download {
+  const { statusCode: status, headers } = exchange.response;
+  return {
+    status,
+    headers,
+    url: exchange.url,
+    body: limited(exchange, maxBodyBytes),
+    async [Symbol.asyncDispose]() {
+      exchange.end();
+    },
+  };
+}
+
+async function* limited(exchange: Exchange, maxBodyBytes: number): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  try {
+    for await (const chunk of bytesOf(exchange.response.body)) {
+      sizeBytes += chunk.length;
+      if (sizeBytes > maxBodyBytes) {
+        throw new EgressError('too_large', `over ${maxBodyBytes} bytes: ${exchange.url.hostname}`);
+      }
+      yield chunk;
+    }
+  } catch (error) {
+    throw exchange.failure(error);
+  } finally {
+    exchange.end();
+  }
+}
+
+/** undici's body has no element type; its chunks are buffers. */
+function bytesOf(body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  return body;
+}

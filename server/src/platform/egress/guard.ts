@@ -1,0 +1,143 @@
+/**
+ * The decision whether a request may go to a target. It is taken on addresses, at the moment of
+ * connecting, and the connection goes to the very addresses that were judged: a name that changes
+ * between the two has nothing left to change.
+ */
+import type { LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { buildConnector } from 'undici';
+import { isPublicAddress } from './address.ts';
+import { bareHost, type AllowList } from './allow-list.ts';
+import { asEgressError, BlockedAddressError, EgressError } from './egress-errors.ts';
+import { resolveHost } from './resolver.ts';
+
+export type Guard = {
+  readonly allow: AllowList;
+  readonly lookup: LookupFunction;
+  readonly onBlocked: (error: BlockedAddressError) => void;
+};
+
+/** A name may carry hundreds of addresses; all are judged, and this many are tried. */
+const maxAddressesTried = 6;
+
+/** Before the next address of a host is tried beside the one that hasn't answered yet. */
+const nextAddressAfterMs = 1_000;
+
+/**
+ * System ports below 1,024 other than those of HTTP, and the best-known services above that
+ * would take a request body as commands (NFS, databases, caches, IRC, SIP). No webhook or video
+ * lives there, and no exception is needed for any other port.
+ */
+// oxfmt-ignore
+const refusedPorts = new Set([
+  1433, 1521, 1720, 1723, 2049, 2375, 3306, 3389, 3659, 4045, 5060, 5061, 5432, 5900, 6000,
+  6379, 6566, 6665, 6666, 6667, 6668, 6669, 6697, 9042, 9200, 10080, 11211, 27017,
+]);
+
+/**
+ * Resolves and judges a host. Returns the addresses to connect to, or throws
+ * `BlockedAddressError` when a single one of them is refused, and `EgressError`
+ * (`invalid_url`, `dns_error`, `timeout`) otherwise. `host` is a name or a bare address.
+ */
+export async function judgeTarget(
+  guard: Guard,
+  host: string,
+  port: number,
+  signal?: AbortSignal,
+): Promise<readonly LookupAddress[]> {
+  const addresses = await resolveHost(guard.lookup, host, signal).catch((error: unknown) => {
+    if (signal?.aborted === true) throw signal.reason;
+    throw new EgressError('dns_error', `can't resolve ${host}`, error);
+  });
+  if (addresses.length === 0) throw new EgressError('dns_error', `${host} has no address`);
+  for (const { address } of addresses) judgeAddress(guard, host, port, address);
+  return addresses.slice(0, maxAddressesTried);
+}
+
+function judgeAddress(guard: Guard, host: string, port: number, address: string): void {
+  if (guard.allow.allows({ host, port, address })) return;
+  if (!isPublicAddress(address)) {
+    const error = new BlockedAddressError({ host, port, address });
+    guard.onBlocked(error);
+    throw error;
+  }
+  if ((port < 1_024 && port !== 80 && port !== 443) || refusedPorts.has(port)) {
+    throw new EgressError('invalid_url', `port ${port} is not for HTTP`);
+  }
+}
+
+export type ConnectorOptions = {
+  /** For name resolution, TCP and TLS together. */
+  readonly connectTimeoutMs: number;
+  /** PEM certificates to trust instead of Node's own. */
+  readonly ca: readonly string[] | undefined;
+};
+
+/**
+ * The connector of one origin. TLS is verified against the name of the URL, and the socket's
+ * peer is looked at once more before the first byte of a request.
+ */
+export function guardedConnector(
+  guard: Guard,
+  origin: URL,
+  { connectTimeoutMs, ca }: ConnectorOptions,
+): buildConnector.connector {
+  const host = bareHost(origin.hostname);
+  const port = portOf(origin);
+  const connect = buildConnector({
+    timeout: connectTimeoutMs,
+    // One request a connection: a receiver that hangs holds up nobody else, and ending its
+    // request ends its connection.
+    allowH2: false,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: nextAddressAfterMs,
+    ...(ca === undefined ? {} : { ca: [...ca] }),
+    // Node asks this for names only; the addresses below are all that the socket ever sees.
+    lookup: (_name, { all }, callback) => {
+      judgeTarget(guard, host, port).then(
+        (addresses) => {
+          const [first] = addresses;
+          if (all === true || first === undefined) callback(null, [...addresses]);
+          else callback(null, first.address, first.family);
+        },
+        (error: unknown) => callback(asEgressError(error, host), []),
+      );
+    },
+  });
+  return (options, callback) => {
+    const connectChecked = (): void => {
+      connect(options, (error, socket) => {
+        if (error !== null) callback(asEgressError(error, host), null);
+        else checkPeer(guard, host, port, socket, callback);
+      });
+    };
+    if (isIP(host) === 0) connectChecked();
+    else {
+      judgeTarget(guard, host, port).then(connectChecked, (error: unknown) =>
+        callback(asEgressError(error, host), null),
+      );
+    }
+  };
+}
+
+/** The port of a URL as a number, with its scheme's default. */
+export function portOf(url: URL): number {
+  return url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port);
+}
+
+function checkPeer(
+  guard: Guard,
+  host: string,
+  port: number,
+  socket: Socket,
+  callback: buildConnector.Callback,
+): void {
+  try {
+    judgeAddress(guard, host, port, socket.remoteAddress ?? '');
+  } catch (error) {
+    socket.destroy();
+    callback(asEgressError(error, host), null);
+    return;
+  }
+  callback(null, socket);
+}

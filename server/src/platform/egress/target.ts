@@ -1,0 +1,33 @@
+/** The shape of a URL that somebody gave us to call. */
+import { bareHost } from './allow-list.ts';
+import { EgressError } from './egress-errors.ts';
+
+const maxUrlLength = 2_048;
+
+/**
+ * Parses the URL of a target. The parser turns every odd spelling of an address (127.1,
+ * 2130706433, full-width digits) into the plain one, so `host` is a name or a plain address.
+ * Throws `EgressError` (`invalid_url`) with a message for the user.
+ */
+export function parseTarget(
+  text: string,
+  schemes: readonly string[],
+): { readonly url: URL; readonly host: string } {
+  const refuse = (reason: string): never => {
+    throw new EgressError('invalid_url', reason);
+  };
+  if (text.length > maxUrlLength) refuse(`the URL has over ${maxUrlLength} characters`);
+  // The parser silently drops or trims these; a URL that holds one is not what it looks like.
+  if (/[\s\\\p{Cc}]/u.test(text)) refuse('the URL holds white space, a backslash or a control');
+  // It would also mend `https:example.com` and `https:///example.com`.
+  if (!/^[a-z]+:\/\/[^/]/i.test(text) || !URL.canParse(text)) refuse('not an absolute URL');
+  const url = new URL(text);
+  if (!schemes.includes(url.protocol)) {
+    refuse(`the URL must start with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`);
+  }
+  if (url.username !== '' || url.password !== '') refuse('the URL holds a user name or password');
+  if (url.hash !== '') refuse('the URL holds a fragment');
+  if (url.hostname.endsWith('.')) refuse('the host ends with a dot');
+  if (url.port === '0') refuse('port 0 is not for HTTP');
+  return { url, host: bareHost(url.hostname) };
+}

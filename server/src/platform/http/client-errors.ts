@@ -1,0 +1,30 @@
+import type { Socket } from 'node:net';
+import { newTypeId } from '../ids.ts';
+import { ApiError, type ErrorCode } from './errors.ts';
+
+/**
+ * Answers what Node's HTTP parser refuses, before there is a request: headers that are too large,
+ * too slow, or no HTTP at all. The connection ends with the answer.
+ */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const answer = new ApiError(codes[error.code ?? ''] ?? 'INVALID_REQUEST');
+  const requestId = newTypeId('req');
+  const body = JSON.stringify(answer.envelope(requestId));
+  socket.end(
+    `HTTP/1.1 ${answer.statusCode} ${answer.code}\r\n` +
+      'Content-Type: application/json; charset=utf-8\r\n' +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n` +
+      `X-Request-Id: ${requestId}\r\n` +
+      'Connection: close\r\n\r\n' +
+      body,
+  );
+}
+
+const codes: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
+};

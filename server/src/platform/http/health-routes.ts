@@ -1,0 +1,51 @@
+import { metricsContentType, type Metrics } from '../metrics.ts';
+import { ApiError } from './errors.ts';
+import type { HttpApp } from './server.ts';
+
+/** What must hold before this process should get requests; each check answers a problem or null. */
+export type ReadinessCheck = { name: string; check: () => Promise<string | null> };
+
+export type HealthParts = {
+  checks: readonly ReadinessCheck[];
+  metrics: Metrics;
+  isDraining: () => boolean;
+};
+
+const checkTimeoutMs = 2_000;
+
+/** `/healthz` asks nothing of anything; `/readyz` asks database, migrations and storage. */
+export function addHealthRoutes(app: HttpApp, { checks, metrics, isDraining }: HealthParts): void {
+  const config = { access: 'public' as const };
+  const schema = { hide: true };
+
+  app.get('/healthz', { config, schema }, () => ({ status: 'ok' }));
+
+  app.get('/readyz', { config, schema }, async (_request, reply) => {
+    const results = await Promise.all(checks.map(runCheck));
+    if (isDraining()) results.push({ name: 'draining', problem: 'the process is shutting down' });
+    const isReady = results.every(({ problem }) => problem === null);
+    return reply.status(isReady ? 200 : 503).send({
+      status: isReady ? 'ready' : 'not ready',
+      checks: Object.fromEntries(results.map(({ name, problem }) => [name, problem ?? 'ok'])),
+    });
+  });
+
+  app.get('/metrics', { config, schema }, async (_request, reply) =>
+    reply.type(metricsContentType).send(await metrics.expose()),
+  );
+
+  app.get('/', { config, schema }, (_request, reply) => reply.redirect('/feed', 302));
+}
+
+/** A check that hangs is a failed one. Problems are sentences without internals. */
+async function runCheck({ name, check }: ReadinessCheck) {
+  const timeout = Promise.withResolvers<string>();
+  const timer = setTimeout(() => timeout.resolve('does not answer'), checkTimeoutMs);
+  try {
+    return { name, problem: await Promise.race([check(), timeout.promise]) };
+  } catch (error) {
+    return { name, problem: error instanceof ApiError ? error.message : 'does not work' };
+  } finally {
+    clearTimeout(timer);
+  }
+}

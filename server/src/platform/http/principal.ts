@@ -1,0 +1,36 @@
+import type { FastifyRequest } from 'fastify';
+import type { ApiKeyId, OrganizationId } from '../ids.ts';
+import { ApiError } from './errors.ts';
+
+/** Whom a request comes from, as its key says. */
+export type Principal = {
+  organizationId: OrganizationId;
+  keyId: ApiKeyId;
+  type: 'secret' | 'publishable';
+  /** Origins whose pages may read answers; empty means every origin. */
+  allowedOrigins: readonly string[];
+};
+
+/** Who may call a route. `public` routes take no key at all. */
+export type Access = 'secret' | 'publishable' | 'public';
+
+/** Finds the principal of a bearer token. @throws ApiError of status 401 */
+export type Authenticate = (bearer: string | null) => Promise<Principal>;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal | null;
+  }
+  interface FastifyContextConfig {
+    /** Required on every route: a test refuses one without it. */
+    access?: Access;
+    /** The route reads its body itself, for as long as bytes keep coming. */
+    streamsBody?: true;
+  }
+}
+
+/** The principal of a route whose access is not `public`. */
+export function principalOf(request: FastifyRequest): Principal {
+  if (request.principal === null) throw new ApiError('UNAUTHORIZED');
+  return request.principal;
+}

@@ -1,0 +1,90 @@
+/** Schemas that every feature's routes are made of. One schema gives validation, types and docs. */
+import { Type, type TProperties, type TSchema } from 'typebox';
+import { errorCodes } from './errors.ts';
+
+export function Nullable<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+/** One of a fixed set of strings. */
+export function OneOf<const T extends readonly string[]>(values: T, description?: string) {
+  return Type.Unsafe<T[number]>({
+    type: 'string',
+    enum: [...values],
+    ...(description === undefined ? {} : { description }),
+  });
+}
+
+export const Timestamp = Type.String({
+  format: 'timestamp',
+  maxLength: 40,
+  description: 'RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.',
+  examples: ['2026-01-31T12:00:00.000Z'],
+});
+
+/** A request body or part of one: a field that the schema does not name is refused. */
+export function Closed<T extends TProperties>(
+  properties: T,
+  options: { description?: string; minProperties?: number } = {},
+) {
+  return Type.Object(properties, { additionalProperties: false, ...options });
+}
+
+const Meta = Type.Object({ requestId: Type.String() });
+const ListMeta = Type.Object({
+  requestId: Type.String(),
+  total: Type.Integer({ description: 'Items of the whole list, when its first page was read.' }),
+  nextCursor: Nullable(Type.String()),
+});
+
+/** `{ data, meta: { requestId } }` */
+export function Envelope<T extends TSchema>(data: T) {
+  return Type.Object({ data, meta: Type.Optional(Meta) });
+}
+
+/** `{ data: […], meta: { requestId, total, nextCursor } }` */
+export function ListEnvelope<T extends TSchema>(item: T) {
+  return Type.Object({
+    data: Type.Array(item),
+    meta: Type.Object({ ...Type.Partial(ListMeta).properties }),
+  });
+}
+
+export const ErrorAnswer = Type.Object(
+  {
+    error: Type.Object({
+      code: OneOf(errorCodes),
+      message: Type.String(),
+      details: Type.Optional(
+        Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
+      ),
+    }),
+    meta: Meta,
+  },
+  { description: 'The failure; `details` names each wrong field.' },
+);
+
+type Answers<S extends Record<number, TSchema>> = S & {
+  '4xx': typeof ErrorAnswer;
+  '5xx': typeof ErrorAnswer;
+};
+
+/** The answers of a route: its successes, and the failure envelope for everything else. */
+export function answers<const S extends Record<number, TSchema>>(successes: S): Answers<S> {
+  return { ...successes, '4xx': ErrorAnswer, '5xx': ErrorAnswer };
+}
+
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Items on a page.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description: '`meta.nextCursor` of the page before.',
+    }),
+  ),
+};
+
+export const IdParams = Type.Object({ id: Type.String({ maxLength: 512 }) });

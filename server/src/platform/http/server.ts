@@ -1,0 +1,143 @@
+import {
+  fastify,
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyTypeProvider,
+} from 'fastify';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Static, TSchema } from 'typebox';
+import type { Logger } from 'pino';
+import { newTypeId } from '../ids.ts';
+import { addAccessControl, trackMethods } from './access-control.ts';
+import { answerClientError } from './client-errors.ts';
+import { ApiError } from './errors.ts';
+import { parseJsonBodies } from './json-bodies.ts';
+import { describeApi } from './openapi.ts';
+import type { Authenticate } from './principal.ts';
+import { addRequestLog, type RequestObserver } from './request-log.ts';
+import { refuseBadQuery } from './text-rules.ts';
+import { translateError } from './translate-error.ts';
+import { validatorCompiler } from './validation.ts';
+
+/** Lets a route's TypeBox schemas type its handler. */
+export interface TypeBoxTypeProvider extends FastifyTypeProvider {
+  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
+  serializer: unknown;
+}
+
+export type HttpApp = FastifyInstance<
+  Server,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** `complete` is called after the last route was added; see `trackMethods`. */
+export type HttpServer = { app: HttpApp; complete(): void };
+
+export type HttpServerOptions = {
+  log: Logger;
+  publicUrl: string;
+  version: string;
+  authenticate: Authenticate;
+  observe: RequestObserver;
+  /** Whether the process is on its way out and takes no new requests. */
+  isDraining: () => boolean;
+  /** How long a JSON body may take to arrive. */
+  bodyTimeoutMs?: number;
+};
+
+/** JSON bodies above this are refused; media bytes stream through routes of their own. */
+const mostBodyBytes = 1024 * 1024;
+
+/**
+ * The HTTP server without routes: limits, time-outs, keys, strict validation, the envelope of
+ * successes and failures, the API description. Features add their routes to it.
+ */
+export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const app = fastify({
+    loggerInstance: options.log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => newTypeId('req'),
+    requestIdHeader: false,
+    bodyLimit: mostBodyBytes,
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false, caseSensitive: true },
+    // Node's request time-out would also cut uploads, which may take hours. Bodies of JSON have a
+    // time-out of their own in `parseJsonBodies`, and uploads have one for silence.
+    requestTimeout: 0,
+    keepAliveTimeout: 72_000,
+    connectionTimeout: 0,
+    // While draining, `refuseWhileDraining` answers in the envelope of the API.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    clientErrorHandler: answerClientError,
+    exposeHeadRoutes: true,
+    frameworkErrors: (error, request, reply: FastifyReply) => {
+      const answer = translateError(error);
+      void reply.status(answer.statusCode).send(answer.envelope(request.id));
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  app.server.headersTimeout = 30_000;
+  app.server.maxRequestsPerSocket = 0;
+
+  app.decorateRequest('principal', null);
+  app.setValidatorCompiler(validatorCompiler);
+  // Answers are typed by their schemas; JSON.stringify is faster than a schema walk in Node 24.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.setErrorHandler((error, request, reply: FastifyReply) => {
+    const answer = translateError(error);
+    if (answer.code === 'INTERNAL_ERROR') request.log.error({ err: error }, 'request failed');
+    else if (answer.cause !== undefined)
+      request.log.debug({ err: answer.cause }, 'request refused');
+    return reply
+      .status(answer.statusCode)
+      .headers(answer.headers)
+      .send(answer.envelope(request.id));
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const answer = new ApiError('NOT_FOUND', { message: 'There is no such route.' });
+    return reply.status(404).send(answer.envelope(request.id));
+  });
+
+  addEnvelope(app);
+  addRequestLog(app, options.observe);
+  refuseWhileDraining(app, options.isDraining);
+  addAccessControl(app, options.authenticate);
+  parseJsonBodies(app, options.bodyTimeoutMs ?? 30_000);
+  app.addHook('preValidation', async (request) => {
+    refuseBadQuery(request.query as Record<string, unknown>);
+    refuseBadQuery(request.params as Record<string, unknown>);
+  });
+  const methods = trackMethods(app);
+  await describeApi(app, { publicUrl: options.publicUrl, version: options.version });
+  return { app, complete: methods.complete };
+}
+
+/** Every answer names its request; every JSON success carries the id in `meta` as well. */
+function addEnvelope(app: HttpApp): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+  });
+  app.addHook('preSerialization', async (request, _reply, payload) => {
+    if (typeof payload !== 'object' || payload === null || !('data' in payload)) return payload;
+    const meta = 'meta' in payload ? (payload.meta as object) : {};
+    return { ...payload, meta: { requestId: request.id, ...meta } };
+  });
+}
+
+function refuseWhileDraining(app: HttpApp, isDraining: () => boolean): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isDraining()) return;
+    reply.header('connection', 'close');
+    const url = request.routeOptions.url;
+    if (url === '/healthz' || url === '/readyz') return;
+    throw new ApiError('UNAVAILABLE', {
+      message: 'The service is shutting down. Try again.',
+      headers: { 'retry-after': '2' },
+    });
+  });
+}

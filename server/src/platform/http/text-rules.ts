@@ -1,0 +1,57 @@
+/**
+ * PostgreSQL cannot store NUL, and a lone surrogate is no text at all: both are refused by name.
+ * JSON can only hold them as escapes, so a body without such an escape needs no walk.
+ */
+import { ApiError, type ErrorDetail } from './errors.ts';
+
+const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
+
+/** @throws ApiError naming each field of a JSON body that holds NUL or a lone surrogate */
+export function refuseBadText(json: string, body: unknown): void {
+  if (!suspiciousEscape.test(json)) return;
+  const details: ErrorDetail[] = [];
+  collect(body, details);
+  if (details.length > 0) {
+    const [first] = details;
+    throw new ApiError('VALIDATION_ERROR', {
+      message: `${first?.path ?? 'body'}: ${first?.message ?? 'is not valid text'}`,
+      details: details.slice(0, 20),
+    });
+  }
+}
+
+/** @throws ApiError when a value of a query string or path holds NUL */
+export function refuseBadQuery(values: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value === 'string' && value.includes('\0')) {
+      throw new ApiError('VALIDATION_ERROR', {
+        message: `query.${name}: must not hold a NUL character`,
+        details: [{ path: `query.${name}`, message: 'must not hold a NUL character' }],
+      });
+    }
+  }
+}
+
+/** Walks with a list of its own, since a body may be nested deeper than the call stack. */
+function collect(body: unknown, details: ErrorDetail[]): void {
+  const waiting: [path: string, value: unknown][] = [['', body]];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [path, value] = next;
+    if (typeof value === 'string') {
+      check(path, value, details);
+    } else if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) waiting.push([`${path}[${index}]`, item]);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, item] of Object.entries(value)) {
+        const shown = key.toWellFormed().replaceAll('\0', '\uFFFD');
+        check(`${path} (a key)`.trim(), key, details);
+        waiting.push([path === '' ? shown : `${path}.${shown}`, item]);
+      }
+    }
+  }
+}
+
+function check(path: string, value: string, details: ErrorDetail[]): void {
+  if (value.includes('\0')) details.push({ path, message: 'must not hold a NUL character' });
+  else if (!value.isWellFormed()) details.push({ path, message: 'must not hold a lone surrogate' });
+}

@@ -1,0 +1,110 @@
+import type { FastifyError } from 'fastify';
+import { isDatabaseAway, isDatabaseFull } from '../database/database-errors.ts';
+import { ApiError, codeForStatus, type ErrorDetail } from './errors.ts';
+
+/**
+ * Turns anything thrown while a request was handled into an answer. What no rule knows becomes a
+ * plain INTERNAL_ERROR: its text stays in the log.
+ */
+export function translateError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isDatabaseFull(error) || systemCode(error) === 'ENOSPC') {
+    return new ApiError('INSUFFICIENT_STORAGE', { cause: error });
+  }
+  if (isDatabaseAway(error)) return new ApiError('UNAVAILABLE', { cause: error });
+  if (isFastifyError(error)) return fromFastify(error);
+  return new ApiError('INTERNAL_ERROR', { cause: error });
+}
+
+function systemCode(error: unknown): string | undefined {
+  return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+}
+
+function isFastifyError(error: unknown): error is FastifyError {
+  return error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number';
+}
+
+function fromFastify(error: FastifyError): ApiError {
+  if (error.validation !== undefined) return fromValidation(error);
+  const code = codeForStatus(error.statusCode ?? 500);
+  if (code === 'INTERNAL_ERROR') return new ApiError(code, { cause: error });
+  const message = explain[error.code];
+  return new ApiError(code, message === undefined ? { cause: error } : { message, cause: error });
+}
+
+/** Sentences for the errors of Fastify that a client meets. */
+const explain: Record<string, string> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as its Content-Length.',
+  FST_ERR_BAD_URL: 'The path of the request is malformed.',
+};
+
+function fromValidation(error: FastifyError): ApiError {
+  return validationError(error.validationContext ?? 'body', error.validation ?? []);
+}
+
+/** The answer to problems that a schema has found, in a body or elsewhere (`where`). */
+export function validationError(where: string, problems: readonly Problem[]): ApiError {
+  const details: ErrorDetail[] = problems.map((problem) => ({
+    path: pathOf(where, problem),
+    message: messageOf(problem),
+  }));
+  const unique = [...new Map(details.map((detail) => [JSON.stringify(detail), detail])).values()];
+  const first = unique[0];
+  const atRoot = first !== undefined && first.path === '' && where === 'body';
+  return new ApiError(atRoot ? 'INVALID_REQUEST' : 'VALIDATION_ERROR', {
+    message: first === undefined ? 'The request is not valid.' : describe(first, unique.length),
+    details: unique,
+  });
+}
+
+function describe(first: ErrorDetail, count: number): string {
+  const subject = first.path === '' ? 'The body' : first.path;
+  const more = count > 1 ? ` (and ${count - 1} more)` : '';
+  return `${subject}: ${first.message}${more}`;
+}
+
+export type Problem = NonNullable<FastifyError['validation']>[number];
+
+/** The field as a client writes it: `items[3].title`, or `query limit` outside of the body. */
+function pathOf(where: string, problem: Problem): string {
+  const extra = problem.params['additionalProperty'] ?? problem.params['missingProperty'];
+  const segments = problem.instancePath.split('/').slice(1).map(unescapePointer);
+  if (typeof extra === 'string') segments.push(extra);
+  const joined = segments
+    .map((segment) => (/^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`))
+    .join('')
+    .replace(/^\./, '');
+  if (where === 'querystring') return joined === '' ? 'query' : `query.${joined}`;
+  return joined;
+}
+
+function unescapePointer(segment: string): string {
+  return segment.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function messageOf(problem: Problem): string {
+  switch (problem.keyword) {
+    case 'additionalProperties':
+      return 'is not a known field';
+    case 'required':
+      return 'is required';
+    case 'enum':
+    case 'const':
+      return `must be one of ${allowedValues(problem)}`;
+    case 'format':
+      return `must be ${formatNames[String(problem.params['format'])] ?? 'valid'}`;
+    default:
+      return problem.message ?? 'is not valid';
+  }
+}
+
+function allowedValues(problem: Problem): string {
+  const allowed = problem.params['allowedValues'] ?? [problem.params['allowedValue']];
+  return Array.isArray(allowed) ? allowed.map((value) => JSON.stringify(value)).join(', ') : '';
+}
+
+const formatNames: Record<string, string> = {
+  timestamp: 'an RFC 3339 timestamp with an offset, such as 2026-01-31T12:00:00Z',
+  'http-url': 'an http or https URL',
+};

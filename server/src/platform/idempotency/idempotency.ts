@@ -1,0 +1,118 @@
+/**
+ * Every mutating route made with a secret key runs through `mutate`: one transaction holds the
+ * effect and, when the request carried an Idempotency-Key, the answer to replay. So a repeat finds
+ * either both or neither, whatever was killed in between.
+ *
+ * Answers that throw (validation, conflicts, time-outs) roll back and are not kept: a repeat runs.
+ */
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { inTransaction, type Db, type Tx } from '../database/database.ts';
+import { ApiError } from '../http/errors.ts';
+import { principalOf } from '../http/principal.ts';
+import type { Vault } from '../vault.ts';
+import { findAnswer, pruneAnswers, storeAnswer, tryLockKey, type StoredAnswer } from './queries.ts';
+
+/** What a mutation answers: the payload of `data`, beside status and headers. */
+export type Answer = {
+  statusCode?: number;
+  headers?: Record<string, string>;
+  data: unknown;
+};
+
+export type Mutations = {
+  /**
+   * Runs `work` in a transaction and sends its answer, or replays the answer that an earlier
+   * request with the same key got.
+   *
+   * @param fingerprint what makes two requests the same, for bodies that are not JSON
+   * @throws ApiError IDEMPOTENCY_MISMATCH, IDEMPOTENCY_IN_FLIGHT
+   */
+  mutate(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (tx: Tx) => Promise<Answer>,
+    fingerprint?: string,
+  ): Promise<FastifyReply>;
+  /** Drops answers whose time is over. */
+  prune(): Promise<void>;
+};
+
+const keptForHours = 24;
+const mostKeyCharacters = 255;
+
+export function createMutations(db: Db, vault: Vault): Mutations {
+  return {
+    async mutate(request, reply, work, fingerprint) {
+      const { organizationId } = principalOf(request);
+      const key = readKey(request);
+      if (key === null) {
+        const answer = await inTransaction(db, work);
+        return send(reply, render(request, answer), false);
+      }
+      const print = fingerprintOf(request, fingerprint ?? JSON.stringify(request.body ?? null));
+      const context = `${organizationId} ${key}`;
+      const { answer, replayed } = await inTransaction(db, async (tx) => {
+        if (!(await tryLockKey(tx, organizationId, key))) {
+          throw new ApiError('IDEMPOTENCY_IN_FLIGHT', { headers: { 'retry-after': '1' } });
+        }
+        const stored = await findAnswer(tx, organizationId, key, keptForHours);
+        if (stored !== null)
+          return { answer: replay(stored, print, vault, context), replayed: true };
+        const fresh = render(request, await work(tx));
+        const body = vault.seal(fresh.body, context);
+        await storeAnswer(tx, organizationId, key, { ...fresh, fingerprint: print, body });
+        return { answer: fresh, replayed: false };
+      });
+      return send(reply, answer, replayed);
+    },
+    prune: () => pruneAnswers(db, keptForHours),
+  };
+}
+
+type Rendered = { statusCode: number; headers: Record<string, string>; body: string };
+
+/** The body as text, so that a replay repeats it byte for byte. */
+function render(request: FastifyRequest, answer: Answer): Rendered {
+  return {
+    statusCode: answer.statusCode ?? 200,
+    headers: answer.headers ?? {},
+    body: JSON.stringify({ data: answer.data, meta: { requestId: request.id } }),
+  };
+}
+
+function replay(stored: StoredAnswer, print: Buffer, vault: Vault, context: string): Rendered {
+  if (!stored.fingerprint.equals(print)) throw new ApiError('IDEMPOTENCY_MISMATCH');
+  return { ...stored, body: vault.open(stored.body, context) };
+}
+
+async function send(
+  reply: FastifyReply,
+  answer: Rendered,
+  replayed: boolean,
+): Promise<FastifyReply> {
+  if (replayed) reply.header('idempotent-replayed', 'true');
+  return reply
+    .status(answer.statusCode)
+    .headers(answer.headers)
+    .type('application/json; charset=utf-8')
+    .send(answer.body);
+}
+
+/** The key, bare or as a quoted string; the two forms are the same key. */
+function readKey(request: FastifyRequest): string | null {
+  const raw = request.headers['idempotency-key'];
+  if (raw === undefined) return null;
+  const header = Array.isArray(raw) ? '' : raw.trim();
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
+  if (key === '' || key.length > mostKeyCharacters || !/^[\x20-\x7e]+$/.test(key)) {
+    throw new ApiError('INVALID_REQUEST', {
+      message: `Idempotency-Key must be 1 to ${mostKeyCharacters} printable ASCII characters.`,
+    });
+  }
+  return key;
+}
+
+function fingerprintOf(request: FastifyRequest, body: string): Buffer {
+  return createHash('sha256').update(`${request.method} ${request.url}\n${body}`).digest();
+}

@@ -1,0 +1,70 @@
+/** Shared shapes for everything that runs long: sleeping, and restarting with back-off. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+
+/** Resolves after `ms`, or at once when the signal aborts. It never rejects. */
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+}
+
+const firstDelayMs = 100;
+const longestDelayMs = 10_000;
+
+/**
+ * Runs `run(signal)` until it returns or the signal aborts; when it throws, it is started again
+ * after a delay that doubles up to ten seconds and falls back after a minute without a failure.
+ * The log level follows the delay, so that a blip wakes nobody.
+ */
+export async function keepRunning(
+  name: string,
+  run: (signal: AbortSignal) => Promise<void>,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  let delayMs = firstDelayMs;
+  while (!signal.aborted) {
+    const startedAt = performance.now();
+    try {
+      await run(signal);
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (performance.now() - startedAt > 60_000) delayMs = firstDelayMs;
+      const level = delayMs < 1_000 ? 'info' : delayMs < longestDelayMs ? 'warn' : 'error';
+      log[level]({ err: error, loop: name, delayMs }, 'background loop failed, starting it again');
+      await sleep(delayMs, signal);
+      delayMs = Math.min(delayMs * 2, longestDelayMs);
+    }
+  }
+}
+
+/**
+ * Runs `tick` every `intervalMs`, never two at a time, until the signal aborts.
+ * A tick that throws is logged by its caller's `keepRunning` and the rhythm goes on.
+ */
+export async function every(
+  intervalMs: number,
+  tick: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await tick(signal);
+    await sleep(intervalMs, signal);
+  }
+}
+
+/** Starts a loop in the background and returns what stops it and waits for its end. */
+export function background(
+  name: string,
+  run: (signal: AbortSignal) => Promise<void>,
+  log: Logger,
+): AsyncDisposable {
+  const controller = new AbortController();
+  const ended = keepRunning(name, run, log, controller.signal);
+  return {
+    async [Symbol.asyncDispose]() {
+      controller.abort();
+      await ended;
+    },
+  };
+}

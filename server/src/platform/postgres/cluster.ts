@@ -1,0 +1,149 @@
+/** Opens PostgreSQL's own folder inside the data directory, under an account that can run it. */
+import { chmod, chown, readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  type Account,
+  accountsForNewCluster,
+  accountsForOwner,
+  describeAccount,
+  processUid,
+} from './account.ts';
+import { type Binaries, findNativeFolder, usableBinaries } from './binaries.ts';
+import { type ClusterOptions, createCluster } from './create-cluster.ts';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+
+/** Who may run the server, with which programs, on which folder. */
+export interface Cluster {
+  readonly folder: string;
+  readonly account: Account;
+  readonly binaries: Binaries;
+  /** True when this start has made it. */
+  readonly isNew: boolean;
+}
+
+const CLUSTER_FOLDER = 'postgres';
+const MEND =
+  'Start the service as an ordinary user that owns the data directory, or set DATABASE_URL to a ' +
+  'PostgreSQL server of your own.';
+
+/**
+ * Opens the cluster of the data directory, or makes it.
+ *
+ * @throws {EmbeddedPostgresError} when the cluster is of another major version, belongs to another
+ *   user, or when no account can run it; then with what each attempt said.
+ */
+export async function openCluster(options: ClusterOptions, signal: AbortSignal): Promise<Cluster> {
+  const { dataDirectory } = options;
+  const folder = join(dataDirectory, CLUSTER_FOLDER);
+  const nativeFolder = findNativeFolder();
+  const programsFor = async (account: Account): Promise<Binaries> => {
+    if (account.kind === 'dropped') {
+      await checkReach(dataDirectory, account);
+      await letThrough(dataDirectory, account.gid);
+    }
+    return usableBinaries(account, dataDirectory, nativeFolder, signal);
+  };
+
+  const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(missingFile);
+  if (version === undefined) {
+    const accounts = await accountsForNewCluster(dataDirectory);
+    return firstThatWorks(accounts, async (account) => {
+      const binaries = await programsFor(account);
+      await createCluster(folder, { ...options, account, binaries }, signal);
+      return { folder, account, binaries, isNew: true };
+    });
+  }
+  const { uid, gid } = await stat(folder);
+  const accounts = await accountsForOwner(uid, gid);
+  if (accounts.length === 0) throw wrongOwner(folder, uid);
+  const cluster = await firstThatWorks(accounts, async (account) => {
+    return { folder, account, binaries: await programsFor(account), isNew: false };
+  });
+  checkMajor(folder, version.trim(), cluster.binaries);
+  if (cluster.account.kind === 'dropped' && uid !== cluster.account.uid) {
+    await handOver(folder, cluster.account);
+  }
+  return cluster;
+}
+
+/** Tries the accounts in order; only what an account is to blame for leads to the next one. */
+async function firstThatWorks(
+  accounts: readonly Account[],
+  attempt: (account: Account) => Promise<Cluster>,
+): Promise<Cluster> {
+  const failures: string[] = [];
+  for (const account of accounts) {
+    try {
+      return await attempt(account);
+    } catch (error) {
+      if (!(error instanceof EmbeddedPostgresError)) throw error;
+      failures.push(`As ${describeAccount(account)}: ${error.message}`);
+    }
+  }
+  const reason = processUid() === 0 ? 'PostgreSQL refuses root, and every other way failed.' : '';
+  throw new EmbeddedPostgresError(
+    ["The embedded database can't run.", reason, ...failures, MEND].filter(Boolean).join('\n'),
+  );
+}
+
+/** PostgreSQL can't read a folder of another major version, and there is no half-way. */
+function checkMajor(folder: string, major: string, binaries: Binaries): void {
+  if (major === binaries.major) return;
+  throw new EmbeddedPostgresError(
+    `The database in ${folder} was made by PostgreSQL ${major}, and this release carries ` +
+      `PostgreSQL ${binaries.version}. Start the release that made it, take a backup there, and ` +
+      'restore the backup with this release into an empty data directory.',
+  );
+}
+
+/**
+ * Finds a folder on the way to the data directory that the account can't pass, before anything is
+ * changed for its sake. The data directory itself is opened to it afterwards where root owns it.
+ */
+async function checkReach(
+  dataDirectory: string,
+  account: { readonly uid: number; readonly gid: number },
+): Promise<void> {
+  for (let folder = dataDirectory; folder !== dirname(folder); folder = dirname(folder)) {
+    const { uid, gid, mode } = await stat(folder);
+    if (folder === dataDirectory && uid === 0) continue;
+    const passBit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;
+    if (mode & passBit) continue;
+    throw new EmbeddedPostgresError(
+      `the folder ${folder} is closed to that user. Use a data directory in a place that every ` +
+        'user can reach, such as /var/lib/reelfeed.',
+    );
+  }
+}
+
+/** Lets the unprivileged group pass through the data directory, without listing it. */
+async function letThrough(dataDirectory: string, gid: number): Promise<void> {
+  const found = await stat(dataDirectory);
+  if (found.uid !== 0) return;
+  await chown(dataDirectory, 0, gid);
+  await chmod(dataDirectory, (found.mode & 0o777) | 0o010);
+}
+
+/** Gives a cluster of root to the unprivileged user, where namespaces have become unavailable. */
+async function handOver(
+  folder: string,
+  account: { readonly uid: number; readonly gid: number },
+): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true })) {
+    await chown(join(folder, entry), account.uid, account.gid);
+  }
+  await chown(folder, account.uid, account.gid);
+}
+
+function wrongOwner(folder: string, uid: number): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    `The database in ${folder} belongs to user ${uid}, and the service runs as user ` +
+      `${processUid()}. Start it as that user, or give the data directory to this one ` +
+      `(chown -R ${processUid()} ${dirname(folder)}).`,
+  );
+}
+
+function missingFile(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+  throw error;
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  endProcess,
+  query,
+  serverProcesses,
+  startService,
+  temporaryFolder,
+  withPostgres,
+} from './testing.ts';
+
+describe('after a crash', () => {
+  it('replaces the server of a killed service, also a paused one, and keeps its data', async () => {
+    await using folder = await temporaryFolder();
+    for (const pause of [false, true]) {
+      await using service = await startService(folder.path);
+      await query(service.connection, 'create table if not exists kept (id int)');
+      await query(service.connection, 'insert into kept values (1)');
+      await endProcess(service.child, 'SIGKILL');
+      assert.ok((await serverProcesses(folder.path)).includes(service.serverPid));
+      if (pause) process.kill(service.serverPid, 'SIGSTOP');
+      await withPostgres(folder.path, async ({ connection, pid }) => {
+        assert.notEqual(pid, service.serverPid);
+        assert.ok(!(await serverProcesses(folder.path)).includes(service.serverPid));
+        const expected = pause ? 2 : 1;
+        assert.deepEqual(await query(connection, 'select count(*)::int from kept'), [expected]);
+      });
+    }
+  });
+
+  it('recovers when service and server were killed, even if the pid was given away', async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path);
+    await query(service.connection, 'create table kept (id int)', 'insert into kept values (1)');
+    await using bystander = await startService(join(folder.path, 'other'));
+    await endProcess(service.child, 'SIGKILL');
+    for (const pid of await serverProcesses(folder.path)) process.kill(pid, 'SIGKILL');
+    const file = join(folder.path, 'postgres', 'postmaster.pid');
+    const lock = await readFile(file, 'utf8');
+    // The worst case of a recycled pid: it belongs to a PostgreSQL server, of another directory.
+    await writeFile(file, lock.replace(/^\d+/, String(bystander.serverPid)));
+    await withPostgres(folder.path, async ({ connection }) => {
+      assert.deepEqual(await query(connection, 'select id from kept'), [1]);
+    });
+    assert.deepEqual(await query(bystander.connection, 'select 1'), [1]);
+  });
+
+  it('starts a killed server again at once, although old backends are still busy', async () => {
+    await using folder = await temporaryFolder();
+    await withPostgres(folder.path, async (postgres) => {
+      const { connection, pid } = postgres;
+      assert.ok(pid);
+      await query(connection, 'create table kept (id int)', 'insert into kept values (1)');
+      // This one computes and so doesn't notice by itself that its server is gone.
+      const busy = query(
+        connection,
+        'select count(*) from (select generate_series(1, 1000000000000)) as numbers',
+      );
+      const busyEnd = assert.rejects(busy);
+      await sleep(200);
+      const killedAtMs = performance.now();
+      process.kill(pid, 'SIGKILL');
+      while (postgres.pid === pid) await sleep(5);
+      assert.ok(performance.now() - killedAtMs < 100, 'notices within 100 ms');
+      while (postgres.pid === undefined) await sleep(10);
+      assert.ok(performance.now() - killedAtMs < 5_000, 'is back within five seconds');
+      assert.deepEqual(await query(connection, 'select id from kept'), [1]);
+      await busyEnd;
+    });
+    assert.deepEqual(await serverProcesses(folder.path), []);
+  });
+
+  it('keeps trying while the server can not start, and can be stopped meanwhile', async () => {
+    await using folder = await temporaryFolder();
+    const control = join(folder.path, 'postgres', 'global', 'pg_control');
+    await withPostgres(folder.path, async (postgres) => {
+      const content = await readFile(control);
+      await writeFile(control, '');
+      for (const pid of await serverProcesses(folder.path)) process.kill(pid, 'SIGKILL');
+      await sleep(700);
+      assert.equal(postgres.pid, undefined);
+      await writeFile(control, content);
+      while (postgres.pid === undefined) await sleep(10);
+      assert.deepEqual(await query(postgres.connection, 'select 1'), [1]);
+      await rm(control);
+      for (const pid of await serverProcesses(folder.path)) process.kill(pid, 'SIGKILL');
+      await sleep(300);
+    });
+    assert.deepEqual(await serverProcesses(folder.path), []);
+  });
+});

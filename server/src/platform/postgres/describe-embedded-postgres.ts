@@ -1,0 +1,95 @@
+/** What the embedded database needs from this system, for a person who asks why it won't start. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Account, accountsForNewCluster, describeAccount, processUid } from './account.ts';
+import { binariesPackage, findNativeFolder, probeBinaries, type ProbeFailure } from './binaries.ts';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+
+/** One thing that is wrong, and what to do about it; both are sentences. */
+export interface EmbeddedPostgresProblem {
+  readonly problem: string;
+  readonly mend: string;
+}
+
+export interface EmbeddedPostgresDescription {
+  /** The npm package that brings the programs on this platform. */
+  readonly packageName: string;
+  /** The folder with the programs; undefined when the package is not installed. */
+  readonly nativeFolder: string | undefined;
+  /** For example '18.4'; undefined when the programs don't start. */
+  readonly version: string | undefined;
+  /** A phrase for the account that the server would run under; undefined when there is none. */
+  readonly account: string | undefined;
+  readonly problems: readonly EmbeddedPostgresProblem[];
+}
+
+/**
+ * Looks at the installed programs and at the ways to run them, without touching the data directory
+ * and without starting a server. Never throws for what it finds.
+ */
+export async function describeEmbeddedPostgres(
+  signal?: AbortSignal,
+): Promise<EmbeddedPostgresDescription> {
+  const packageName = binariesPackage();
+  let nativeFolder: string;
+  try {
+    nativeFolder = findNativeFolder();
+  } catch (error) {
+    if (!(error instanceof EmbeddedPostgresError)) throw error;
+    const problem = {
+      problem: `The package ${packageName} is not installed.`,
+      mend: 'Run npm install without --omit=optional, or set DATABASE_URL.',
+    };
+    return {
+      packageName,
+      nativeFolder: undefined,
+      version: undefined,
+      account: undefined,
+      problems: [problem],
+    };
+  }
+  const problems: EmbeddedPostgresProblem[] = [];
+  for (const account of await candidateAccounts()) {
+    const probe = await probeBinaries(account, nativeFolder, signal);
+    if ('version' in probe) {
+      return {
+        packageName,
+        nativeFolder,
+        version: probe.version,
+        account: describeAccount(account),
+        problems: [],
+      };
+    }
+    problems.push(explain(probe, account));
+  }
+  return { packageName, nativeFolder, version: undefined, account: undefined, problems };
+}
+
+/** The accounts for a fresh folder in the temporary folder, which every account can reach. */
+async function candidateAccounts(): Promise<readonly Account[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'reelfeed-'));
+  try {
+    return await accountsForNewCluster(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function explain(failure: ProbeFailure, account: Account): EmbeddedPostgresProblem {
+  if (failure.accountFailed) {
+    return {
+      problem: `The programs can't be started as ${describeAccount(account)}: ${failure.reason}.`,
+      mend:
+        processUid() === 0
+          ? 'Start the service as an ordinary user, or install util-linux and allow user namespaces.'
+          : 'Start the service as a user that is listed in /etc/passwd.',
+    };
+  }
+  return {
+    problem: `The programs don't start where they are installed: ${failure.reason}.`,
+    mend:
+      'A start will try a private copy in the data directory. To avoid the copy, let npm run the ' +
+      "package's install script and give the server's user read access to node_modules.",
+  };
+}

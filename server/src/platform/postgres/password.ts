@@ -1,0 +1,75 @@
+/** The database password: random, in a file that only the service's user can read. */
+import { randomBytes } from 'node:crypto';
+import { open, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Binaries } from './binaries.ts';
+import { type Account, invocationFor } from './account.ts';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import { runProgram } from './run-program.ts';
+
+export const PASSWORD_FILE = 'postgres.password';
+
+const RESET_TIMEOUT_MS = 600_000;
+
+/** The password, and whether it was made just now because the file was missing or empty. */
+export interface DatabasePassword {
+  readonly value: string;
+  readonly isNew: boolean;
+}
+
+/** Reads the password of the data directory, or makes one and stores it with mode 0600. */
+export async function readOrCreatePassword(dataDirectory: string): Promise<DatabasePassword> {
+  const path = join(dataDirectory, PASSWORD_FILE);
+  const stored = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    throw error;
+  });
+  if (stored.trim() !== '') return { value: stored.trim(), isNew: false };
+
+  const value = randomBytes(32).toString('base64url');
+  // The database will only know this password, so the file must be on disk before it does.
+  const file = await open(`${path}.new`, 'w', 0o600);
+  try {
+    await file.chmod(0o600);
+    await file.writeFile(`${value}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(`${path}.new`, path);
+  return { value, isNew: true };
+}
+
+/**
+ * Gives an existing cluster a new password, for a data directory whose password file was lost. The
+ * server must not be running: this starts it alone, without connections, and recovers it if needed.
+ *
+ * @param roles names that are safe to write into a statement
+ */
+export async function resetPassword(
+  options: {
+    readonly account: Account;
+    readonly binaries: Binaries;
+    /** The cluster's folder. */
+    readonly folder: string;
+    readonly roles: readonly string[];
+    readonly password: string;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { account, binaries, folder, roles, password } = options;
+  const invocation = invocationFor(account, binaries.postgres, [
+    '--single',
+    '-D',
+    folder,
+    'postgres',
+  ]);
+  // Standard input instead of an argument: arguments are visible to every user of the machine.
+  const stdin = roles.map((role) => `alter role ${role} password '${password}'\n`).join('');
+  const result = await runProgram(invocation, { timeoutMs: RESET_TIMEOUT_MS, stdin }, signal);
+  if (result.exitCode === 0) return;
+  throw new EmbeddedPostgresError(
+    `The file ${PASSWORD_FILE} is missing and the database password could not be reset: ` +
+      `${result.stderr}. Put the file back beside ${folder}.`,
+  );
+}

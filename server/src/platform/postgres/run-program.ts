@@ -1,0 +1,83 @@
+/** Runs one short program to its end. The database server itself is not run through this. */
+import { spawn } from 'node:child_process';
+
+/** What a program is started with: its file, its arguments, and the user where it is not ours. */
+export interface Invocation {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+export interface ProgramResult {
+  /** Null when the program was ended by a signal or could not be started. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  /** The end of standard error, or the reason why the program could not be started. */
+  readonly stderr: string;
+}
+
+/**
+ * The programs see nothing of the service's environment: it holds secrets, and variables such as
+ * PGPORT or LC_ALL would change what they do. Messages stay English, which the log reader expects.
+ */
+export const programEnvironment: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin',
+  LC_ALL: 'C',
+  TZ: 'UTC',
+};
+
+const OUTPUT_LIMIT_CHARS = 16_384;
+const KILL_AFTER_MS = 3_000;
+
+/**
+ * Runs the program and resolves when it is gone, also when it was aborted or took too long: then it
+ * gets SIGTERM, and SIGKILL after three seconds. Rejects only with the signal's reason.
+ */
+export async function runProgram(
+  invocation: Invocation,
+  options: { readonly timeoutMs: number; readonly stdin?: string },
+  signal?: AbortSignal,
+): Promise<ProgramResult> {
+  signal?.throwIfAborted();
+  const { file, args, ...user } = invocation;
+  const child = spawn(file, args, {
+    ...user,
+    env: programEnvironment,
+    cwd: '/',
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout = (stdout + text).slice(-OUTPUT_LIMIT_CHARS);
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-OUTPUT_LIMIT_CHARS);
+  });
+  // A program that ends without reading its input breaks the pipe; its exit code tells the story.
+  child.stdin.on('error', () => undefined).end(options.stdin ?? '');
+
+  let killTimer: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    child.kill('SIGTERM');
+    killTimer ??= setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS);
+  };
+  const timer = setTimeout(end, options.timeoutMs);
+  signal?.addEventListener('abort', end);
+  try {
+    const exitCode = await new Promise<number | null>((resolve) => {
+      child.once('close', resolve);
+      child.once('error', (error) => {
+        stderr += error.message;
+        resolve(null);
+      });
+    });
+    signal?.throwIfAborted();
+    return { exitCode, stdout, stderr: stderr.trim() };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(killTimer);
+    signal?.removeEventListener('abort', end);
+  }
+}

@@ -1,0 +1,79 @@
+/** Reads what the server writes to standard error, and passes it on to the service's logger. */
+import type { Level, Logger } from 'pino';
+
+const TAIL_LINES = 25;
+const LONGEST_LINE_CHARS = 2_000;
+
+/** Written by log_line_prefix '%b[%p] %e ', then the severity. */
+const LINE =
+  /^(?<backend>[^[]+)\[(?<pid>\d+)\] (?<sqlState>\w{5}) (?<severity>[A-Z]+\d?): {2}(?<message>.*)$/;
+
+/** One server's log lines. `tail` is what a person needs to see when the server doesn't start. */
+export class ServerLog {
+  readonly #log: Logger;
+  readonly #tail: string[] = [];
+  #unfinished = '';
+  #level: Level = 'debug';
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** Takes the next piece of text, which may end in the middle of a line. */
+  write(text: string): void {
+    const lines = (this.#unfinished + text).split('\n');
+    this.#unfinished = (lines.pop() ?? '').slice(0, LONGEST_LINE_CHARS);
+    for (const line of lines) this.#line(line.slice(0, LONGEST_LINE_CHARS));
+  }
+
+  /** The last lines, oldest first. */
+  get tail(): string {
+    return [...this.#tail, this.#unfinished].join('\n').trim();
+  }
+
+  #line(line: string): void {
+    if (line === '') return;
+    if (this.#tail.push(line) > TAIL_LINES) this.#tail.shift();
+    const { backend, pid, sqlState, severity, message } = LINE.exec(line)?.groups ?? {};
+    if (severity === undefined || message === undefined) {
+      // A further line of a message, or one that the loader wrote before the server had begun.
+      this.#log[this.#level](line.trim());
+      return;
+    }
+    // Details and hints follow their message and are as important as it.
+    this.#level = levelOf(severity, sqlState ?? '', message) ?? this.#level;
+    this.#log[this.#level]({ backend, pid: Number(pid), sqlState, severity }, message);
+  }
+}
+
+/**
+ * ERROR in the service's log means that a person must act: the server gave up, or the disk is full
+ * or broken. A statement's error goes to whoever sent it, so here it is only a detail.
+ */
+function levelOf(severity: string, sqlState: string, message: string): Level | undefined {
+  switch (severity) {
+    case 'PANIC':
+      return 'error';
+    case 'FATAL':
+    case 'ERROR':
+      // Classes XX and 58: damaged data and failed system calls; 53100: disk full.
+      if (/^(XX|58)/.test(sqlState) || sqlState === '53100') return 'error';
+      // Class 57: the server is starting, stopping, or was told to end the session.
+      return severity === 'FATAL' && !sqlState.startsWith('57') ? 'warn' : 'debug';
+    case 'WARNING':
+      return 'warn';
+    case 'LOG':
+      // A server process that died makes the server end all sessions and recover.
+      return /was terminated by signal|reinitializing|automatic recovery/.test(message)
+        ? 'warn'
+        : 'debug';
+    case 'DETAIL':
+    case 'HINT':
+    case 'CONTEXT':
+    case 'QUERY':
+    case 'STATEMENT':
+      return undefined;
+    default:
+      return 'debug';
+  }
+}

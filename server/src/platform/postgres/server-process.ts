@@ -1,0 +1,150 @@
+/**
+ * One run of the database server.
+ *
+ *   spawned ──lock file says ready──▶ ready ──stop()──▶ ended
+ *      └──────────── exit ─────────────┴────── exit ──────▲
+ *
+ * Invariants: (1) a run that didn't become ready leaves no process behind; (2) after stop() no
+ * process of the cluster is left; (3) when the service's process ends without stop(), the server is
+ * asked to shut down, and a server that outlives even that is found by the next run.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Logger } from 'pino';
+import { sleep } from '../lifecycle.ts';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import { clearLeftovers, endProcesses, readPostmasterFile } from './leftovers.ts';
+import { type Invocation, programEnvironment } from './run-program.ts';
+import { ServerLog } from './server-log.ts';
+
+export interface ServerLaunch {
+  readonly invocation: Invocation;
+  /** The cluster's folder. */
+  readonly cluster: string;
+  readonly socketFolder: string;
+}
+
+export interface ServerProcess {
+  readonly pid: number;
+  /** Resolves, never rejects, with a phrase such as 'ended by SIGKILL' once the server is gone. */
+  readonly exited: Promise<string>;
+  /** Shuts the server down: fast within ten seconds, else immediately, else by force. */
+  stop(): Promise<void>;
+}
+
+/** Crash recovery has to fit in; it reads at most a few gigabytes of log. */
+const READY_TIMEOUT_MS = 600_000;
+const STILL_STARTING_MS = 10_000;
+const POLL_MS = 10;
+const FAST_SHUTDOWN_MS = 10_000;
+const IMMEDIATE_SHUTDOWN_MS = 5_000;
+/** After the server's end its last lines may still be in the pipe. */
+const LAST_LINES_MS = 200;
+
+/**
+ * Clears what an earlier run has left, starts the server and resolves when it accepts connections.
+ *
+ * @throws {EmbeddedPostgresError} with the server's last lines when it ends before that; the
+ *   signal's reason when it was aborted, after the server is gone.
+ */
+export async function startServerProcess(
+  launch: ServerLaunch,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<ServerProcess> {
+  const { cluster, socketFolder } = launch;
+  await clearLeftovers(cluster, socketFolder, log, signal);
+  const serverLog = new ServerLog(log);
+  const { server, outputEnded } = spawnServer(launch, serverLog);
+  let exit: string | undefined;
+  const exited = server.exited.then((phrase) => (exit = phrase));
+
+  const startedAtMs = performance.now();
+  let noticeAtMs = startedAtMs + STILL_STARTING_MS;
+  while (exit === undefined) {
+    const file = await readPostmasterFile(cluster);
+    if (file?.pid === server.pid && file.status === 'ready' && !signal.aborted) return server;
+    const nowMs = performance.now();
+    if (signal.aborted || nowMs - startedAtMs > READY_TIMEOUT_MS) {
+      await server.stop();
+      signal.throwIfAborted();
+      throw new EmbeddedPostgresError(
+        `PostgreSQL was not ready after ten minutes. Its last lines:\n${serverLog.tail}`,
+      );
+    }
+    if (nowMs > noticeAtMs) {
+      log.warn(
+        { seconds: Math.round((nowMs - startedAtMs) / 1000) },
+        'PostgreSQL is still starting',
+      );
+      noticeAtMs += STILL_STARTING_MS;
+    }
+    await Promise.race([sleep(POLL_MS, signal), exited]);
+  }
+  await Promise.race([outputEnded, sleep(LAST_LINES_MS, signal)]);
+  throw new EmbeddedPostgresError(
+    `PostgreSQL did not start: it ${exit}. Its last lines:\n${serverLog.tail}`,
+  );
+}
+
+function spawnServer(
+  launch: ServerLaunch,
+  serverLog: ServerLog,
+): { server: ServerProcess; outputEnded: Promise<unknown> } {
+  const { file, args, ...user } = launch.invocation;
+  const child = spawn(file, args, {
+    ...user,
+    env: programEnvironment,
+    cwd: '/',
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // A process group of its own: Ctrl-C in a terminal must reach the service alone, which then
+    // drains while the database is still there.
+    detached: true,
+  });
+  const outputEnded = once(child.stderr, 'close').catch(() => undefined);
+  child.stderr.setEncoding('utf8').on('data', (text: string) => serverLog.write(text));
+
+  const exited = new Promise<string>((resolve) => {
+    child.once('exit', (code, signalName) =>
+      resolve(signalName ? `ended by ${signalName}` : `ended with exit code ${code}`),
+    );
+    child.once('error', (error) => resolve(`could not be run: ${error.message}`));
+  });
+  const stopWithService = (): void => {
+    child.kill('SIGINT');
+  };
+  process.once('exit', stopWithService);
+  void exited.then(() => process.off('exit', stopWithService));
+
+  let stopping: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    for (const [name, patienceMs] of [
+      ['SIGINT', FAST_SHUTDOWN_MS],
+      ['SIGQUIT', IMMEDIATE_SHUTDOWN_MS],
+    ] as const) {
+      child.kill(name);
+      // A paused server sees the request only once it goes on.
+      child.kill('SIGCONT');
+      if (await settledWithin(exited, patienceMs)) return;
+    }
+    child.kill('SIGKILL');
+    await settledWithin(exited, IMMEDIATE_SHUTDOWN_MS);
+    await endProcesses(launch.cluster, undefined, AbortSignal.timeout(IMMEDIATE_SHUTDOWN_MS));
+  };
+  const server: ServerProcess = {
+    pid: child.pid ?? 0,
+    exited,
+    stop: () => (stopping ??= stop()),
+  };
+  return { server, outputEnded };
+}
+
+async function settledWithin(promise: Promise<unknown>, patienceMs: number): Promise<boolean> {
+  const timer = new AbortController();
+  const expired = sleep(patienceMs, timer.signal).then(() => false);
+  try {
+    return await Promise.race([promise.then(() => true), expired]);
+  } finally {
+    timer.abort();
+  }
+}

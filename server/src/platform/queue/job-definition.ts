@@ -1,0 +1,88 @@
+/** What a job is: everything but its implementation, so that enqueuers can import it. */
+import type { Static, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Tx } from '../database/database.ts';
+
+export type RetryPolicy = {
+  /** Attempts in all, the first one included. */
+  readonly maxAttempts: number;
+  /** Milliseconds from the failure of an attempt (1, 2, …) to the next one. */
+  readonly delayMs: (attempt: number) => number;
+};
+
+/** Why a job has failed for good. */
+export type JobFailure = {
+  readonly jobId: number;
+  readonly organizationId: string;
+  readonly reason: string;
+  readonly attempts: number;
+};
+
+type JobRules<Payload> = {
+  readonly name: string;
+  /** An attempt that takes longer is aborted and counts as a failure that may be tried again. */
+  readonly timeoutMs: number;
+  readonly retry: RetryPolicy;
+  /** Attempts that one process runs at the same time. */
+  readonly concurrency: number;
+  /**
+   * Runs when the job has failed for good, in the transaction that marks it failed. Its effect must
+   * be rows of this transaction only. It also runs for a job whose handler has never answered.
+   */
+  readonly onExhausted?: (tx: Tx, payload: Payload, failure: JobFailure) => Promise<void>;
+};
+
+export type Job<Payload> = JobRules<Payload> & {
+  isPayload(value: unknown): value is Payload;
+  /** What is wrong with a value that is not a payload, in one line. */
+  payloadProblem(value: unknown): string;
+};
+
+const longestTimeoutMs = 24 * 3_600_000;
+const longestDelayMs = 30 * 24 * 3_600_000;
+const namePattern = /^[a-z][a-z0-9_.-]{0,62}$/;
+
+/**
+ * Defines a kind of job. Payloads carry ids and small facts, never content. A field added after a
+ * release is optional, because jobs of the version before may still be in the queue.
+ *
+ * @throws RangeError when a limit is missing or out of bounds
+ */
+export function defineJob<Schema extends TSchema>(
+  definition: JobRules<Static<Schema>> & { readonly payload: Schema },
+): Job<Static<Schema>> {
+  const { payload, ...rules } = definition;
+  if (!namePattern.test(rules.name)) throw new RangeError(`job name "${rules.name}" is not valid`);
+  checkWhole(rules.name, 'timeoutMs', rules.timeoutMs, longestTimeoutMs);
+  checkWhole(rules.name, 'retry.maxAttempts', rules.retry.maxAttempts, 100);
+  checkWhole(rules.name, 'concurrency', rules.concurrency, 1_000);
+  const validator = Compile(payload);
+  return {
+    ...rules,
+    isPayload: (value): value is Static<Schema> => validator.Check(value),
+    payloadProblem: (value) =>
+      validator
+        .Errors(value)
+        .slice(0, 3)
+        .map((error) => `${error.instancePath || '/'} ${error.message}`)
+        .join('; '),
+  };
+}
+
+/** @throws RangeError unless the value is a whole number from 1 to `most` */
+export function checkWhole(jobName: string, field: string, value: number, most: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return;
+  throw new RangeError(`job ${jobName}: ${field} must be a whole number from 1 to ${most}`);
+}
+
+/** The delay after a failed attempt, kept within 0 and 30 days whatever the policy answers. */
+export function retryDelayMs(retry: RetryPolicy, attempt: number): number {
+  const delayMs = retry.delayMs(attempt);
+  if (Number.isNaN(delayMs)) return 0;
+  return Math.min(Math.max(delayMs, 0), longestDelayMs);
+}
+
+/** A retry policy's delay that doubles from `firstMs` with each attempt, up to `mostMs`. */
+export function doublingDelay(firstMs: number, mostMs: number): RetryPolicy['delayMs'] {
+  return (attempt) => Math.min(firstMs * 2 ** (attempt - 1), mostMs);
+}

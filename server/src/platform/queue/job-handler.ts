@@ -1,0 +1,105 @@
+/** How a job is carried out: the handler, what it is given, and what it may answer. */
+import type { Logger } from 'pino';
+import type { Tx } from '../database/database.ts';
+import { checkWhole, type Job, type JobFailure, type RetryPolicy } from './job-definition.ts';
+
+export type JobAnswer =
+  | { readonly outcome: 'done' }
+  /** There was nothing to do any more, for example because the item was deleted. */
+  | { readonly outcome: 'skipped'; readonly reason: string }
+  | { readonly outcome: 'failed'; readonly reason: string; readonly retryable: boolean };
+
+export const done: JobAnswer = { outcome: 'done' };
+
+export function skipped(reason: string): JobAnswer {
+  return { outcome: 'skipped', reason };
+}
+
+/** A failure that is not retryable fails the job for good at once. A throw is retryable. */
+export function failed(reason: string, options: { retryable: boolean }): JobAnswer {
+  return { outcome: 'failed', reason, retryable: options.retryable };
+}
+
+export type AbortKind = 'timeout' | 'lease_lost' | 'shutdown';
+
+/** The reason of a handler's aborted signal. */
+export class JobAbortedError extends Error {
+  override readonly name = 'JobAbortedError';
+  readonly kind: AbortKind;
+
+  constructor(kind: AbortKind) {
+    super(`the attempt was aborted: ${kind.replace('_', ' ')}`);
+    this.kind = kind;
+  }
+}
+
+/** The claim is not this attempt's any more: nothing of its final effect was written. */
+export class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError';
+}
+
+export type JobContext = {
+  readonly jobId: number;
+  readonly organizationId: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  /** Aborts on timeout, lost lease and shutdown, with a `JobAbortedError` as its reason. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /**
+   * Writes the final effect and removes the job in one transaction, at most once ever. While the
+   * database is away it tries again, so the effect must have no trace outside of the transaction.
+   *
+   * @throws LeaseLostError when another worker has the job, or the attempt is over
+   * @throws whatever the effect throws; the job then still is this attempt's
+   */
+  finish(effect: (tx: Tx) => Promise<void>): Promise<void>;
+};
+
+export type JobHandler<Payload> = (payload: Payload, context: JobContext) => Promise<JobAnswer>;
+
+/** A job with its handler. The payload's type is closed over, so that a list can hold any of them. */
+export type HandledJob = {
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  readonly retry: RetryPolicy;
+  run(payload: unknown, context: JobContext): Promise<JobAnswer>;
+  exhausted(tx: Tx, payload: unknown, failure: JobFailure): Promise<void>;
+};
+
+/** A stored payload that does not fit its schema: of another version, or written by hand. */
+export class PayloadError extends Error {
+  override readonly name = 'PayloadError';
+}
+
+/** Joins a job with its handler. The limits that a person may configure can be replaced here. */
+export function handle<Payload>(
+  job: Job<Payload>,
+  handler: JobHandler<Payload>,
+  limits: { readonly timeoutMs?: number; readonly concurrency?: number } = {},
+): HandledJob {
+  const timeoutMs = limits.timeoutMs ?? job.timeoutMs;
+  const concurrency = limits.concurrency ?? job.concurrency;
+  checkWhole(job.name, 'timeoutMs', timeoutMs, 24 * 3_600_000);
+  checkWhole(job.name, 'concurrency', concurrency, 1_000);
+  return {
+    name: job.name,
+    timeoutMs,
+    concurrency,
+    retry: job.retry,
+    async run(payload, context) {
+      return handler(parsePayload(job, payload), context);
+    },
+    async exhausted(tx, payload, failure) {
+      await job.onExhausted?.(tx, parsePayload(job, payload), failure);
+    },
+  };
+}
+
+/** @throws PayloadError when the value does not fit the job's schema */
+export function parsePayload<Payload>(job: Job<Payload>, value: unknown): Payload {
+  if (job.isPayload(value)) return value;
+  throw new PayloadError(`payload of ${job.name} is not valid: ${job.payloadProblem(value)}`);
+}

@@ -1,0 +1,319 @@
+/** One attempt at one job, from the claim to its settlement. The states are in `queue.ts`. */
+import type { Logger } from 'pino';
+import { isDatabaseAway, sqlState } from '../database/database-errors.ts';
+import { inTransaction, type Db, type Tx } from '../database/database.ts';
+import { sleep } from '../lifecycle.ts';
+import { retryDelayMs } from './job-definition.ts';
+import {
+  failed,
+  JobAbortedError,
+  LeaseLostError,
+  type AbortKind,
+  type HandledJob,
+  type JobAnswer,
+} from './job-handler.ts';
+import {
+  failClaimed,
+  releaseClaimed,
+  removeClaimed,
+  rescheduleClaimed,
+  selectJobState,
+  type ClaimedJob,
+} from './queries.ts';
+
+/**
+ * What became of an attempt. `lost`: another worker has the job. `unsettled`: the database was away
+ * until the process had to end, so the lease will run out.
+ */
+export type AttemptOutcome =
+  | 'done'
+  | 'skipped'
+  | 'retry'
+  | 'failed'
+  | 'released'
+  | 'lost'
+  | 'unsettled';
+
+export type AttemptResult = { readonly outcome: AttemptOutcome; readonly reason: string | null };
+
+export type JobRunOptions = {
+  readonly db: Db;
+  readonly log: Logger;
+  /** How long a handler may go on after its signal has aborted. */
+  readonly graceMs: number;
+  /** Aborts when the process cannot wait for the database any longer. */
+  readonly patience: AbortSignal;
+};
+
+/** How often a failing onExhausted is tried after the last attempt (invariant 3). */
+const exhaustionTries = 5;
+const exhaustionTimeoutMs = 30_000;
+const databaseRetryMs = 250;
+/** Settlements that ran into a statement's or a lock's time limit before the attempt is given up. */
+const mostSlowWrites = 3;
+const longestReason = 2_000;
+
+export class JobRun {
+  readonly claim: ClaimedJob;
+  readonly #job: HandledJob;
+  readonly #options: JobRunOptions;
+  readonly #aborter = new AbortController();
+  /** The finish transaction in progress; it is waited for even when the handler does not. */
+  #finishing: Promise<void> | null = null;
+  /** A finish may have reached COMMIT without an answer (invariant 7). */
+  #inDoubt = false;
+  #finished = false;
+  #finishFailure: string | null = null;
+  #lost = false;
+  /** The handler's time is over: from here on only the settlement writes. */
+  #closed = false;
+
+  constructor(claim: ClaimedJob, job: HandledJob, options: JobRunOptions) {
+    this.claim = claim;
+    this.#job = job;
+    this.#options = options;
+  }
+
+  /** Aborts the handler's signal; the first reason counts. */
+  abort(kind: AbortKind): void {
+    if (!this.#aborter.signal.aborted) this.#aborter.abort(new JobAbortedError(kind));
+  }
+
+  /** Told by the heartbeat. While a fenced write is under way, that write is what decides. */
+  leaseIsGone(): void {
+    if (this.#finishing !== null || this.#finished || this.#closed) return;
+    this.#lost = true;
+    this.abort('lease_lost');
+  }
+
+  /** Runs the handler and settles the job. It never rejects. */
+  async execute(): Promise<AttemptResult> {
+    const usedUp = this.claim.attempt > this.#job.retry.maxAttempts;
+    const answer = usedUp
+      ? failed('every attempt ended without an answer', { retryable: false })
+      : await this.#answer();
+    this.#closed = true;
+    if (this.#finished) return { outcome: 'done', reason: null };
+    if (this.#lost) return { outcome: 'lost', reason: null };
+    try {
+      return await this.#settle(answer);
+    } catch (error) {
+      this.#options.log.error({ err: error, ...this.#fields() }, 'job could not be settled');
+      return { outcome: 'unsettled', reason: reasonOf(error) };
+    }
+  }
+
+  /** The handler's answer, or a failure when it throws or goes on after its time. */
+  async #answer(): Promise<JobAnswer> {
+    const timer = setTimeout(() => this.abort('timeout'), this.#job.timeoutMs);
+    const answered = new AbortController();
+    try {
+      return await Promise.race([this.#invoke(), this.#overtime(answered.signal)]);
+    } finally {
+      clearTimeout(timer);
+      answered.abort();
+    }
+  }
+
+  async #invoke(): Promise<JobAnswer> {
+    const { signal } = this.#aborter;
+    const log = this.#options.log.child(this.#fields());
+    try {
+      signal.throwIfAborted();
+      const answer = await this.#job.run(this.claim.payload, {
+        jobId: this.claim.jobId,
+        organizationId: this.claim.organizationId,
+        attempt: this.claim.attempt,
+        maxAttempts: this.#job.retry.maxAttempts,
+        signal,
+        log,
+        finish: (effect) => this.#finishOnce(effect),
+      });
+      await this.#finishing;
+      // A handler that overlooks that its finish has failed must not remove the job with its answer.
+      const overlooked = answer.outcome === 'done' && !this.#finished ? this.#finishFailure : null;
+      return overlooked === null ? answer : failed(overlooked, { retryable: true });
+    } catch (error) {
+      await this.#finishing?.catch(() => undefined);
+      const aborted = this.#abortKind();
+      if (aborted === 'timeout') {
+        return failed(`timed out after ${this.#job.timeoutMs} ms`, { retryable: true });
+      }
+      if (aborted === null) log.info({ err: error }, 'job handler threw');
+      return failed(reasonOf(error), { retryable: true });
+    }
+  }
+
+  /** Answers for a handler that does not end although it was told to. */
+  async #overtime(answered: AbortSignal): Promise<JobAnswer> {
+    const { signal } = this.#aborter;
+    await new Promise<void>((resolve) => {
+      const end = () => resolve();
+      if (signal.aborted || answered.aborted) return end();
+      signal.addEventListener('abort', end, { once: true });
+      answered.addEventListener('abort', end, { once: true });
+    });
+    await sleep(this.#options.graceMs, answered);
+    const kind = this.#abortKind();
+    if (!answered.aborted && kind !== 'shutdown') {
+      this.#options.log.error({ ...this.#fields(), kind }, 'job handler ignores its signal');
+    }
+    return failed(`did not end within ${this.#options.graceMs} ms of ${kind ?? 'its end'}`, {
+      retryable: true,
+    });
+  }
+
+  #finishOnce(effect: (tx: Tx) => Promise<void>): Promise<void> {
+    if (this.#finishing !== null || this.#finished) {
+      return Promise.reject(new Error('finish was called twice'));
+    }
+    this.#finishFailure = null;
+    const finishing = this.#finish(effect)
+      .catch((error: unknown) => {
+        this.#finishFailure = reasonOf(error);
+        throw error;
+      })
+      .finally(() => (this.#finishing = null));
+    // A handler that does not await its finish must not end the process by an unheard rejection.
+    finishing.catch(() => undefined);
+    this.#finishing = finishing;
+    return finishing;
+  }
+
+  /** Removes the row first: its lock then keeps everybody else away until COMMIT. */
+  async #finish(effect: (tx: Tx) => Promise<void>): Promise<void> {
+    for (;;) {
+      if (this.#closed || this.#lost) throw new LeaseLostError('the attempt is over');
+      try {
+        const removed = await inTransaction(this.#options.db, async (tx) => {
+          if (!(await removeClaimed(tx, this.claim))) return false;
+          await effect(tx);
+          this.#inDoubt = true;
+          return true;
+        });
+        if (!removed && (await this.#doubtfulWrite()) === 'nothing') this.#lost = true;
+        if (this.#lost) throw new LeaseLostError('another worker has the job');
+        this.#finished = true;
+        return;
+      } catch (error) {
+        if (!connectionBroke(error) || this.#options.patience.aborted) throw error;
+        await sleep(databaseRetryMs, this.#options.patience);
+      }
+    }
+  }
+
+  /** What an earlier write of this claim, whose answer never came, has done (invariant 7). */
+  async #doubtfulWrite(): Promise<'removed' | 'moved' | 'nothing'> {
+    if (!this.#inDoubt) return 'nothing';
+    const now = await selectJobState(this.#options.db, this.claim.jobId);
+    if (now === null) return 'removed';
+    return now.claimId === this.claim.claimId && now.state !== 'running' ? 'moved' : 'nothing';
+  }
+
+  async #settle(answer: JobAnswer): Promise<AttemptResult> {
+    const { db } = this.#options;
+    if (answer.outcome !== 'failed') {
+      const reason = answer.outcome === 'skipped' ? clip(answer.reason) : null;
+      return this.#persist({ outcome: answer.outcome, reason }, () =>
+        removeClaimed(db, this.claim),
+      );
+    }
+    const reason = clip(answer.reason);
+    if (answer.retryable && this.#abortKind() === 'shutdown') {
+      return this.#persist({ outcome: 'released', reason }, () => releaseClaimed(db, this.claim));
+    }
+    if (answer.retryable && this.claim.attempt < this.#job.retry.maxAttempts) {
+      return this.#persist({ outcome: 'retry', reason }, () => this.#reschedule(reason));
+    }
+    return this.#fail(reason);
+  }
+
+  #reschedule(reason: string): Promise<boolean> {
+    const delayMs = retryDelayMs(this.#job.retry, this.claim.attempt);
+    return rescheduleClaimed(this.#options.db, this.claim, delayMs, reason);
+  }
+
+  /** Marks the job failed together with onExhausted; without it when that keeps failing. */
+  async #fail(reason: string): Promise<AttemptResult> {
+    const { db, log } = this.#options;
+    const result: AttemptResult = { outcome: 'failed', reason };
+    const attempts = Math.min(this.claim.attempt, this.#job.retry.maxAttempts);
+    try {
+      return await this.#persist(result, () =>
+        inTransaction(db, async (tx) => {
+          if (!(await failClaimed(tx, this.claim, attempts, reason))) return false;
+          await this.#exhausted(tx, { reason, attempts });
+          return true;
+        }),
+      );
+    } catch (error) {
+      if (this.claim.attempt < this.#job.retry.maxAttempts + exhaustionTries) {
+        log.warn({ err: error, ...this.#fields() }, 'onExhausted failed, it will run again');
+        const again = clip(`${reason}; onExhausted: ${reasonOf(error)}`);
+        return this.#persist({ outcome: 'retry', reason: again }, () => this.#reschedule(again));
+      }
+      log.error({ err: error, ...this.#fields() }, 'job failed without its onExhausted');
+      return this.#persist(result, () =>
+        inTransaction(db, (tx) => failClaimed(tx, this.claim, attempts, reason)),
+      );
+    }
+  }
+
+  async #exhausted(tx: Tx, failure: { reason: string; attempts: number }): Promise<void> {
+    const { jobId, organizationId, payload } = this.claim;
+    const late = new AbortController();
+    try {
+      const deadline = sleep(exhaustionTimeoutMs, late.signal).then(() => {
+        if (!late.signal.aborted) throw new Error('onExhausted took too long');
+      });
+      const hook = this.#job.exhausted(tx, payload, { jobId, organizationId, ...failure });
+      await Promise.race([hook, deadline]);
+    } finally {
+      late.abort();
+    }
+  }
+
+  /** Writes a settlement, again while the database is away; the fence makes that harmless. */
+  async #persist(result: AttemptResult, write: () => Promise<boolean>): Promise<AttemptResult> {
+    for (let slowWrites = 0; ;) {
+      try {
+        if (await write()) return result;
+        const earlier = await this.#doubtfulWrite();
+        if (earlier === 'nothing') return { outcome: 'lost', reason: null };
+        // Only a finish that was still under way can have removed a job that was to be kept.
+        const removes = result.outcome === 'done' || result.outcome === 'skipped';
+        return earlier === 'moved' || removes ? result : { outcome: 'done', reason: null };
+      } catch (error) {
+        if (!connectionBroke(error)) slowWrites += 1;
+        if (!isDatabaseAway(error) || slowWrites > mostSlowWrites) throw error;
+        this.#inDoubt = true;
+        if (this.#options.patience.aborted) return { outcome: 'unsettled', reason: result.reason };
+        await sleep(databaseRetryMs, this.#options.patience);
+      }
+    }
+  }
+
+  #abortKind(): AbortKind | null {
+    const reason: unknown = this.#aborter.signal.reason;
+    return reason instanceof JobAbortedError ? reason.kind : null;
+  }
+
+  #fields() {
+    const { name, jobId, organizationId, attempt } = this.claim;
+    return { job: name, jobId, organizationId, attempt };
+  }
+}
+
+/** Errors after which the same effect is worth running again at once: not slow statements. */
+function connectionBroke(error: unknown): boolean {
+  return isDatabaseAway(error) && !['57014', '55P03', '25P03'].includes(sqlState(error) ?? '');
+}
+
+function reasonOf(error: unknown): string {
+  return clip(error instanceof Error ? error.message : String(error));
+}
+
+/** Without zero characters, which PostgreSQL's text cannot hold. */
+function clip(reason: string): string {
+  return reason.replaceAll('\0', '').slice(0, longestReason);
+}

@@ -1,0 +1,276 @@
+/**
+ * All SQL of the queue; the states and who moves them are in `queue.ts`. Times are the database's.
+ * A statement that is a transaction by itself takes a `Db`, to cost one round trip; what has to be
+ * one with other writes takes a `Tx`.
+ */
+import { sql } from 'kysely';
+import type { Db, Tx } from '../database/database.ts';
+import type { JobState } from '../database/tables.ts';
+
+/** What a worker holds while it runs a job: the fence of everything that it writes about it. */
+export type Claim = { readonly jobId: number; readonly claimId: string };
+
+export type ClaimedJob = Claim & {
+  readonly name: string;
+  readonly organizationId: string;
+  readonly payload: unknown;
+  /** This attempt's number; above the most attempts when earlier ones have never answered. */
+  readonly attempt: number;
+  /** Since when the job was due. */
+  readonly waitedMs: number;
+};
+
+export type NewJob = {
+  readonly name: string;
+  readonly organizationId: string;
+  readonly payloadJson: string;
+  readonly runAt: Date | null;
+  readonly uniqueKey: string | null;
+};
+
+/**
+ * Adds a job; null when a live job has its unique key. An insert that meets a job which another
+ * transaction is just removing waits for that transaction, so a job is never lost between the two.
+ */
+export async function insertJob(tx: Tx, job: NewJob): Promise<number | null> {
+  const { rows } = await sql<{ job_id: number }>`
+    insert into job (organization_id, name, payload, unique_key, run_at, state)
+    select ${job.organizationId}, ${job.name}, ${job.payloadJson}::jsonb, ${job.uniqueKey}, due.at,
+      case when due.at <= now() then 'waiting' else 'scheduled' end
+    from (select coalesce(${job.runAt}::timestamptz, now()) as at) due
+    on conflict (name, organization_id, unique_key)
+      where unique_key is not null and state <> 'failed' do nothing
+    returning job_id`.execute(tx);
+  return rows[0]?.job_id ?? null;
+}
+
+/** scheduled → waiting for at most `limit` jobs whose time has come. Returns how many. */
+export async function promoteDueJobs(db: Db, limit: number): Promise<number> {
+  const { rows } = await sql`
+    with due as materialized (
+      select job_id from job where state = 'scheduled' and run_at <= now()
+      order by run_at limit ${limit} for update skip locked)
+    update job set state = 'waiting' from due
+    where job.job_id = due.job_id and job.state = 'scheduled'
+    returning job.job_id`.execute(db);
+  return rows.length;
+}
+
+/** Which of these names have a waiting job. */
+export async function selectWaitingNames(db: Db, names: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select wanted.name from unnest(${names}::text[]) as wanted (name)
+    where exists (select from job where job.state = 'waiting' and job.name = wanted.name)
+  `.execute(db);
+  return rows.map((row) => row.name);
+}
+
+/** Most organizations that one claim compares. */
+export const claimWindow = 300;
+
+type ClaimRow = {
+  scanned: number;
+  last_organization_id: string | null;
+  job_id: number | null;
+  claim_id: string;
+  organization_id: string;
+  payload: unknown;
+  attempts: number;
+  waited_ms: number;
+};
+
+/**
+ * The claim. `line` steps from organization to organization with one index probe each, never over
+ * the jobs of one, `heads` looks up each one's oldest job and running jobs, and `chosen` locks the
+ * first that nobody else is claiming. Two claims at the same moment may choose the same
+ * organization; they get different jobs.
+ *
+ * Rejected: `order by` over a window of all waiting jobs, which reads every one of them (54 ms of
+ * execution with 100,000 waiting, against 0.3 ms); the oldest due job of all, which lets one
+ * organization with many jobs hide all others.
+ */
+export function claimStatement(name: string, after: string, worker: string, leaseMs: number) {
+  return sql<ClaimRow>`
+    with recursive line (organization_id, position) as (
+      (select organization_id, 1 from job
+        where state = 'waiting' and name = ${name} and organization_id > ${after}
+        order by organization_id limit 1)
+      union all
+      select (select job.organization_id from job
+          where job.state = 'waiting' and job.name = ${name}
+            and job.organization_id > line.organization_id
+          order by job.organization_id limit 1), line.position + 1
+      from line where line.organization_id is not null and line.position < ${claimWindow}
+    ), heads as (
+      select line.organization_id, head.run_at, head.job_id,
+        (select count(*) from job where job.state = 'running' and job.name = ${name}
+          and job.organization_id = line.organization_id) as running
+      from line cross join lateral (
+        select run_at, job_id from job
+        where job.state = 'waiting' and job.name = ${name}
+          and job.organization_id = line.organization_id
+        order by run_at, job_id limit 1) head
+      order by running, head.run_at, head.job_id
+    ), chosen as materialized (
+      select first.job_id from heads cross join lateral (
+        select job.job_id from job
+        where job.state = 'waiting' and job.name = ${name}
+          and job.organization_id = heads.organization_id
+        order by job.run_at, job.job_id limit 1 for update skip locked) first
+      limit 1
+    ), claimed as (
+      update job set state = 'running', claim_id = gen_random_uuid(), worker = ${worker},
+        lease_until = now() + ${leaseMs}::double precision * interval '1 millisecond',
+        attempts = attempts + 1
+      from chosen where job.job_id = chosen.job_id and job.state = 'waiting'
+      returning job.job_id, job.claim_id, job.organization_id, job.payload, job.attempts,
+        extract(epoch from now() - job.run_at)::double precision * 1000 as waited_ms
+    )
+    select seen.scanned, seen.last_organization_id, claimed.job_id, claimed.claim_id,
+      claimed.organization_id, claimed.payload, claimed.attempts, claimed.waited_ms
+    from (select count(organization_id) as scanned, max(organization_id) as last_organization_id
+      from line) seen left join claimed on true`;
+}
+
+export type ClaimResult = {
+  readonly job: ClaimedJob | null;
+  /** Where the next claim of this name goes on; '' when all organizations were compared. */
+  readonly nextAfter: string;
+};
+
+/**
+ * waiting → running for one job: of the organization with the fewest running jobs of this name, and
+ * among equals the one whose job has been due for longest. Compares at most `claimWindow`
+ * organizations, those after `after`.
+ */
+export async function claimJob(
+  db: Db,
+  claim: { name: string; after: string; worker: string; leaseMs: number },
+): Promise<ClaimResult> {
+  const statement = claimStatement(claim.name, claim.after, claim.worker, claim.leaseMs);
+  const row = (await statement.execute(db)).rows[0];
+  if (row === undefined) return { job: null, nextAfter: '' };
+  const nextAfter = row.scanned >= claimWindow ? (row.last_organization_id ?? '') : '';
+  if (row.job_id === null) return { job: null, nextAfter };
+  const job = {
+    jobId: row.job_id,
+    claimId: row.claim_id,
+    name: claim.name,
+    organizationId: row.organization_id,
+    payload: row.payload,
+    attempt: row.attempts,
+    waitedMs: row.waited_ms,
+  };
+  return { job, nextAfter };
+}
+
+/**
+ * Extends the leases of these claims and returns the ids of those that are still held. Locked rows
+ * are being settled by their own worker: they count as held, and are not waited for.
+ */
+export async function renewLeases(
+  db: Db,
+  claims: readonly Claim[],
+  leaseMs: number,
+): Promise<Set<string>> {
+  const { rows } = await sql<{ claim_id: string }>`
+    with held as materialized (
+      select job_id, claim_id from job
+      where job_id = any(${claims.map((claim) => claim.jobId)}::bigint[])
+        and claim_id = any(${claims.map((claim) => claim.claimId)}::uuid[]) and state = 'running'
+    ), free as materialized (
+      select job.job_id, job.claim_id from job join held using (job_id, claim_id)
+      where job.state = 'running' order by job.job_id for update of job skip locked
+    ), renewed as (
+      update job
+      set lease_until = now() + ${leaseMs}::double precision * interval '1 millisecond'
+      from free where job.job_id = free.job_id and job.claim_id = free.claim_id
+    )
+    select claim_id from held`.execute(db);
+  return new Set(rows.map((row) => row.claim_id));
+}
+
+export type TakenBack = { jobId: number; name: string; attempts: number; worker: string };
+
+/**
+ * running → waiting for at most `limit` jobs of workers that are gone: those whose lease has run
+ * out, or, when `worker` is given, all of that worker. The attempt stays counted, and the job goes
+ * to the end of its organization's line, so that one that kills its process lets others by.
+ */
+export async function takeBackJobs(
+  db: Db,
+  worker: string | null,
+  limit: number,
+): Promise<TakenBack[]> {
+  const { rows } = await sql<TakenBack>`
+    with gone as materialized (
+      select job_id from job where state = 'running'
+        and case when ${worker}::text is null then lease_until < now()
+          else worker = ${worker}::text end
+      order by job_id limit ${limit} for update skip locked)
+    update job set state = 'waiting', lease_until = null, run_at = now(),
+      last_error = 'the worker ' || worker || ' ended during attempt ' || attempts
+    from gone where job.job_id = gone.job_id and job.state = 'running'
+    returning job.job_id as "jobId", name, attempts, worker`.execute(db);
+  return rows;
+}
+
+/** running → gone. False when the claim is not held any more. */
+export async function removeClaimed(db: Db, claim: Claim): Promise<boolean> {
+  const { rows } = await sql`delete from job
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId} and state = 'running'
+    returning job_id`.execute(db);
+  return rows.length > 0;
+}
+
+/** running → waiting, in its old place and without counting the attempt: it was cut short. */
+export async function releaseClaimed(db: Db, claim: Claim): Promise<boolean> {
+  const { rows } = await sql`
+    update job set state = 'waiting', lease_until = null, attempts = attempts - 1
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId} and state = 'running'
+    returning job_id`.execute(db);
+  return rows.length > 0;
+}
+
+/** running → scheduled, due after `delayMs`. */
+export async function rescheduleClaimed(
+  db: Db,
+  claim: Claim,
+  delayMs: number,
+  reason: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update job set state = 'scheduled', lease_until = null, last_error = ${reason},
+      run_at = now() + ${delayMs}::double precision * interval '1 millisecond'
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId} and state = 'running'
+    returning job_id`.execute(db);
+  return rows.length > 0;
+}
+
+/** running → failed. `attempts` leaves out claims that ran no handler. */
+export async function failClaimed(
+  tx: Tx,
+  claim: Claim,
+  attempts: number,
+  reason: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update job set state = 'failed', lease_until = null, failed_at = now(),
+      attempts = ${attempts}, last_error = ${reason}
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId} and state = 'running'
+    returning job_id`.execute(tx);
+  return rows.length > 0;
+}
+
+/** Where a job is now, and whose claim was the latest; null when it is gone. */
+export async function selectJobState(
+  db: Db,
+  jobId: number,
+): Promise<{ state: JobState; claimId: string | null } | null> {
+  const row = await db
+    .selectFrom('job')
+    .select(['state', 'claim_id as claimId'])
+    .where('job_id', '=', jobId)
+    .executeTakeFirst();
+  return row ?? null;
+}

@@ -1,0 +1,89 @@
+/** What metrics and people ask about the queue, and the removal of old failures. */
+import { sql } from 'kysely';
+import { inTransaction, type Db } from '../database/database.ts';
+import type { JobState } from '../database/tables.ts';
+import { sleep } from '../lifecycle.ts';
+
+/** Jobs of one name and state. */
+export type QueueStat = {
+  readonly name: string;
+  readonly state: JobState;
+  /** Exact up to `mostCounted`. */
+  readonly jobs: number;
+  /**
+   * How long the oldest due job has been waiting; 0 when none is due. Only waiting jobs, and
+   * scheduled ones that no worker has promoted, can be due.
+   */
+  readonly oldestDueAgeMs: number;
+};
+
+/** Counting stops here for each name and state, so that statistics stay cheap in a flood. */
+export const mostCounted = 100_000;
+
+/** The queue by name and state; pairs without a job are absent. Reads at most the counted rows. */
+export async function queueStats(db: Db): Promise<QueueStat[]> {
+  const { rows } = await sql<QueueStat>`
+    with recursive kind (state, name) as (
+      (select state, name from job order by state, name limit 1)
+      union all
+      select next.state, next.name from kind cross join lateral (
+        select job.state, job.name from job where (job.state, job.name) > (kind.state, kind.name)
+        order by job.state, job.name limit 1) next
+    )
+    select kind.name, kind.state, counted.jobs,
+      case when kind.state in ('waiting', 'scheduled') and counted.oldest < now()
+        then extract(epoch from now() - counted.oldest)::double precision * 1000
+        else 0 end as "oldestDueAgeMs"
+    from kind cross join lateral (
+      select count(*) as jobs, min(run_at) as oldest from (
+        select job.run_at from job where job.state = kind.state and job.name = kind.name
+        limit ${mostCounted}) few) counted
+    order by kind.name, kind.state`.execute(db);
+  return rows;
+}
+
+export type FailedJob = {
+  readonly jobId: number;
+  readonly organizationId: string;
+  readonly name: string;
+  readonly payload: unknown;
+  readonly attempts: number;
+  readonly lastError: string | null;
+  readonly failedAt: Date;
+};
+
+/** The jobs that failed for good, the latest first, at most `limit` (100 when left out). */
+export async function listFailedJobs(db: Db, limit = 100): Promise<FailedJob[]> {
+  const { rows } = await sql<FailedJob>`
+    select job_id as "jobId", organization_id as "organizationId", name, payload, attempts,
+      last_error as "lastError", failed_at as "failedAt"
+    from job where state = 'failed'
+    order by failed_at desc, job_id desc limit ${Math.min(limit, 1_000)}`.execute(db);
+  return rows;
+}
+
+const pruneChunk = 1_000;
+const pauseMs = 20;
+
+/**
+ * Deletes the jobs that failed more than 30 days ago, a thousand in a transaction, until none is
+ * left or the signal aborts. Returns how many it has deleted.
+ */
+export async function pruneFailedJobs(db: Db, signal: AbortSignal): Promise<number> {
+  let pruned = 0;
+  while (!signal.aborted) {
+    const deleted = await inTransaction(db, async (tx) => {
+      const { rows } = await sql`
+        with old as materialized (
+          select job_id from job where state = 'failed' and failed_at < now() - interval '30 days'
+          order by failed_at, job_id limit ${pruneChunk} for update skip locked)
+        delete from job using old where job.job_id = old.job_id and job.state = 'failed'
+        returning job.job_id`.execute(tx);
+      return rows.length;
+    });
+    pruned += deleted;
+    if (deleted < pruneChunk) break;
+    await sleep(pauseMs, signal);
+  }
+  return pruned;
+}

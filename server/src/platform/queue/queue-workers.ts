@@ -1,0 +1,272 @@
+/** The workers of one process: claiming, heartbeats, shutdown. The states are in `queue.ts`. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import { isDatabaseAway } from '../database/database-errors.ts';
+import type { Db } from '../database/database.ts';
+import { background, sleep } from '../lifecycle.ts';
+import type { HandledJob } from './job-handler.ts';
+import { JobRun, type AttemptOutcome, type AttemptResult } from './job-run.ts';
+import {
+  claimJob,
+  promoteDueJobs,
+  renewLeases,
+  selectWaitingNames,
+  takeBackJobs,
+  type ClaimedJob,
+} from './queries.ts';
+import { Doorbell, JobWakeups } from './wakeups.ts';
+
+/** One attempt, for metrics. */
+export type AttemptReport = {
+  readonly name: string;
+  readonly outcome: AttemptOutcome;
+  readonly attempt: number;
+  /** From the claim to the settlement. */
+  readonly durationMs: number;
+  /** From the moment the job was due to the claim. */
+  readonly waitedMs: number;
+};
+
+export type QueueTiming = {
+  readonly leaseMs: number;
+  readonly renewEveryMs: number;
+  /** Between two looks for expired leases. */
+  readonly takeBackEveryMs: number;
+  /** Between two looks for due jobs when nobody nudges; each is varied by a fifth. */
+  readonly pollEveryMs: number;
+  /** How long a handler may go on after its signal has aborted. */
+  readonly graceMs: number;
+  /** How long a shutdown waits for the database beyond `graceMs`. */
+  readonly patienceMs: number;
+};
+
+export const defaultTiming: QueueTiming = {
+  leaseMs: 15_000,
+  renewEveryMs: 5_000,
+  takeBackEveryMs: 1_000,
+  pollEveryMs: 500,
+  graceMs: 10_000,
+  patienceMs: 5_000,
+};
+
+export type QueueWorkersOptions = {
+  readonly db: Db;
+  readonly jobs: readonly HandledJob[];
+  readonly log: Logger;
+  readonly wakeups?: JobWakeups;
+  /**
+   * A name that at most one living process has at a time, vouched for by the caller: for example
+   * the owner of a locked data directory. Jobs that an earlier process of the name was running are
+   * taken back at the start, without waiting for their leases. Left out: a name nobody else has.
+   */
+  readonly exclusiveName?: string;
+  readonly onAttempt?: (report: AttemptReport) => void;
+  readonly timing?: Partial<QueueTiming>;
+};
+
+export type QueueWorkers = AsyncDisposable & {
+  /** Attempts under way in this process, for every name that it handles. */
+  running(): Map<string, number>;
+};
+
+/** Jobs promoted or taken back by one statement. */
+const batch = 500;
+const retryAfterTroubleMs = 1_000;
+
+/**
+ * Starts to claim and run jobs. Disposing stops claiming, aborts the handlers with `shutdown`,
+ * waits for them up to `graceMs`, and releases what they did not finish, uncounted.
+ *
+ * @throws RangeError when two handlers have the same name
+ */
+export function startQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
+  return new Workers(options);
+}
+
+class Workers implements QueueWorkers {
+  readonly #options: QueueWorkersOptions;
+  readonly #timing: QueueTiming;
+  readonly #worker: string;
+  readonly #jobs = new Map<string, HandledJob>();
+  readonly #runs = new Map<JobRun, Promise<void>>();
+  /** Where the next claim of a name goes on when there are more organizations than one compares. */
+  readonly #claimAfter = new Map<string, string>();
+  readonly #doorbell = new Doorbell();
+  readonly #patience = new AbortController();
+  readonly #unsubscribe: (() => void) | undefined;
+  readonly #polling: AsyncDisposable;
+  readonly #heartbeat: AsyncDisposable;
+  #stopping = false;
+  #tookBackOwn: boolean;
+  #inTrouble = false;
+  /** By the process's monotonic clock; the start counts, as the database was not seen before. */
+  #lastTroubleAt = performance.now();
+
+  constructor(options: QueueWorkersOptions) {
+    this.#options = options;
+    this.#timing = { ...defaultTiming, ...options.timing };
+    this.#worker = options.exclusiveName ?? `${hostname()}:${process.pid}:${randomUUID()}`;
+    this.#tookBackOwn = options.exclusiveName === undefined;
+    for (const job of options.jobs) {
+      if (this.#jobs.has(job.name)) throw new RangeError(`two handlers for job ${job.name}`);
+      this.#jobs.set(job.name, job);
+    }
+    this.#unsubscribe = options.wakeups?.listen((name) => {
+      if (this.#jobs.has(name)) this.#doorbell.ring();
+    });
+    this.#polling = background('queue polling', (signal) => this.#poll(signal), options.log);
+    this.#heartbeat = background('queue heartbeat', (signal) => this.#beat(signal), options.log);
+  }
+
+  running(): Map<string, number> {
+    const counts = new Map([...this.#jobs.keys()].map((name) => [name, 0]));
+    for (const { claim } of this.#runs.keys()) {
+      counts.set(claim.name, (counts.get(claim.name) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  async #poll(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#attentive(() => this.#claimWaiting(signal));
+      const jitter = 0.8 + Math.random() * 0.4;
+      await this.#doorbell.wait(this.#timing.pollEveryMs * jitter, signal);
+    }
+  }
+
+  async #claimWaiting(signal: AbortSignal): Promise<void> {
+    const { db } = this.#options;
+    if (!this.#tookBackOwn) await this.#takeBack(this.#worker);
+    this.#tookBackOwn = true;
+    const open = [...this.#jobs.values()].filter((job) => this.#hasFreeSlot(job));
+    if (open.length === 0) return;
+    if ((await promoteDueJobs(db, batch)) === batch) this.#doorbell.ring();
+    const waiting = new Set(
+      await selectWaitingNames(
+        db,
+        open.map((job) => job.name),
+      ),
+    );
+    for (const job of open) {
+      if (waiting.has(job.name)) await this.#fillSlots(job, signal);
+    }
+  }
+
+  async #fillSlots(job: HandledJob, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.#hasFreeSlot(job)) {
+      const after = this.#claimAfter.get(job.name) ?? '';
+      const { worker, leaseMs } = { worker: this.#worker, leaseMs: this.#timing.leaseMs };
+      const claim = await claimJob(this.#options.db, { name: job.name, after, worker, leaseMs });
+      this.#claimAfter.set(job.name, claim.nextAfter);
+      if (claim.job !== null) this.#start(job, claim.job);
+      // The organizations before `after` have not been looked at: the next round starts with them.
+      else if (claim.nextAfter === '' && after === '') return;
+    }
+  }
+
+  #hasFreeSlot(job: HandledJob): boolean {
+    let running = 0;
+    for (const { claim } of this.#runs.keys()) if (claim.name === job.name) running += 1;
+    return running < job.concurrency;
+  }
+
+  #start(job: HandledJob, claim: ClaimedJob): void {
+    const run = new JobRun(claim, job, {
+      db: this.#options.db,
+      log: this.#options.log,
+      graceMs: this.#timing.graceMs,
+      patience: this.#patience.signal,
+    });
+    const startedAt = performance.now();
+    if (this.#stopping) run.abort('shutdown');
+    const ended = run.execute().then((result) => {
+      this.#runs.delete(run);
+      this.#doorbell.ring();
+      this.#report(job, claim, result, performance.now() - startedAt);
+    });
+    this.#runs.set(run, ended);
+  }
+
+  #report(job: HandledJob, claim: ClaimedJob, result: AttemptResult, durationMs: number): void {
+    const { outcome, reason } = result;
+    const { name, jobId, organizationId, attempt } = claim;
+    const waitedMs = Math.round(claim.waitedMs);
+    const level = outcome === 'failed' || outcome === 'lost' ? 'warn' : 'info';
+    const fields = { job: name, jobId, organizationId, attempt, waitedMs, outcome, reason };
+    const maxAttempts = job.retry.maxAttempts;
+    this.#options.log[level](
+      { ...fields, maxAttempts, durationMs: Math.round(durationMs) },
+      'job attempt',
+    );
+    this.#options.onAttempt?.({ name, outcome, attempt, durationMs, waitedMs });
+  }
+
+  /** Renews first and takes back after that, so that this process never loses its own jobs. */
+  async #beat(signal: AbortSignal): Promise<void> {
+    const { takeBackEveryMs, renewEveryMs } = this.#timing;
+    let renewedAt = performance.now();
+    while (!signal.aborted) {
+      await sleep(this.#inTrouble ? retryAfterTroubleMs : takeBackEveryMs, signal);
+      await this.#attentive(async () => {
+        if (this.#inTrouble || performance.now() - renewedAt >= renewEveryMs) {
+          renewedAt = performance.now();
+          await this.#renew();
+        }
+        if (this.#mayTakeBack() && !signal.aborted) await this.#takeBack(null);
+      });
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const runs = [...this.#runs.keys()];
+    if (runs.length === 0) return;
+    const claims = runs.map((run) => run.claim);
+    const held = await renewLeases(this.#options.db, claims, this.#timing.leaseMs);
+    for (const run of runs) if (!held.has(run.claim.claimId)) run.leaseIsGone();
+  }
+
+  /** Invariant 5: after an outage the holders of leases get a renewal interval to come back. */
+  #mayTakeBack(): boolean {
+    const { renewEveryMs } = this.#timing;
+    return performance.now() - this.#lastTroubleAt > renewEveryMs + retryAfterTroubleMs;
+  }
+
+  async #takeBack(worker: string | null): Promise<void> {
+    const taken = await takeBackJobs(this.#options.db, worker, batch);
+    for (const job of taken) this.#options.log.warn(job, 'job taken back from a worker that ended');
+    if (taken.length > 0) this.#doorbell.ring();
+  }
+
+  /** Notices when the database is away or answers late, and logs only the changes. */
+  async #attentive(work: () => Promise<void>): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      await work();
+      if (this.#inTrouble) this.#options.log.info('the queue reaches the database again');
+      this.#inTrouble = false;
+      const late = performance.now() - startedAt > this.#timing.renewEveryMs;
+      if (late) this.#lastTroubleAt = performance.now();
+    } catch (error) {
+      this.#lastTroubleAt = performance.now();
+      if (!isDatabaseAway(error)) throw error;
+      if (!this.#inTrouble) {
+        this.#options.log.warn({ err: error }, 'the queue cannot reach the database');
+      }
+      this.#inTrouble = true;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.#unsubscribe?.();
+    const { graceMs, patienceMs } = this.#timing;
+    const timer = setTimeout(() => this.#patience.abort(), graceMs + patienceMs);
+    for (const run of this.#runs.keys()) run.abort('shutdown');
+    await this.#polling[Symbol.asyncDispose]();
+    await Promise.all(this.#runs.values());
+    await this.#heartbeat[Symbol.asyncDispose]();
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The job queue: one row of the table `job` is one job.
+ *
+ *               enqueue (run_at ahead)          enqueue
+ *                        │                         │
+ *                        ▼       promote           ▼        claim
+ *                   scheduled ───────────────▶ waiting ───────────────▶ running ──▶ gone
+ *                        ▲                         ▲                     │ │ │     finish, remove
+ *                        │                         └── release, take ────┘ │ │
+ *                        │                             back              │ │ │
+ *                        └───────────────────────────────── retry ───────┘ └─┴──▶ failed
+ *                                                                            fail
+ *
+ * Who moves a job:
+ *   enqueue     a transaction of any feature
+ *   promote     any worker, when run_at has come
+ *   claim       a worker with a free slot for the name: new claim id, lease, attempts + 1
+ *   finish      the claim's holder: final effect and removal in one transaction
+ *   remove      the claim's holder, when the handler answered done or skipped without finish
+ *   retry       the claim's holder, after a failure with attempts left: due after the delay
+ *   fail        the claim's holder, after a failure that is final: onExhausted in one transaction
+ *   release     the claim's holder at shutdown: the attempt is not counted
+ *   take back   any worker, when the lease has run out, or at its start when the job was run by
+ *               an earlier process of the same name: the attempt stays counted
+ *   (failed jobs are deleted after 30 days)
+ *
+ * Invariants:
+ *   1. Every write of a holder is fenced: `where state = 'running' and claim_id = <its own>`. What
+ *      must happen once (the final effect, onExhausted) is in the transaction of such a write, so
+ *      it happens at most once, and a holder that has lost its claim leaves no trace.
+ *   2. A job has at most one claim. Two handlers can overlap only when a holder was cut off from
+ *      the database for longer than its lease while another worker was not; it learns of the loss
+ *      at its first contact, and by invariant 1 only one of the two has an effect. A holder is not
+ *      stopped merely because it cannot renew: in an outage of the database nobody else can claim.
+ *   3. Attempts are counted by the claim, before the handler runs. A job whose process dies each
+ *      time is used up after its most attempts; the next claim runs onExhausted, not the handler.
+ *      A failing onExhausted is tried five times more; then the job is marked failed without it.
+ *   4. Only now() of the database decides what is due and which lease has run out.
+ *   5. While the database can be reached, a holder renews often enough to keep its lease. A worker
+ *      takes expired leases back only after it has itself reached the database without trouble for
+ *      longer than a renewal interval, so that after an outage the holders come first.
+ *   6. The claim prefers the organization with the fewest running jobs of the name, then the
+ *      longest due job. Claims at the same moment may each see the other as not yet running.
+ *   7. A lost connection during COMMIT leaves a doubt that is resolved by the row, never by a
+ *      guess: the fenced write is sent again, waits for the row's lock if the first still runs,
+ *      and finds the row either still its own (nothing was written) or gone (all was written).
+ *   8. A live job is unique by (name, organization, unique key).
+ *
+ * Dead workers are known by name only where the caller vouches for it (`exclusiveName`). Session
+ * advisory locks, one per worker, were considered and rejected: a restart of PostgreSQL, a failover
+ * or a terminated backend frees them all, and every long job of the cluster would start over.
+ */
+import type { Tx } from '../database/database.ts';
+import type { Job } from './job-definition.ts';
+import { parsePayload } from './job-handler.ts';
+import { insertJob } from './queries.ts';
+
+export type EnqueueOptions = {
+  readonly organizationId: string;
+  /** When the job is due, compared with the database's clock. Left out: now. */
+  readonly runAt?: Date;
+  /**
+   * Nothing is added while a live job of this name and organization has the same key, be it
+   * scheduled, waiting or running. A running one may already have read the state that it works on.
+   */
+  readonly uniqueKey?: string;
+};
+
+const mostPayloadBytes = 8_192;
+const longestUniqueKey = 200;
+
+/**
+ * Adds a job in the caller's transaction; call `wakeups.nudge(job.name)` after it has committed.
+ *
+ * @returns the job's id, or null when a live job has the unique key
+ * @throws PayloadError when the payload does not fit the schema
+ * @throws RangeError when the payload or the unique key is too long
+ */
+export async function enqueue<Payload>(
+  tx: Tx,
+  job: Job<Payload>,
+  payload: Payload,
+  options: EnqueueOptions,
+): Promise<number | null> {
+  const payloadJson = JSON.stringify(parsePayload(job, payload));
+  if (Buffer.byteLength(payloadJson) > mostPayloadBytes) {
+    throw new RangeError(`the payload of ${job.name} is longer than ${mostPayloadBytes} bytes`);
+  }
+  const uniqueKey = options.uniqueKey ?? null;
+  if (uniqueKey !== null && uniqueKey.length > longestUniqueKey) {
+    throw new RangeError(`the unique key of ${job.name} is longer than ${longestUniqueKey}`);
+  }
+  return insertJob(tx, {
+    name: job.name,
+    organizationId: options.organizationId,
+    payloadJson,
+    runAt: options.runAt ?? null,
+    uniqueKey,
+  });
+}

@@ -1,0 +1,32 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Db } from './database/database.ts';
+
+/** Signs short values, the same on every process of a cluster. */
+export type Signer = {
+  /** The first `bytes` bytes of HMAC-SHA256. */
+  sign(data: Buffer | string, bytes: number): Buffer;
+  verify(data: Buffer | string, signature: Buffer): boolean;
+};
+
+/** The signer of the given name; its key is made at the first use and kept in the database. */
+export async function loadSigner(db: Db, name: string): Promise<Signer> {
+  await db
+    .insertInto('signing_key')
+    .values({ name, secret: randomBytes(32) })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { secret } = await db
+    .selectFrom('signing_key')
+    .select('secret')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow();
+  const sign = (data: Buffer | string, bytes: number) =>
+    createHmac('sha256', secret).update(data).digest().subarray(0, bytes);
+  return {
+    sign,
+    verify: (data, signature) => {
+      const expected = sign(data, signature.length);
+      return expected.length === signature.length && timingSafeEqual(expected, signature);
+    },
+  };
+}

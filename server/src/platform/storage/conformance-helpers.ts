@@ -1,0 +1,66 @@
+/** What the conformance tests say again and again: put these bytes there, what is there now. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import type { Storage } from './storage.ts';
+
+/** Opens an empty storage that the test's end takes away. */
+export type OpenStorage = (context: TestContext) => Promise<Storage>;
+
+export async function workFolder(storage: Storage, t: TestContext): Promise<{ path: string }> {
+  const folder = await storage.work.createFolder('test');
+  t.after(() => folder[Symbol.asyncDispose]());
+  return folder;
+}
+
+export async function putBytes(storage: Storage, key: string, text: string): Promise<string> {
+  const source = (async function* () {
+    yield Buffer.from(text);
+  })();
+  await using received = await storage.work.receive(source, { maxBytes: 1_000 });
+  await storage.putFile(received.path, key);
+  return received.path;
+}
+
+export async function putFiles(
+  storage: Storage,
+  t: TestContext,
+  prefix: string,
+  files: Record<string, string>,
+): Promise<void> {
+  await storage.putFolder(await folderOf(storage, t, files), prefix);
+}
+
+export async function addFiles(
+  storage: Storage,
+  t: TestContext,
+  prefix: string,
+  files: Record<string, string>,
+  last: readonly string[],
+): Promise<void> {
+  await storage.putIntoFolder(await folderOf(storage, t, files), prefix, { last });
+}
+
+async function folderOf(
+  storage: Storage,
+  t: TestContext,
+  files: Record<string, string>,
+): Promise<string> {
+  const { path: folder } = await workFolder(storage, t);
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+    await writeFile(path.join(folder, name), text);
+  }
+  return folder;
+}
+
+export async function readText(storage: Storage, key: string): Promise<string | null> {
+  const read = await storage.read(key);
+  return read === null ? null : (await buffer(read.stream)).toString();
+}
+
+export async function listKeys(storage: Storage, prefix: string): Promise<string[]> {
+  const files = await Array.fromAsync(storage.list(prefix));
+  return files.map((file) => file.key).toSorted();
+}

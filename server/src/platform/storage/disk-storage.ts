@@ -1,0 +1,215 @@
+/**
+ * Storage in a local folder:
+ *   <root>/objects  the published files, by key
+ *   <root>/work     unfinished files
+ *   <root>/trash    removed folders that are being erased
+ * The three must lie on one device. Several processes may share the root.
+ */
+import { randomUUID } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
+import {
+  constants,
+  copyFile,
+  link,
+  lstat,
+  open,
+  opendir,
+  rename,
+  rm,
+  rmdir,
+  unlink,
+  type FileHandle,
+} from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { createPublisher } from './disk-publish.ts';
+import { makeFolder, sync } from './durable.ts';
+import { keySegments } from './keys.ts';
+import {
+  absentAsNull,
+  asStorageError,
+  isAbsent,
+  RangeNotSatisfiableError,
+  systemCode,
+} from './storage-errors.ts';
+import type { ByteRange, Storage, StoredFile, StoredRead } from './storage.ts';
+import { openWorkArea } from './work-area.ts';
+
+/** Opens the storage under `folder`, creating what is missing of it. */
+export async function openDiskStorage(folder: string): Promise<Storage> {
+  const root = path.resolve(folder);
+  const objects = path.join(root, 'objects');
+  const trash = path.join(root, 'trash');
+  const workRoot = path.join(root, 'work');
+  for (const part of [objects, trash, workRoot]) await makeFolder(part);
+  await sync(root);
+
+  const locate = (key: string): string => path.join(objects, ...keySegments(key));
+  const work = openWorkArea(workRoot);
+
+  return {
+    work,
+    ...createPublisher(objects, locate, (name) => work.createFolder(name)),
+
+    async head(key, signal) {
+      const location = locate(key);
+      signal?.throwIfAborted();
+      const stats = await lstat(location, { bigint: true }).catch(absentAsNull);
+      return stats?.isFile() === true ? describe(key, stats) : null;
+    },
+
+    async read(key, range, signal) {
+      const location = locate(key);
+      signal?.throwIfAborted();
+      // Nothing published is a link, so one that is there was put there by somebody else.
+      const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
+      const handle = await open(location, flags).catch(absentAsNull);
+      if (handle === null) return null;
+      const result = await readFrom(handle, key, range, signal).catch(async (error: unknown) => {
+        await handle.close();
+        throw error;
+      });
+      if (result === null) await handle.close();
+      return result;
+    },
+
+    list: (prefix, signal) => listBelow(prefix === '' ? objects : locate(prefix), prefix, signal),
+
+    async remove(key, signal) {
+      const location = locate(key);
+      signal?.throwIfAborted();
+      const stats = await lstat(location).catch(absentAsNull);
+      if (stats === null || stats.isDirectory()) return;
+      await unlink(location).catch(absentAsNull);
+      await pruneAndSync(objects, path.dirname(location));
+    },
+
+    async removePrefix(prefix, signal) {
+      const location = locate(prefix);
+      signal?.throwIfAborted();
+      const stats = await lstat(location).catch(absentAsNull);
+      if (stats?.isDirectory() !== true) return;
+      const aside = path.join(trash, randomUUID());
+      if ((await rename(location, aside).catch(absentAsNull)) === null) return;
+      await pruneAndSync(objects, path.dirname(location));
+      await rm(aside, { recursive: true, force: true, maxRetries: 2 });
+    },
+
+    async materialize(key, localFolder, signal) {
+      const location = locate(key);
+      signal?.throwIfAborted();
+      // Many keys share a last segment, such as `source.mp4`; programs look at the extension.
+      const target = path.join(localFolder, randomUUID() + path.extname(location));
+      const stats = await lstat(location).catch(absentAsNull);
+      if (stats?.isFile() !== true) return null;
+      return (await linkOrCopy(location, target)) ? target : null;
+    },
+
+    async cleanUp(olderThanMs, signal) {
+      let removed = await work.cleanUp(olderThanMs, signal);
+      for await (const entry of await opendir(trash)) {
+        signal?.throwIfAborted();
+        await rm(path.join(trash, entry.name), { recursive: true, force: true, maxRetries: 2 });
+        removed += 1;
+      }
+      return removed;
+    },
+  };
+}
+
+function describe(key: string, stats: BigIntStats): StoredFile {
+  // A replaced file is another inode, so its tag differs even within one tick of the clock.
+  const tag = [stats.ino, stats.size, stats.mtimeNs].map((part) => part.toString(36)).join('-');
+  return {
+    key,
+    sizeBytes: Number(stats.size),
+    modifiedAt: new Date(Number(stats.mtimeNs / 1_000_000n)),
+    etag: `"${tag}"`,
+  };
+}
+
+async function readFrom(
+  handle: FileHandle,
+  key: string,
+  range: ByteRange | undefined,
+  signal: AbortSignal | undefined,
+): Promise<StoredRead | null> {
+  const stats = await handle.stat({ bigint: true });
+  if (!stats.isFile()) return null;
+  const file = describe(key, stats);
+  const { offsetBytes, lengthBytes } = resolveRange(range, file.sizeBytes);
+  if (lengthBytes === 0) {
+    await handle.close();
+    return { ...file, offsetBytes, lengthBytes, stream: Readable.from([]) };
+  }
+  const stream = handle.createReadStream({
+    start: offsetBytes,
+    end: offsetBytes + lengthBytes - 1,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return { ...file, offsetBytes, lengthBytes, stream };
+}
+
+function resolveRange(
+  range: ByteRange | undefined,
+  sizeBytes: number,
+): { offsetBytes: number; lengthBytes: number } {
+  if (range === undefined) return { offsetBytes: 0, lengthBytes: sizeBytes };
+  const start = 'lastBytes' in range ? Math.max(0, sizeBytes - range.lastBytes) : range.start;
+  const end = Math.min(('lastBytes' in range ? undefined : range.end) ?? Infinity, sizeBytes - 1);
+  if (!(start >= 0 && start <= end)) throw new RangeNotSatisfiableError(sizeBytes);
+  return { offsetBytes: start, lengthBytes: end - start + 1 };
+}
+
+/** Depth first with one open folder a level; what vanishes while it is listed is left out. */
+async function* listBelow(
+  folder: string,
+  prefix: string,
+  signal?: AbortSignal,
+): AsyncGenerator<StoredFile> {
+  const entries = await opendir(folder).catch(absentAsNull);
+  if (entries === null) return;
+  for await (const entry of entries) {
+    signal?.throwIfAborted();
+    const key = prefix === '' ? entry.name : `${prefix}/${entry.name}`;
+    const location = path.join(folder, entry.name);
+    if (entry.isDirectory()) yield* listBelow(location, key, signal);
+    if (!entry.isFile()) continue;
+    const stats = await lstat(location, { bigint: true }).catch(absentAsNull);
+    if (stats !== null) yield describe(key, stats);
+  }
+}
+
+/** Makes a removal durable, and takes away the folders above that it left empty. */
+async function pruneAndSync(root: string, folder: string): Promise<void> {
+  let current = folder;
+  while (current !== root && (await removeIfEmpty(current))) current = path.dirname(current);
+  await sync(current).catch(absentAsNull);
+}
+
+async function removeIfEmpty(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'ENOENT';
+  }
+}
+
+/** Gives a file a second name, or where the file system can't, a second body. */
+async function linkOrCopy(source: string, target: string): Promise<boolean> {
+  try {
+    await link(source, target);
+    return true;
+  } catch (error) {
+    if (isAbsent(error)) return false;
+    if (!['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK'].includes(systemCode(error))) throw error;
+  }
+  try {
+    await copyFile(source, target, constants.COPYFILE_EXCL);
+    return true;
+  } catch (error) {
+    if (isAbsent(error)) return false;
+    throw asStorageError(error);
+  }
+}

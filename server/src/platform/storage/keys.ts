@@ -1,0 +1,33 @@
+/**
+ * Keys name files and prefixes name folders: segments of `[A-Za-z0-9._-]` joined by `/`.
+ * A segment never starts with a dot and never holds two in a row, so that no key can climb out of
+ * the root, and none means something else on another file system or in a URL.
+ */
+import { InvalidKeyError } from './storage-errors.ts';
+
+const segment = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
+
+/** Both bounds stay far below what file systems (255 a name) and S3 (1,024 a key) can take. */
+const maxKeyLength = 512;
+const maxSegmentLength = 200;
+const maxSegments = 16;
+
+/** Says what is wrong with one name inside a key, or null when it is fine. */
+export function segmentProblem(name: string): string | null {
+  if (name === '') return 'an empty segment';
+  if (name.length > maxSegmentLength) return `a segment over ${maxSegmentLength} characters`;
+  if (!segment.test(name) || name.includes('..')) return 'a segment with forbidden characters';
+  return null;
+}
+
+/** Returns the segments of a key or prefix. Throws `InvalidKeyError` before any disk access. */
+export function keySegments(key: string): readonly string[] {
+  if (key.length > maxKeyLength) throw new InvalidKeyError(`over ${maxKeyLength} characters`);
+  const segments = key.split('/');
+  if (segments.length > maxSegments) throw new InvalidKeyError(`over ${maxSegments} segments`);
+  for (const name of segments) {
+    const problem = segmentProblem(name);
+    if (problem !== null) throw new InvalidKeyError(problem);
+  }
+  return segments;
+}

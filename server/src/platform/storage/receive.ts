@@ -1,0 +1,146 @@
+/** Writing a stream of unknown length and origin into one file, with flat memory. */
+import { createHash } from 'node:crypto';
+import { open, rm, type FileHandle } from 'node:fs/promises';
+import { asStorageError, FileTooLargeError, StorageFullError } from './storage-errors.ts';
+
+export type ReceiveOptions = {
+  /** Most bytes to accept. One more throws `FileTooLargeError`. */
+  readonly maxBytes: number;
+  /** What the sender said it would send; a size that can't fit is refused before the first byte. */
+  readonly declaredBytes?: number;
+  /** Free bytes that must stay on the device, or `StorageFullError`. Default 0. */
+  readonly minFreeBytes?: number;
+  /** How many bytes `onFirstBytes` sees at most. Default 4,096. */
+  readonly headBytes?: number;
+  /**
+   * Sees the beginning (all of a shorter file, even an empty one) before anything is written;
+   * what it throws refuses the file.
+   */
+  readonly onFirstBytes?: (head: Buffer) => void | Promise<void>;
+};
+
+export type WrittenFile = {
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** Lower-case hexadecimal. */
+  readonly sha256: string;
+};
+
+/** A synced file in the work area. Disposing removes it, unless it was moved away by a put. */
+export type ReceivedFile = WrittenFile & AsyncDisposable;
+
+/**
+ * Between two checks of the free space. The data is also synced here, so that the last sync of a
+ * large file stays short and the page cache never fills with one upload.
+ */
+const checkpointBytes = 32 * 2 ** 20;
+
+/**
+ * Writes `source` to the new file `filePath` and syncs it. A chunk is asked for only when the one
+ * before is written, so a slow disk slows the sender. On any error or abort the file is removed;
+ * the source is left as it is and not destroyed, so that a server can still answer on its socket.
+ */
+export async function receiveFile(
+  source: AsyncIterable<Uint8Array>,
+  filePath: string,
+  options: ReceiveOptions,
+  freeBytes: () => Promise<number>,
+  signal?: AbortSignal,
+): Promise<WrittenFile> {
+  signal?.throwIfAborted();
+  const { maxBytes, declaredBytes = 0 } = options;
+  if (declaredBytes > maxBytes) throw new FileTooLargeError(maxBytes);
+  await requireFree(freeBytes, (options.minFreeBytes ?? 0) + declaredBytes);
+  const handle = await open(filePath, 'wx', 0o600).catch((error: unknown) => {
+    throw asStorageError(error);
+  });
+  try {
+    const hash = createHash('sha256');
+    let sizeBytes = 0;
+    let checkpoint = checkpointBytes;
+    for await (const chunk of checkedChunks(source, options, signal)) {
+      hash.update(chunk);
+      await writeAll(handle, chunk);
+      sizeBytes += chunk.length;
+      if (sizeBytes < checkpoint) continue;
+      checkpoint = sizeBytes + checkpointBytes;
+      await handle.datasync();
+      await requireFree(freeBytes, options.minFreeBytes ?? 0);
+    }
+    await handle.sync();
+    await handle.close();
+    return { path: filePath, sizeBytes, sha256: hash.digest('hex') };
+  } catch (error) {
+    // A close can repeat the write's error; the first one is the one to report.
+    await handle.close().catch(() => undefined);
+    await rm(filePath, { force: true });
+    throw asStorageError(error);
+  }
+}
+
+/** Passes the source on within `maxBytes`, holding the head back until it was approved. */
+async function* checkedChunks(
+  source: AsyncIterable<Uint8Array>,
+  options: ReceiveOptions,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const { maxBytes, headBytes = 4_096, onFirstBytes } = options;
+  let held: Uint8Array[] | null = [];
+  let sizeBytes = 0;
+  for await (const chunk of untilAborted(source, signal)) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxBytes) throw new FileTooLargeError(maxBytes);
+    if (held === null) {
+      yield chunk;
+      continue;
+    }
+    held.push(chunk);
+    if (sizeBytes < headBytes) continue;
+    const start = Buffer.concat(held);
+    held = null;
+    await onFirstBytes?.(start.subarray(0, headBytes));
+    yield start;
+  }
+  if (held === null) return;
+  const whole = Buffer.concat(held);
+  await onFirstBytes?.(whole);
+  yield whole;
+}
+
+/** Iterates without ever closing the source, and stops waiting for it when the signal aborts. */
+async function* untilAborted(
+  source: AsyncIterable<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const iterator = source[Symbol.asyncIterator]();
+  // Only the current wait is rejected. Racing every chunk against one long-lived promise would
+  // keep a reaction per chunk alive until the end of the upload.
+  let rejectWait: (reason: unknown) => void = () => undefined;
+  const onAbort = (): void => rejectWait(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const wait = Promise.withResolvers<IteratorResult<Uint8Array>>();
+      rejectWait = wait.reject;
+      iterator.next().then(wait.resolve, wait.reject);
+      const next = await wait.promise;
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+async function requireFree(freeBytes: () => Promise<number>, neededBytes: number): Promise<void> {
+  if (neededBytes > 0 && (await freeBytes()) < neededBytes) throw new StorageFullError();
+}
+
+/** One write may take only a part, for example the last one before the disk is full. */
+async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
+  let offset = 0;
+  while (offset < chunk.length) {
+    offset += (await handle.write(chunk, offset, chunk.length - offset)).bytesWritten;
+  }
+}

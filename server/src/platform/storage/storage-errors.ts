@@ -1,0 +1,95 @@
+/** Errors of the storage layer. What is merely absent is `null`, never an error. */
+
+/** A key or prefix that can't name anything; it never reached the disk. */
+export class InvalidKeyError extends Error {
+  override readonly name = 'InvalidKeyError';
+
+  constructor(reason: string) {
+    // The key itself may be hostile or huge, so the message carries only the reason.
+    super(`invalid storage key: ${reason}`);
+  }
+}
+
+/** The device has no room, or would keep less than the configured reserve. */
+export class StorageFullError extends Error {
+  override readonly name = 'StorageFullError';
+
+  constructor(cause?: unknown) {
+    super('the storage has no room left', { cause });
+  }
+}
+
+/** The key or prefix is already in use by something that this write must not replace. */
+export class KeyTakenError extends Error {
+  override readonly name = 'KeyTakenError';
+  readonly key: string;
+
+  constructor(key: string, cause?: unknown) {
+    super(`storage key is taken: ${key}`, { cause });
+    this.key = key;
+  }
+}
+
+/** Files were to be added to a prefix that isn't published, or no longer is. */
+export class PrefixMissingError extends Error {
+  override readonly name = 'PrefixMissingError';
+  readonly prefix: string;
+
+  constructor(prefix: string, cause?: unknown) {
+    super(`storage prefix does not exist: ${prefix}`, { cause });
+    this.prefix = prefix;
+  }
+}
+
+/** A local file or folder that must not be published: empty, too large, links, devices, odd names. */
+export class UnsafeSourceError extends Error {
+  override readonly name = 'UnsafeSourceError';
+
+  constructor(reason: string) {
+    super(`not fit to be published: ${reason}`);
+  }
+}
+
+/** The requested byte range lies outside the file; `sizeBytes` is for `Content-Range`. */
+export class RangeNotSatisfiableError extends Error {
+  override readonly name = 'RangeNotSatisfiableError';
+  readonly sizeBytes: number;
+
+  constructor(sizeBytes: number) {
+    super(`byte range outside of a file of ${sizeBytes} bytes`);
+    this.sizeBytes = sizeBytes;
+  }
+}
+
+/** More bytes arrived, or were declared, than `maxBytes` allows. */
+export class FileTooLargeError extends Error {
+  override readonly name = 'FileTooLargeError';
+  readonly maxBytes: number;
+
+  constructor(maxBytes: number) {
+    super(`larger than ${maxBytes} bytes`);
+    this.maxBytes = maxBytes;
+  }
+}
+
+/** The system's code of a failed call, such as `ENOENT`, or an empty string. */
+export function systemCode(error: unknown): string {
+  if (!(error instanceof Error) || !('code' in error)) return '';
+  return typeof error.code === 'string' ? error.code : '';
+}
+
+/** ENOENT, and a path that runs through a file or a link: nothing is stored there. */
+export function isAbsent(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCode(error));
+}
+
+/** Handles a rejection: an absent path becomes null, everything else is thrown on. */
+export function absentAsNull(error: unknown): null {
+  if (isAbsent(error)) return null;
+  throw error;
+}
+
+/** Translates a full disk or an exhausted quota; every other error stays what it is. */
+export function asStorageError(error: unknown): unknown {
+  return ['ENOSPC', 'EDQUOT'].includes(systemCode(error)) ? new StorageFullError(error) : error;
+}

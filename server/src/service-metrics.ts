@@ -1,0 +1,91 @@
+import type { Database } from './platform/database/database.ts';
+import type { RequestObserver } from './platform/http/request-log.ts';
+import type { Metrics } from './platform/metrics.ts';
+import { queueStats } from './platform/queue/queue-reports.ts';
+import type { AttemptReport, QueueWorkers } from './platform/queue/queue-workers.ts';
+import type { Storage } from './platform/storage/storage.ts';
+
+/** Counts requests by route, method and status, with the time that they took. */
+export function observeRequests(metrics: Metrics): RequestObserver {
+  const duration = metrics.histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'Time from the request to the end of its answer.',
+    labels: ['method', 'route', 'status'],
+  });
+  return ({ method, route, statusCode, durationMs }) =>
+    duration.observe(durationMs / 1_000, { method, route, status: String(statusCode) });
+}
+
+/** Counts attempts of jobs by outcome, with the time that they took. */
+export function observeAttempts(metrics: Metrics): (report: AttemptReport) => void {
+  const attempts = metrics.counter({
+    name: 'job_attempts_total',
+    help: 'Attempts at background jobs by outcome.',
+    labels: ['job', 'outcome'],
+  });
+  const duration = metrics.histogram({
+    name: 'job_attempt_duration_seconds',
+    help: 'Time that an attempt at a background job took.',
+    labels: ['job'],
+    buckets: [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800, 7_200],
+  });
+  return ({ name, outcome, durationMs }) => {
+    attempts.add(1, { job: name, outcome });
+    duration.observe(durationMs / 1_000, { job: name });
+  };
+}
+
+/** What is found at scrape time: connections, the queue, free disk space. */
+export function collectServiceMetrics(
+  metrics: Metrics,
+  parts: { database: Database; storage: Storage; workers: () => QueueWorkers | null },
+): void {
+  const { database, storage, workers } = parts;
+  metrics.collected({
+    type: 'gauge',
+    name: 'db_client_connections',
+    help: 'Database connections of this process; waiting are requests for one.',
+    labels: ['state'],
+    collect: () =>
+      Object.entries(database.connections()).map(([state, value]) => ({
+        labels: { state },
+        value,
+      })),
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'job_queue_depth',
+    help: 'Background jobs in the queue by name and state.',
+    labels: ['job', 'state'],
+    collect: async () =>
+      (await queueStats(database.db)).map(({ name, state, jobs }) => ({
+        labels: { job: name, state },
+        value: jobs,
+      })),
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'job_oldest_due_age_seconds',
+    help: 'How long the oldest due job has been waiting.',
+    labels: ['job', 'state'],
+    collect: async () =>
+      (await queueStats(database.db)).map(({ name, state, oldestDueAgeMs }) => ({
+        labels: { job: name, state },
+        value: oldestDueAgeMs / 1_000,
+      })),
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'jobs_running',
+    help: 'Attempts under way in this process.',
+    labels: ['job'],
+    collect: () =>
+      [...(workers()?.running() ?? [])].map(([job, value]) => ({ labels: { job }, value })),
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'disk_free_bytes',
+    help: 'Free space on the disk of the media files.',
+    collect: () => storage.work.freeBytes(),
+  });
+}

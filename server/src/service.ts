@@ -1,0 +1,323 @@
+/** The composition root: the only file that knows every feature. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import type { Logger } from 'pino';
+import { addContentRoutes } from './features/content/routes.ts';
+import { cleanUpArchived } from './features/content/maintenance.ts';
+import { createFeedCursors } from './features/feed/feed-cursor.ts';
+import { startFeedIndex, type FeedIndex } from './features/feed/feed-index.ts';
+import { createHydrator } from './features/feed/hydrate.ts';
+import { addFeedRoutes } from './features/feed/routes.ts';
+import { createAuthenticator, type Authenticator } from './features/keys/keys.ts';
+import { addKeyRoutes } from './features/keys/routes.ts';
+import { ensureFirstOrganization, type KeyPair } from './features/organizations/organizations.ts';
+import { addOrganizationRoutes } from './features/organizations/routes.ts';
+import { createMediaAccess, type MediaAccess } from './features/playback/media-urls.ts';
+import { addPlaybackRoutes } from './features/playback/routes.ts';
+import { registerPlayerRoutes } from './features/player/routes.ts';
+import { mediaJob } from './features/processing/jobs.ts';
+import { processMedia } from './features/processing/processing.ts';
+import { addProcessingRoutes } from './features/processing/routes.ts';
+import { expireUploads, sweepSources } from './features/uploads/maintenance.ts';
+import { addUploadRoutes } from './features/uploads/routes.ts';
+import { startChores, type Chore } from './maintenance.ts';
+import type { Config } from './platform/config.ts';
+import { claimDataDirectory } from './platform/data-directory.ts';
+import {
+  isReachable,
+  openDatabase,
+  type Database,
+  type DatabaseConnection,
+} from './platform/database/database.ts';
+import { migrate } from './platform/database/migrate.ts';
+import { addHealthRoutes } from './platform/http/health-routes.ts';
+import { createListCursors } from './platform/http/list-cursor.ts';
+import { createHttpServer, type HttpServer } from './platform/http/server.ts';
+import { createMutations, type Mutations } from './platform/idempotency/idempotency.ts';
+import { createMetrics, type Metrics } from './platform/metrics.ts';
+import { collectProcessMetrics } from './platform/metrics-process.ts';
+import { startEmbeddedPostgres } from './platform/postgres/embedded-postgres.ts';
+import { pruneFailedJobs } from './platform/queue/queue-reports.ts';
+import { startQueueWorkers, type QueueWorkers } from './platform/queue/queue-workers.ts';
+import { JobWakeups } from './platform/queue/wakeups.ts';
+import { loadSigner, type Signer } from './platform/signing-keys.ts';
+import { openDiskStorage } from './platform/storage/disk-storage.ts';
+import type { Storage } from './platform/storage/storage.ts';
+import { createVault, loadEncryptionKey } from './platform/vault.ts';
+import { collectServiceMetrics, observeAttempts, observeRequests } from './service-metrics.ts';
+import { version } from './version.ts';
+
+export type Service = AsyncDisposable & {
+  /** Where this process listens; null without the role `api`. */
+  listeningUrl: string | null;
+  publicUrl: string;
+  /** Keys that this start has made and that nobody has seen yet. */
+  freshKeys: KeyPair;
+};
+
+export type ServiceOptions = {
+  log: Logger;
+  /** Aborts the start. A started service is stopped by disposing of it. */
+  signal: AbortSignal;
+  /** Given to everyone who opens the feed page: for demonstrations. */
+  playerKey?: string;
+};
+
+/** Everything that features are built from. */
+type Platform = {
+  config: Config;
+  port: number;
+  log: Logger;
+  metrics: Metrics;
+  database: Database;
+  /** Whether no other process shares the data directory. */
+  ownsDataDirectory: boolean;
+  storage: Storage;
+  signer: Signer;
+  mutations: Mutations;
+  authenticator: Authenticator;
+  access: MediaAccess;
+  feedIndex: FeedIndex;
+  wakeups: JobWakeups;
+  publicUrl: string;
+  isDraining: () => boolean;
+};
+
+/**
+ * Starts the service and resolves when it answers. Disposing drains it: new requests are refused,
+ * those under way finish, jobs are handed back, then the database stops.
+ */
+export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
+  const { log, signal } = options;
+  await using starting = new AsyncDisposableStack();
+  const { connection, ownsDataDirectory } = await openPostgres(config, options, starting);
+  await migrate(connection, log);
+  const database = starting.use(
+    openDatabase({ connection, poolSize: config.databasePoolSize, log }),
+  );
+  const { db } = database;
+  const freshKeys = await ensureFirstOrganization(db, config);
+  const storage = await openDiskStorage(path.join(config.dataDir, 'media'));
+  const vault = createVault(await loadEncryptionKey(config.encryptionKey, config.dataDir));
+  const signer = await loadSigner(db, 'urls-and-cursors');
+  const metrics = createMetrics(log);
+  starting.use(collectProcessMetrics(metrics, version));
+  const feedIndex = starting.use(startFeedIndex(db, log));
+  const port = config.port === 0 ? await findFreePort(config.host) : config.port;
+  const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
+  let draining = false;
+  const platform: Platform = {
+    config,
+    port,
+    log,
+    metrics,
+    database,
+    ownsDataDirectory,
+    storage,
+    signer,
+    mutations: createMutations(db, vault),
+    authenticator: createAuthenticator(db),
+    access: createMediaAccess(publicUrl, signer),
+    feedIndex,
+    wakeups: new JobWakeups(),
+    publicUrl,
+    isDraining: () => draining,
+  };
+  signal.throwIfAborted();
+  const workers = startWork(platform, starting);
+  collectServiceMetrics(metrics, { database, storage, workers: () => workers });
+  const listeningUrl = config.roles.includes('api')
+    ? await listen(platform, options, starting)
+    : null;
+  const running = starting.move();
+  return {
+    listeningUrl,
+    publicUrl,
+    freshKeys,
+    async [Symbol.asyncDispose]() {
+      draining = true;
+      await running.disposeAsync();
+    },
+  };
+}
+
+type Postgres = { connection: DatabaseConnection; ownsDataDirectory: boolean };
+
+/** The outside server that the configuration names, or the embedded one. */
+async function openPostgres(
+  config: Config,
+  { log, signal }: ServiceOptions,
+  stack: AsyncDisposableStack,
+): Promise<Postgres> {
+  if (config.databaseUrl !== null) {
+    return { connection: { url: config.databaseUrl }, ownsDataDirectory: false };
+  }
+  const dataDir = stack.use(await claimDataDirectory(config.dataDir, signal));
+  const postgres = stack.use(await startEmbeddedPostgres({ dataDir, log, signal }));
+  return { connection: postgres.connection, ownsDataDirectory: true };
+}
+
+/** Background work, as far as the roles of this process ask for it. */
+function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorkers | null {
+  const { config, log, database, storage, authenticator, mutations } = platform;
+  const { db } = database;
+  const second = 1_000;
+  const hour = 3_600 * second;
+  const chores: Chore[] = [
+    { name: 'record key use', intervalMs: 10 * second, run: () => authenticator.recordUse() },
+  ];
+  if (config.roles.includes('worker')) {
+    chores.push(
+      {
+        name: 'expire uploads',
+        intervalMs: 30 * second,
+        run: (signal) => expireUploads(db, signal),
+      },
+      { name: 'prune answers', intervalMs: hour, run: () => mutations.prune() },
+      { name: 'prune failed jobs', intervalMs: hour, run: (signal) => pruneFailedJobs(db, signal) },
+      {
+        name: 'sweep sources',
+        intervalMs: 24 * hour,
+        run: (signal) => sweepSources(db, storage, signal),
+      },
+      {
+        name: 'clean up archived',
+        intervalMs: hour,
+        run: (signal) => cleanUpArchived(db, storage, config.archiveRetentionMs, signal),
+      },
+      {
+        name: 'clean up work',
+        intervalMs: hour,
+        run: (signal) => storage.cleanUp(24 * hour, signal),
+      },
+    );
+  }
+  stack.use(startChores(chores, log));
+  if (!config.roles.includes('media')) return null;
+  return stack.use(
+    startQueueWorkers({
+      db,
+      log,
+      jobs: [
+        mediaJob({
+          db,
+          storage,
+          limits: { stallMs: config.mediaStallMs, memoryLimitBytes: config.mediaMemoryBytes },
+          maxDurationMs: config.mediaMaxDurationMs,
+          deadlineMs: config.mediaDeadlineMs,
+          concurrency: config.mediaConcurrency,
+          onChange: () => platform.feedIndex.markChanged(),
+        }),
+      ],
+      wakeups: platform.wakeups,
+      onAttempt: observeAttempts(platform.metrics),
+      ...(platform.ownsDataDirectory && { exclusiveName: 'owner of the data directory' }),
+    }),
+  );
+}
+
+/** Builds the HTTP server with every feature's routes and listens. */
+async function listen(
+  platform: Platform,
+  options: ServiceOptions,
+  stack: AsyncDisposableStack,
+): Promise<string> {
+  const { config, port, log, publicUrl, isDraining } = platform;
+  const server = await createHttpServer({
+    log,
+    publicUrl,
+    version,
+    authenticate: platform.authenticator.authenticate,
+    observe: observeRequests(platform.metrics),
+    isDraining,
+  });
+  await addRoutes(server, platform, options);
+  const url = await server.app.listen({ port, host: config.host });
+  stack.defer(() => closeWithin(server, config.shutdownGraceMs));
+  return url;
+}
+
+/** Waits for the requests under way; those that outlast the grace are cut off. */
+async function closeWithin({ app }: HttpServer, graceMs: number): Promise<void> {
+  const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(cut);
+  }
+}
+
+async function addRoutes(
+  server: HttpServer,
+  platform: Platform,
+  options: ServiceOptions,
+): Promise<void> {
+  const { app } = server;
+  const { config, storage, mutations, authenticator, access, feedIndex, publicUrl } = platform;
+  const { db } = platform.database;
+  const cursors = createListCursors(platform.signer);
+  const onChange = () => feedIndex.markChanged();
+  const onQueued = () => platform.wakeups.nudge(processMedia.name);
+
+  addHealthRoutes(app, {
+    checks: [
+      { name: 'database', check: async () => ((await isReachable(db)) ? null : 'is out of reach') },
+      { name: 'storage', check: async () => checkStorage(storage, config.minFreeBytes) },
+    ],
+    metrics: platform.metrics,
+    isDraining: platform.isDraining,
+  });
+  addKeyRoutes(app, { db, cursors, mutations, authenticator });
+  addOrganizationRoutes(app, { db, mutations, authenticator });
+  addContentRoutes(app, {
+    db,
+    cursors,
+    mutations,
+    urls: access,
+    archiveRetentionMs: config.archiveRetentionMs,
+    onChange,
+  });
+  await addUploadRoutes(app, {
+    db,
+    storage,
+    mutations,
+    urls: access,
+    publicUrl,
+    limits: {
+      maxUploadBytes: config.maxUploadBytes,
+      minFreeBytes: config.minFreeBytes,
+      silenceMs: 60_000,
+    },
+    expiryMs: config.uploadExpiryMs,
+    onUploaded: onQueued,
+  });
+  addProcessingRoutes(app, { mutations, urls: access, onQueued });
+  addPlaybackRoutes(app, { db, storage, access });
+  addFeedRoutes(app, {
+    index: feedIndex,
+    cursors: createFeedCursors(platform.signer),
+    hydrate: createHydrator(db, access),
+  });
+  registerPlayerRoutes(app, {
+    mediaOrigins: [new URL(publicUrl).origin],
+    ...(options.playerKey !== undefined && { defaultPublishableKey: options.playerKey }),
+  });
+  server.complete();
+}
+
+/** Port 0 is for tests: handed-out URLs need the number before the server listens. */
+async function findFreePort(host: string): Promise<number> {
+  const probe = createServer().listen(0, host);
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('The probe has no port.');
+  return address.port;
+}
+
+async function checkStorage(storage: Storage, minFreeBytes: number): Promise<string | null> {
+  const freeBytes = await storage.work.freeBytes();
+  return freeBytes < minFreeBytes ? 'has less free space than REELFEED_MIN_FREE_BYTES' : null;
+}

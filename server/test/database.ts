@@ -1,0 +1,119 @@
+/** Real PostgreSQL for tests: each test file gets a fresh clone of one migrated template. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after } from 'node:test';
+import { Client } from 'pg';
+import { pino } from 'pino';
+import {
+  openDatabase,
+  poolConnection,
+  type Database,
+  type DatabaseConnection,
+} from '../src/platform/database/database.ts';
+import { migrate } from '../src/platform/database/migrate.ts';
+import { claimDataDirectory } from '../src/platform/data-directory.ts';
+import { startEmbeddedPostgres } from '../src/platform/postgres/embedded-postgres.ts';
+
+/** Set by the test runner, so that all test files share one server: the connection as JSON. */
+const sharedServerVariable = 'REELFEED_TEST_SERVER';
+const templateName = 'reelfeed_template';
+export const silentLog = pino({ level: 'silent' });
+
+export type TestServer = AsyncDisposable & { connection: DatabaseConnection };
+
+/**
+ * Starts a throwaway PostgreSQL with the migrated template database. It does without fsync: tests
+ * that prove durability start the service itself. REELFEED_TEST_DATABASE_URL names a running server
+ * instead, to try another version of PostgreSQL.
+ */
+export async function startTestServer(): Promise<TestServer> {
+  const outside = process.env['REELFEED_TEST_DATABASE_URL'];
+  if (outside !== undefined) {
+    const connection = { url: outside };
+    await prepareTemplate(connection);
+    return { connection, async [Symbol.asyncDispose]() {} };
+  }
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-test-'));
+  const dataDir = await claimDataDirectory(folder);
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    log: silentLog,
+    signal: new AbortController().signal,
+    durabilityChecked: false,
+    settings: {
+      fsync: false,
+      full_page_writes: false,
+      synchronous_commit: false,
+      max_connections: 200,
+      autovacuum: false,
+    },
+  });
+  await prepareTemplate(server.connection);
+  return {
+    connection: server.connection,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await dataDir[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What a test process inherits from the runner. */
+export function shareTestServer(server: TestServer): void {
+  process.env[sharedServerVariable] = JSON.stringify(server.connection);
+}
+
+let ownServer: Promise<TestServer> | undefined;
+
+async function serverConnection(): Promise<DatabaseConnection> {
+  const shared = process.env[sharedServerVariable];
+  if (shared !== undefined) return JSON.parse(shared) as DatabaseConnection;
+  if (ownServer === undefined) {
+    ownServer = startTestServer();
+    after(async () => (await ownServer)?.[Symbol.asyncDispose]());
+  }
+  return (await ownServer).connection;
+}
+
+/** A fresh, migrated database of its own, dropped at the end of the test file. */
+export async function cloneDatabase(): Promise<DatabaseConnection> {
+  const server = await serverConnection();
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await runOn(server, `create database ${name} template ${templateName}`);
+  after(() => runOn(server, `drop database if exists ${name} with (force)`));
+  return inDatabase(server, name);
+}
+
+/** A clone with an open pool, closed at the end of the test file. */
+export async function openTestDatabase(): Promise<Database & { connection: DatabaseConnection }> {
+  const connection = await cloneDatabase();
+  const database = openDatabase({ connection, poolSize: 10, log: silentLog });
+  after(() => database[Symbol.asyncDispose]());
+  return { ...database, connection };
+}
+
+async function prepareTemplate(server: DatabaseConnection): Promise<void> {
+  await runOn(server, `drop database if exists ${templateName} with (force)`);
+  await runOn(server, `create database ${templateName}`);
+  await migrate(inDatabase(server, templateName), silentLog);
+}
+
+async function runOn(server: DatabaseConnection, statement: string): Promise<void> {
+  const client = new Client(poolConnection(inDatabase(server, 'postgres')));
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function inDatabase(server: DatabaseConnection, database: string): DatabaseConnection {
+  if (!('url' in server)) return { ...server, database };
+  const url = new URL(server.url);
+  url.pathname = `/${database}`;
+  return { url: url.href };
+}

@@ -1,0 +1,169 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { generateClip, type ClipSpec } from '../src/features/media/sample-clips.ts';
+import { containerWithExternalTrack } from './external-track.ts';
+
+/**
+ * Media files for tests: real clips made by the engine and hostile files made by hand. They are
+ * cached in the system's temporary folder, so that only the first run on a machine makes them.
+ */
+
+/** Grows when a sample changes, so that a cached older one is not taken for it. */
+const REVISION = 1;
+
+type ClipOptions = Omit<ClipSpec, 'path'>;
+
+const PORTRAIT: ClipOptions = {
+  source: 'testsrc2',
+  width: 360,
+  height: 640,
+  seconds: 2,
+  frameRate: 30,
+  tone: 440,
+};
+
+/** Good clips, by file name; the extension chooses the container. */
+const CLIPS = {
+  'portrait.mp4': PORTRAIT,
+  'portrait-15s.mp4': { ...PORTRAIT, width: 1080, height: 1920, seconds: 15 },
+  'landscape.mp4': { ...PORTRAIT, width: 1280, height: 720, seconds: 5 },
+  'sixty-fps.mp4': { ...PORTRAIT, width: 720, height: 1280, frameRate: 60, seconds: 3 },
+  'ntsc.mp4': { ...PORTRAIT, frameRate: 29.97, seconds: 5 },
+  'odd-size.mp4': { ...PORTRAIT, width: 361, height: 641 },
+  'small.mp4': { ...PORTRAIT, width: 160, height: 120 },
+  'silent.mp4': { ...PORTRAIT, tone: null },
+  'audio-only.m4a': { ...PORTRAIT, source: 'none', seconds: 5 },
+  'rotated-90.mp4': {
+    ...PORTRAIT,
+    source: 'smptebars',
+    width: 640,
+    height: 360,
+    rotationDegrees: 90,
+  },
+  'bars.mp4': { ...PORTRAIT, source: 'smptebars', width: 640, height: 360 },
+  'hdr.mp4': { ...PORTRAIT, source: 'smptebars', width: 640, height: 360, hdr: true },
+  'black-start.mp4': { ...PORTRAIT, blackSeconds: 0.5 },
+  'black.mp4': { ...PORTRAIT, source: 'black' },
+  'faststart.mp4': { ...PORTRAIT, fastStart: true, seconds: 5 },
+  'portrait.mkv': PORTRAIT,
+  'portrait.mov': PORTRAIT,
+  'portrait.ts': PORTRAIT,
+  'portrait.avi': PORTRAIT,
+  'portrait.flv': PORTRAIT,
+} as const satisfies Record<string, ClipOptions>;
+
+export type ClipName = keyof typeof CLIPS;
+
+const LOCAL_FILE = 'file:///etc/passwd';
+const HTML = '<!doctype html><html><script>alert(1)</script></html>\n';
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>\n';
+
+async function clipStart(name: ClipName, share: number): Promise<Buffer> {
+  const bytes = await readFile(await mediaSample(name));
+  return bytes.subarray(0, Math.floor(bytes.length * share));
+}
+
+/** Files that must be refused. */
+export const HOSTILE_NAMES = [
+  'no-index.mp4',
+  'cut.mp4',
+  'empty.mp4',
+  'page.mp4',
+  'picture.mp4',
+  'document.mp4',
+  'playlist.mp4',
+  'concat.mp4',
+  'random.mp4',
+  'header-then-garbage.mp4',
+  'garbage-pictures.mp4',
+  'external-track.mov',
+] as const;
+
+export type HostileName = (typeof HOSTILE_NAMES)[number];
+
+const HOSTILE: Record<HostileName, () => Promise<Buffer>> = {
+  /** The index stands at the end of this clip, and the end is missing. */
+  'no-index.mp4': () => clipStart('landscape.mp4', 0.9),
+  /** The index is there and promises twice as much as there is. */
+  'cut.mp4': () => clipStart('faststart.mp4', 0.5),
+  'empty.mp4': async () => Buffer.alloc(0),
+  'page.mp4': async () => Buffer.from(HTML),
+  'picture.mp4': async () => Buffer.from(SVG),
+  'document.mp4': async () => Buffer.from(`<?xml version="1.0"?><!DOCTYPE a SYSTEM "${LOCAL_FILE}">`),
+  'playlist.mp4': async () =>
+    Buffer.from(`#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n${LOCAL_FILE}\n#EXT-X-ENDLIST\n`),
+  'concat.mp4': async () => Buffer.from(`ffconcat version 1.0\nfile ${LOCAL_FILE}\n`),
+  'random.mp4': async () => randomBytes(100_000),
+  'header-then-garbage.mp4': async () =>
+    Buffer.concat([await clipStart('portrait.mp4', 0.001), randomBytes(100_000)]),
+  /** The index of a real clip, but every picture and sound is noise. */
+  'garbage-pictures.mp4': async () => withGarbageMedia(await clipStart('faststart.mp4', 1)),
+  /** All tracks say that their bytes are in another file, which exists and is a good clip. */
+  'external-track.mov': async () =>
+    containerWithExternalTrack(
+      await clipStart('portrait.mov', 1),
+      await mediaSample('portrait.mp4'),
+    ),
+};
+
+/** Overwrites the payload of the `mdat` box behind the index with noise. */
+function withGarbageMedia(clip: Buffer): Buffer {
+  const mdat = clip.indexOf('mdat') + 4;
+  return Buffer.concat([clip.subarray(0, mdat), randomBytes(clip.length - mdat)]);
+}
+
+async function engineVersion(): Promise<string> {
+  const packageFile = fileURLToPath(new URL('../package.json', import.meta.resolve('node-av')));
+  const { version }: { version?: unknown } = JSON.parse(await readFile(packageFile, 'utf8'));
+  return String(version);
+}
+
+/** The cache folder; it belongs to this user alone, since the temporary folder is shared. */
+async function sampleFolder(): Promise<string> {
+  const uid = process.getuid?.();
+  const name = `reelfeed-media-samples-${uid ?? 'user'}-${await engineVersion()}-r${REVISION}`;
+  const folder = join(tmpdir(), name);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const owner = await stat(folder);
+  if (uid !== undefined && owner.uid !== uid) throw new Error(`${folder} belongs to another user.`);
+  return folder;
+}
+
+function isClip(name: string): name is ClipName {
+  return Object.hasOwn(CLIPS, name);
+}
+
+/**
+ * The absolute path of a sample, made on first use. Several test processes may ask at once: each
+ * makes its own copy and the last rename wins.
+ */
+export async function mediaSample(name: ClipName | HostileName): Promise<string> {
+  const folder = await sampleFolder();
+  const path = join(folder, name);
+  if (await exists(path)) return path;
+  // The extension stays last, because it chooses the container.
+  const draft = join(folder, `draft-${randomUUID()}-${name}`);
+  try {
+    if (isClip(name)) {
+      await generateClip({ ...CLIPS[name], path: draft }, AbortSignal.timeout(120_000));
+    } else {
+      await writeFile(draft, await HOSTILE[name]());
+    }
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return path;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
