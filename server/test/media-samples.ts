@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generateClip, type ClipSpec } from '../src/features/media/sample-clips.ts';
-import { containerWithExternalTrack } from './external-track.ts';
+import { containerWithExternalTrack } from '../src/features/media/testing/external-track.ts';
 
 /**
  * Media files for tests: real clips made by the engine and hostile files made by hand. They are
@@ -92,7 +92,8 @@ const HOSTILE: Record<HostileName, () => Promise<Buffer>> = {
   'empty.mp4': async () => Buffer.alloc(0),
   'page.mp4': async () => Buffer.from(HTML),
   'picture.mp4': async () => Buffer.from(SVG),
-  'document.mp4': async () => Buffer.from(`<?xml version="1.0"?><!DOCTYPE a SYSTEM "${LOCAL_FILE}">`),
+  'document.mp4': async () =>
+    Buffer.from(`<?xml version="1.0"?><!DOCTYPE a SYSTEM "${LOCAL_FILE}">`),
   'playlist.mp4': async () =>
     Buffer.from(`#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n${LOCAL_FILE}\n#EXT-X-ENDLIST\n`),
   'concat.mp4': async () => Buffer.from(`ffconcat version 1.0\nfile ${LOCAL_FILE}\n`),

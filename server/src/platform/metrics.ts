@@ -51,102 +51,107 @@ export type CollectedOptions<L extends string> = MetricOptions<L> & {
 
 type Collected<L extends string> = number | Iterable<Reading<L>>;
 
-export interface Metrics {
-  /** All of these throw when the name is taken or a name isn't a valid one. */
-  counter<const L extends string = never>(options: MetricOptions<L>): Counter<L>;
-  gauge<const L extends string = never>(options: MetricOptions<L>): Gauge<L>;
-  histogram<const L extends string = never>(options: HistogramOptions<L>): Histogram<L>;
-  collected<const L extends string = never>(options: CollectedOptions<L>): void;
-  /** The body of `GET /metrics`, of the type `metricsContentType`. Never rejects. */
-  expose(): Promise<string>;
-}
-
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const defaultMaxSeries = 1_000;
 const collectTimeoutMs = 2_000;
 
-/** An empty registry. `log` hears once of each metric that has too many label sets. */
+/** Opens an empty registry. */
 export function createMetrics(log: Logger): Metrics {
-  /** Writes the lines of each metric, by the metric's name. */
-  const metrics = new Map<string, () => Promise<string[]>>();
+  return new Metrics(log);
+}
 
-  const register = <L extends string, C extends Cell>(
+/**
+ * A registry. Defining a metric throws when its name is taken or isn't a valid one. The log hears
+ * once of each metric that has too many label sets.
+ */
+class Metrics {
+  /** Writes the lines of each metric, by the metric's name. */
+  readonly #writers = new Map<string, () => Promise<string[]>>();
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  counter<const L extends string = never>(options: MetricOptions<L>): Counter<L> {
+    const { open, expose } = this.#register(options, 'counter', single);
+    const series = open();
+    expose(() => series.lines());
+    return {
+      add(amount, ...labels) {
+        if (!(amount >= 0)) throw new RangeError(`${options.name} can't fall: ${amount}`);
+        series.cell(labels).value += amount;
+      },
+    };
+  }
+
+  gauge<const L extends string = never>(options: MetricOptions<L>): Gauge<L> {
+    const { open, expose } = this.#register(options, 'gauge', single);
+    const series = open();
+    expose(() => series.lines());
+    return {
+      set(value, ...labels) {
+        series.cell(labels).value = value;
+      },
+    };
+  }
+
+  histogram<const L extends string = never>(options: HistogramOptions<L>): Histogram<L> {
+    const createCell = distribution(options.buckets ?? defaultBuckets);
+    const { open, expose } = this.#register(options, 'histogram', createCell);
+    const series = open();
+    expose(() => series.lines());
+    return { observe: (value, ...labels) => series.cell(labels).observe(value) };
+  }
+
+  /** Defines a metric whose values are found when it is scraped. */
+  collected<const L extends string = never>(options: CollectedOptions<L>): void {
+    const { open, expose } = this.#register(options, options.type, single);
+    expose(async () => {
+      try {
+        const found = await inTime(options.collect);
+        const series = open();
+        if (typeof found === 'number') series.cell([]).value = found;
+        else for (const { labels, value } of found) series.cell([labels]).value += value;
+        return series.lines();
+      } catch (error) {
+        this.#log.warn({ err: error, metric: options.name }, 'metric could not be collected');
+        return [];
+      }
+    });
+  }
+
+  /** The body of `GET /metrics`, of the type `metricsContentType`. Never rejects. */
+  async expose(): Promise<string> {
+    const parts = await Promise.all([...this.#writers.values()].map((write) => write()));
+    return `${parts.flat().join('\n')}\n`;
+  }
+
+  #register<L extends string, C extends Cell>(
     options: MetricOptions<L>,
     type: 'counter' | 'gauge' | 'histogram',
     createCell: () => C,
-  ): Family<C> => {
+  ): Family<C> {
     const { name, labels = [], maxSeries = defaultMaxSeries } = options;
     checkNames(name, labels, type);
-    if (metrics.has(name)) throw new Error(`metric exists already: ${name}`);
+    if (this.#writers.has(name)) throw new Error(`metric exists already: ${name}`);
     let warned = false;
     const onOverflow = (): void => {
-      if (!warned) log.warn({ metric: name, maxSeries }, 'metric has too many label sets');
+      if (!warned) this.#log.warn({ metric: name, maxSeries }, 'metric has too many label sets');
       warned = true;
     };
     const open = (): Series<C> => createSeries({ name, labels, maxSeries, createCell, onOverflow });
     const help = [`# HELP ${name} ${escapeHelp(options.help)}`, `# TYPE ${name} ${type}`];
     const expose = (write: () => string[] | Promise<string[]>): void => {
-      metrics.set(name, async () => [...help, ...(await write())]);
+      this.#writers.set(name, async () => [...help, ...(await write())]);
     };
     return { open, expose };
-  };
-
-  return {
-    counter(options) {
-      const { open, expose } = register(options, 'counter', single);
-      const series = open();
-      expose(() => series.lines());
-      return {
-        add(amount, ...labels) {
-          if (!(amount >= 0)) throw new RangeError(`${options.name} can't fall: ${amount}`);
-          series.cell(labels).value += amount;
-        },
-      };
-    },
-
-    gauge(options) {
-      const { open, expose } = register(options, 'gauge', single);
-      const series = open();
-      expose(() => series.lines());
-      return {
-        set(value, ...labels) {
-          series.cell(labels).value = value;
-        },
-      };
-    },
-
-    histogram(options) {
-      const createCell = distribution(options.buckets ?? defaultBuckets);
-      const { open, expose } = register(options, 'histogram', createCell);
-      const series = open();
-      expose(() => series.lines());
-      return { observe: (value, ...labels) => series.cell(labels).observe(value) };
-    },
-
-    collected(options) {
-      const { open, expose } = register(options, options.type, single);
-      expose(async () => {
-        try {
-          const found = await inTime(options.collect);
-          const series = open();
-          if (typeof found === 'number') series.cell([]).value = found;
-          else for (const { labels, value } of found) series.cell([labels]).value += value;
-          return series.lines();
-        } catch (error) {
-          log.warn({ err: error, metric: options.name }, 'metric could not be collected');
-          return [];
-        }
-      });
-    },
-
-    async expose() {
-      const parts = await Promise.all([...metrics.values()].map((write) => write()));
-      return `${parts.flat().join('\n')}\n`;
-    },
-  };
+  }
 }
+
+export type { Metrics };
 
 type Family<C extends Cell> = {
   readonly open: () => Series<C>;

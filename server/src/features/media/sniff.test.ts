@@ -5,7 +5,9 @@ import { HOSTILE_NAMES, mediaSample, type ClipName } from '../../../test/media-s
 import { SNIFF_BYTES, sniffMedia } from './sniff.ts';
 
 function container(bytes: Uint8Array | string): string | null {
-  return sniffMedia(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)?.container ?? null;
+  return (
+    sniffMedia(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)?.container ?? null
+  );
 }
 
 test('real files are recognised by their bytes', async () => {

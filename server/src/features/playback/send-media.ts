@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../platform/http/errors.ts';
 import {
@@ -48,7 +49,8 @@ export async function sendMedia(
   });
   if (request.headers['if-none-match'] === file.etag) return reply.status(304).send();
   if (request.method === 'HEAD') {
-    return reply.header('content-length', file.sizeBytes).send();
+    // With nothing to send, Fastify would say that the length is 0.
+    return reply.header('content-length', file.sizeBytes).send(Readable.from([]));
   }
   const read = await readRange(request, reply, storage, key);
   if (read === null) throw new ApiError('NOT_FOUND');

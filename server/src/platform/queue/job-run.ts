@@ -90,7 +90,7 @@ export class JobRun {
   async execute(): Promise<AttemptResult> {
     const usedUp = this.claim.attempt > this.#job.retry.maxAttempts;
     const answer = usedUp
-      ? failed('every attempt ended without an answer', { retryable: false })
+      ? failed(this.claim.lastError ?? 'no attempt has answered', { retryable: false })
       : await this.#answer();
     this.#closed = true;
     if (this.#finished) return { outcome: 'done', reason: null };
@@ -249,8 +249,7 @@ export class JobRun {
     } catch (error) {
       if (this.claim.attempt < this.#job.retry.maxAttempts + exhaustionTries) {
         log.warn({ err: error, ...this.#fields() }, 'onExhausted failed, it will run again');
-        const again = clip(`${reason}; onExhausted: ${reasonOf(error)}`);
-        return this.#persist({ outcome: 'retry', reason: again }, () => this.#reschedule(again));
+        return this.#persist({ outcome: 'retry', reason }, () => this.#reschedule(reason));
       }
       log.error({ err: error, ...this.#fields() }, 'job failed without its onExhausted');
       return this.#persist(result, () =>

@@ -16,6 +16,8 @@ export type ClaimedJob = Claim & {
   readonly payload: unknown;
   /** This attempt's number; above the most attempts when earlier ones have never answered. */
   readonly attempt: number;
+  /** Why the latest attempt has failed. */
+  readonly lastError: string | null;
   /** Since when the job was due. */
   readonly waitedMs: number;
 };
@@ -76,6 +78,7 @@ type ClaimRow = {
   organization_id: string;
   payload: unknown;
   attempts: number;
+  last_error: string | null;
   waited_ms: number;
 };
 
@@ -124,10 +127,11 @@ export function claimStatement(name: string, after: string, worker: string, leas
         attempts = attempts + 1
       from chosen where job.job_id = chosen.job_id and job.state = 'waiting'
       returning job.job_id, job.claim_id, job.organization_id, job.payload, job.attempts,
-        extract(epoch from now() - job.run_at)::double precision * 1000 as waited_ms
+        job.last_error, extract(epoch from now() - job.run_at)::double precision * 1000 as waited_ms
     )
     select seen.scanned, seen.last_organization_id, claimed.job_id, claimed.claim_id,
-      claimed.organization_id, claimed.payload, claimed.attempts, claimed.waited_ms
+      claimed.organization_id, claimed.payload, claimed.attempts, claimed.last_error,
+      claimed.waited_ms
     from (select count(organization_id) as scanned, max(organization_id) as last_organization_id
       from line) seen left join claimed on true`;
 }
@@ -159,6 +163,7 @@ export async function claimJob(
     organizationId: row.organization_id,
     payload: row.payload,
     attempt: row.attempts,
+    lastError: row.last_error,
     waitedMs: row.waited_ms,
   };
   return { job, nextAfter };

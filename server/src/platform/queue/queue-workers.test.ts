@@ -11,12 +11,10 @@ import {
   effects,
   eventually,
   jobRows,
-  noteJob,
   openQueueDatabase,
   queueIsEmpty,
-  quickTiming,
-  writeEffect,
 } from './queue.fixture.ts';
+import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
 import { startQueueWorkers, type AttemptReport, type QueueTiming } from './queue-workers.ts';
 import { JobWakeups } from './wakeups.ts';
 
@@ -38,7 +36,13 @@ function start(jobs: HandledJob[], timing: Partial<QueueTiming> = {}) {
     onAttempt: (report) => reports.push(report),
   });
   const outcomes = () => reports.map((report) => report.outcome);
-  return { ...workers, wakeups, reports, outcomes, running: () => workers.running() };
+  return {
+    wakeups,
+    reports,
+    outcomes,
+    running: () => workers.running(),
+    [Symbol.asyncDispose]: () => workers[Symbol.asyncDispose](),
+  };
 }
 
 /** Resolves when the signal aborts, with the kind of the abort. */
@@ -195,7 +199,12 @@ describe('a failing job', () => {
     await using workers = start([handle(job, async () => done)]);
     await eventually('the job has failed', async () => (await jobRows(db))[0]?.state === 'failed');
     assert.match((await jobRows(db))[0]?.last_error ?? '', /payload of note is not valid/);
-    assert.equal(workers.reports.length, 6, 'onExhausted was tried five times more (3)');
+    await eventually('six reports', () => workers.reports.length === 6);
+    const before = workers.outcomes().slice(0, 5);
+    assert.ok(
+      before.every((outcome) => outcome === 'retry'),
+      'five more tries of onExhausted (3)',
+    );
   });
 });
 

@@ -2,40 +2,12 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { Type } from 'typebox';
 import { openTestDatabase } from '../../../test/database.ts';
-import type { DatabaseConnection, Db, Tx } from '../database/database.ts';
+import type { DatabaseConnection, Db } from '../database/database.ts';
 import { inTransaction } from '../database/database.ts';
-import { defineJob, type Job } from './job-definition.ts';
+import type { Job } from './job-definition.ts';
+import type { Note } from './queue.jobs.fixture.ts';
 import { enqueue, type EnqueueOptions } from './queue.ts';
-import type { QueueTiming } from './queue-workers.ts';
-
-/** Short enough for tests, in the proportions of the defaults. */
-export const quickTiming: QueueTiming = {
-  leaseMs: 2_000,
-  renewEveryMs: 400,
-  takeBackEveryMs: 100,
-  pollEveryMs: 50,
-  graceMs: 1_000,
-  patienceMs: 1_000,
-};
-
-export type Note = { note: string };
-
-/** A job that says what it is for by its name; onExhausted writes the note with the reason. */
-export function noteJob(
-  name: string,
-  rules: { maxAttempts?: number; concurrency?: number; timeoutMs?: number; delayMs?: number } = {},
-): Job<Note> {
-  return defineJob({
-    name,
-    payload: Type.Object({ note: Type.String() }),
-    timeoutMs: rules.timeoutMs ?? 10_000,
-    retry: { maxAttempts: rules.maxAttempts ?? 3, delayMs: () => rules.delayMs ?? 0 },
-    concurrency: rules.concurrency ?? 1,
-    onExhausted: (tx, { note }, failure) => writeEffect(tx, `${note} failed: ${failure.reason}`),
-  });
-}
 
 /** Clones a database with organizations org_a and org_b and a table for effects. */
 export async function openQueueDatabase(): Promise<{ db: Db; connection: DatabaseConnection }> {
@@ -49,11 +21,6 @@ export async function openQueueDatabase(): Promise<{ db: Db; connection: Databas
     ])
     .execute();
   return { db, connection };
-}
-
-/** The kind of effect that must happen once: a row without any unique key to save it. */
-export async function writeEffect(tx: Tx, text: string): Promise<void> {
-  await sql`insert into effect (text) values (${text})`.execute(tx);
 }
 
 export async function effects(db: Db): Promise<string[]> {

@@ -6,7 +6,8 @@ import { inTransaction } from '../database/database.ts';
 import { doublingDelay, retryDelayMs } from './job-definition.ts';
 import { PayloadError } from './job-handler.ts';
 import { claimJob, claimStatement, promoteDueJobs, removeClaimed } from './queries.ts';
-import { add, jobRows, noteJob, openQueueDatabase, type Note } from './queue.fixture.ts';
+import { add, jobRows, openQueueDatabase } from './queue.fixture.ts';
+import { noteJob, type Note } from './queue.jobs.fixture.ts';
 import { enqueue } from './queue.ts';
 import { listFailedJobs, pruneFailedJobs, queueStats } from './queue-reports.ts';
 

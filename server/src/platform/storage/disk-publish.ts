@@ -21,89 +21,83 @@ import {
   systemCode,
   UnsafeSourceError,
 } from './storage-errors.ts';
-import type { WorkFolder } from './work-area.ts';
+import type { WorkArea } from './work-area.ts';
 
-export type Publisher = {
-  putFile(localPath: string, key: string, signal?: AbortSignal): Promise<void>;
-  putFolder(localFolder: string, prefix: string, signal?: AbortSignal): Promise<void>;
-  putIntoFolder(
-    localFolder: string,
-    prefix: string,
-    options: { readonly last: readonly string[] },
-    signal?: AbortSignal,
-  ): Promise<void>;
-};
+/** The folder of published files, and the work area on its device for sources from another one. */
+export type Place = { readonly objects: string; readonly work: WorkArea };
 
 /** Another writer may prune an empty parent between its creation and the rename into it. */
 const maxRenameTries = 5;
 
-/**
- * `root` is the folder of published files and `locate` maps a checked key into it;
- * `createFolder` gives work folders on the same device, for sources that lie on another one.
- */
-export function createPublisher(
-  root: string,
-  locate: (key: string) => string,
-  createFolder: (name: string) => Promise<WorkFolder>,
-): Publisher {
-  /** Renames, creating the target's folders, and makes the new name durable. */
-  const renameDurably = async (source: string, target: string): Promise<void> => {
-    const folder = path.dirname(target);
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await makeFolder(folder);
-        await rename(source, target);
-        break;
-      } catch (error) {
-        if (systemCode(error) !== 'ENOENT' || tries === maxRenameTries) throw error;
-      }
+/** See `Storage.putFile`; `target` is where `key` lies below `place.objects`. */
+export async function publishFile(
+  place: Place,
+  localPath: string,
+  { key, target }: { key: string; target: string },
+  signal?: AbortSignal,
+): Promise<void> {
+  try {
+    if (!(await lstat(localPath)).isFile()) throw new UnsafeSourceError('it is no file');
+    await sync(localPath);
+    signal?.throwIfAborted();
+    await acrossDevices(place, localPath, 'file', (source) => renameDurably(place, source, target));
+  } catch (error) {
+    throw takenOrFull(error, key);
+  }
+}
+
+/** See `Storage.putFolder`. */
+export async function publishFolder(
+  place: Place,
+  localFolder: string,
+  { key, target }: { key: string; target: string },
+  signal?: AbortSignal,
+): Promise<void> {
+  try {
+    await syncTree(localFolder, signal);
+    signal?.throwIfAborted();
+    await acrossDevices(place, localFolder, 'folder', (source) =>
+      renameDurably(place, source, target),
+    );
+  } catch (error) {
+    throw takenOrFull(error, key);
+  }
+}
+
+/** See `Storage.putIntoFolder`. */
+export async function publishIntoFolder(
+  place: Place,
+  localFolder: string,
+  { key, target, last }: { key: string; target: string; last: readonly string[] },
+  signal?: AbortSignal,
+): Promise<void> {
+  const stats = await lstat(target).catch(absentAsNull);
+  if (stats?.isDirectory() !== true) throw new PrefixMissingError(key);
+  const tree = await readTree(localFolder, signal);
+  const missing = last.find((name) => !tree.files.includes(name));
+  if (missing !== undefined) throw new UnsafeSourceError(`it lacks ${missing}`);
+  await syncAll(localFolder, tree.files, signal);
+  try {
+    await addToFolder(place, { localFolder, tree, target, last }, signal);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') throw new PrefixMissingError(key, error);
+    throw takenOrFull(error, key);
+  }
+}
+
+/** Renames, creating the target's folders, and makes the new name durable. */
+async function renameDurably({ objects }: Place, source: string, target: string): Promise<void> {
+  const folder = path.dirname(target);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await makeFolder(folder);
+      await rename(source, target);
+      break;
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT' || tries === maxRenameTries) throw error;
     }
-    await syncUp(root, folder);
-  };
-
-  return {
-    async putFile(localPath, key, signal) {
-      const target = locate(key);
-      try {
-        if (!(await lstat(localPath)).isFile()) throw new UnsafeSourceError('it is no file');
-        await sync(localPath);
-        signal?.throwIfAborted();
-        await acrossDevices(localPath, createFolder, 'file', (source) =>
-          renameDurably(source, target),
-        );
-      } catch (error) {
-        throw takenOrFull(error, key);
-      }
-    },
-
-    async putFolder(localFolder, prefix, signal) {
-      const target = locate(prefix);
-      try {
-        await syncTree(localFolder, signal);
-        await acrossDevices(localFolder, createFolder, 'folder', (source) =>
-          renameDurably(source, target),
-        );
-      } catch (error) {
-        throw takenOrFull(error, prefix);
-      }
-    },
-
-    async putIntoFolder(localFolder, prefix, { last }, signal) {
-      const target = locate(prefix);
-      const stats = await lstat(target).catch(absentAsNull);
-      if (stats?.isDirectory() !== true) throw new PrefixMissingError(prefix);
-      const tree = await readTree(localFolder, signal);
-      const missing = last.find((name) => !tree.files.includes(name));
-      if (missing !== undefined) throw new UnsafeSourceError(`it lacks ${missing}`);
-      await syncAll(localFolder, tree.files, signal);
-      try {
-        await addToFolder({ localFolder, tree, target, last }, createFolder, signal);
-      } catch (error) {
-        if (systemCode(error) === 'ENOENT') throw new PrefixMissingError(prefix, error);
-        throw takenOrFull(error, prefix);
-      }
-    },
-  };
+  }
+  await syncUp(objects, folder);
 }
 
 async function syncTree(folder: string, signal?: AbortSignal): Promise<void> {
@@ -114,8 +108,8 @@ async function syncTree(folder: string, signal?: AbortSignal): Promise<void> {
 
 /** Does `move`; when the source lies on another device, with a synced copy on this one. */
 async function acrossDevices(
+  place: Place,
   source: string,
-  createFolder: (name: string) => Promise<WorkFolder>,
   kind: 'file' | 'folder',
   move: (source: string) => Promise<void>,
 ): Promise<void> {
@@ -125,7 +119,7 @@ async function acrossDevices(
   } catch (error) {
     if (systemCode(error) !== 'EXDEV') throw error;
   }
-  await using work = await createFolder('copy');
+  await using work = await place.work.createFolder('copy');
   const copy = path.join(work.path, 'copy');
   if (kind === 'file') {
     await copyFile(source, copy, constants.COPYFILE_EXCL);
@@ -146,12 +140,12 @@ type Addition = {
 };
 
 async function addToFolder(
+  place: Place,
   { localFolder, tree, target, last }: Addition,
-  createFolder: (name: string) => Promise<WorkFolder>,
   signal?: AbortSignal,
 ): Promise<void> {
   const moveIn = (relative: string): Promise<void> =>
-    acrossDevices(path.join(localFolder, relative), createFolder, 'file', (source) =>
+    acrossDevices(place, path.join(localFolder, relative), 'file', (source) =>
       rename(source, path.join(target, relative)),
     );
   // Not recursive: a prefix that is removed meanwhile must not come back as a shell of itself.

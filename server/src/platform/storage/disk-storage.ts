@@ -22,7 +22,7 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { createPublisher } from './disk-publish.ts';
+import { publishFile, publishFolder, publishIntoFolder, type Place } from './disk-publish.ts';
 import { makeFolder, sync } from './durable.ts';
 import { keySegments } from './keys.ts';
 import {
@@ -33,88 +33,126 @@ import {
   systemCode,
 } from './storage-errors.ts';
 import type { ByteRange, Storage, StoredFile, StoredRead } from './storage.ts';
-import { openWorkArea } from './work-area.ts';
+import { WorkArea } from './work-area.ts';
 
 /** Opens the storage under `folder`, creating what is missing of it. */
 export async function openDiskStorage(folder: string): Promise<Storage> {
   const root = path.resolve(folder);
   const objects = path.join(root, 'objects');
   const trash = path.join(root, 'trash');
-  const workRoot = path.join(root, 'work');
-  for (const part of [objects, trash, workRoot]) await makeFolder(part);
+  const work = path.join(root, 'work');
+  for (const part of [objects, trash, work]) await makeFolder(part);
   await sync(root);
+  return new DiskStorage(objects, trash, new WorkArea(work));
+}
 
-  const locate = (key: string): string => path.join(objects, ...keySegments(key));
-  const work = openWorkArea(workRoot);
+class DiskStorage implements Storage {
+  readonly work: WorkArea;
+  readonly #objects: string;
+  readonly #trash: string;
 
-  return {
-    work,
-    ...createPublisher(objects, locate, (name) => work.createFolder(name)),
+  constructor(objects: string, trash: string, work: WorkArea) {
+    this.#objects = objects;
+    this.#trash = trash;
+    this.work = work;
+  }
 
-    async head(key, signal) {
-      const location = locate(key);
+  async head(key: string, signal?: AbortSignal): Promise<StoredFile | null> {
+    const location = this.#locate(key);
+    signal?.throwIfAborted();
+    const stats = await lstat(location, { bigint: true }).catch(absentAsNull);
+    return stats?.isFile() === true ? describe(key, stats) : null;
+  }
+
+  async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<StoredRead | null> {
+    const location = this.#locate(key);
+    signal?.throwIfAborted();
+    // Nothing published is a link, so one that is there was put there by somebody else.
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
+    const handle = await open(location, flags).catch(absentAsNull);
+    if (handle === null) return null;
+    const result = await readFrom(handle, key, range, signal).catch(async (error: unknown) => {
+      await handle.close();
+      throw error;
+    });
+    if (result === null) await handle.close();
+    return result;
+  }
+
+  list(prefix: string, signal?: AbortSignal): AsyncIterable<StoredFile> {
+    return listBelow(prefix === '' ? this.#objects : this.#locate(prefix), prefix, signal);
+  }
+
+  async putFile(localPath: string, key: string, signal?: AbortSignal): Promise<void> {
+    await publishFile(this.#place, localPath, { key, target: this.#locate(key) }, signal);
+  }
+
+  async putFolder(localFolder: string, prefix: string, signal?: AbortSignal): Promise<void> {
+    const target = this.#locate(prefix);
+    await publishFolder(this.#place, localFolder, { key: prefix, target }, signal);
+  }
+
+  async putIntoFolder(
+    localFolder: string,
+    prefix: string,
+    { last }: { readonly last: readonly string[] },
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const target = this.#locate(prefix);
+    await publishIntoFolder(this.#place, localFolder, { key: prefix, target, last }, signal);
+  }
+
+  async remove(key: string, signal?: AbortSignal): Promise<void> {
+    const location = this.#locate(key);
+    signal?.throwIfAborted();
+    const stats = await lstat(location).catch(absentAsNull);
+    if (stats === null || stats.isDirectory()) return;
+    await unlink(location).catch(absentAsNull);
+    await pruneAndSync(this.#objects, path.dirname(location));
+  }
+
+  async removePrefix(prefix: string, signal?: AbortSignal): Promise<void> {
+    const location = this.#locate(prefix);
+    signal?.throwIfAborted();
+    const stats = await lstat(location).catch(absentAsNull);
+    if (stats?.isDirectory() !== true) return;
+    const aside = path.join(this.#trash, randomUUID());
+    if ((await rename(location, aside).catch(absentAsNull)) === null) return;
+    await pruneAndSync(this.#objects, path.dirname(location));
+    await rm(aside, { recursive: true, force: true, maxRetries: 2 });
+  }
+
+  async materialize(
+    key: string,
+    localFolder: string,
+    signal?: AbortSignal,
+  ): Promise<string | null> {
+    const location = this.#locate(key);
+    signal?.throwIfAborted();
+    // Many keys share a last segment, such as `source.mp4`; programs look at the extension.
+    const target = path.join(localFolder, randomUUID() + path.extname(location));
+    const stats = await lstat(location).catch(absentAsNull);
+    if (stats?.isFile() !== true) return null;
+    return (await linkOrCopy(location, target)) ? target : null;
+  }
+
+  async cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number> {
+    let removed = await this.work.cleanUp(olderThanMs, signal);
+    for await (const entry of await opendir(this.#trash)) {
       signal?.throwIfAborted();
-      const stats = await lstat(location, { bigint: true }).catch(absentAsNull);
-      return stats?.isFile() === true ? describe(key, stats) : null;
-    },
+      await rm(path.join(this.#trash, entry.name), { recursive: true, force: true, maxRetries: 2 });
+      removed += 1;
+    }
+    return removed;
+  }
 
-    async read(key, range, signal) {
-      const location = locate(key);
-      signal?.throwIfAborted();
-      // Nothing published is a link, so one that is there was put there by somebody else.
-      const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
-      const handle = await open(location, flags).catch(absentAsNull);
-      if (handle === null) return null;
-      const result = await readFrom(handle, key, range, signal).catch(async (error: unknown) => {
-        await handle.close();
-        throw error;
-      });
-      if (result === null) await handle.close();
-      return result;
-    },
+  get #place(): Place {
+    return { objects: this.#objects, work: this.work };
+  }
 
-    list: (prefix, signal) => listBelow(prefix === '' ? objects : locate(prefix), prefix, signal),
-
-    async remove(key, signal) {
-      const location = locate(key);
-      signal?.throwIfAborted();
-      const stats = await lstat(location).catch(absentAsNull);
-      if (stats === null || stats.isDirectory()) return;
-      await unlink(location).catch(absentAsNull);
-      await pruneAndSync(objects, path.dirname(location));
-    },
-
-    async removePrefix(prefix, signal) {
-      const location = locate(prefix);
-      signal?.throwIfAborted();
-      const stats = await lstat(location).catch(absentAsNull);
-      if (stats?.isDirectory() !== true) return;
-      const aside = path.join(trash, randomUUID());
-      if ((await rename(location, aside).catch(absentAsNull)) === null) return;
-      await pruneAndSync(objects, path.dirname(location));
-      await rm(aside, { recursive: true, force: true, maxRetries: 2 });
-    },
-
-    async materialize(key, localFolder, signal) {
-      const location = locate(key);
-      signal?.throwIfAborted();
-      // Many keys share a last segment, such as `source.mp4`; programs look at the extension.
-      const target = path.join(localFolder, randomUUID() + path.extname(location));
-      const stats = await lstat(location).catch(absentAsNull);
-      if (stats?.isFile() !== true) return null;
-      return (await linkOrCopy(location, target)) ? target : null;
-    },
-
-    async cleanUp(olderThanMs, signal) {
-      let removed = await work.cleanUp(olderThanMs, signal);
-      for await (const entry of await opendir(trash)) {
-        signal?.throwIfAborted();
-        await rm(path.join(trash, entry.name), { recursive: true, force: true, maxRetries: 2 });
-        removed += 1;
-      }
-      return removed;
-    },
-  };
+  #locate(key: string): string {
+    return path.join(this.#objects, ...keySegments(key));
+  }
 }
 
 function describe(key: string, stats: BigIntStats): StoredFile {

@@ -12,95 +12,88 @@ import { absentAsNull, asStorageError, InvalidKeyError } from './storage-errors.
 /** A fresh empty folder that only this process's user can read. Disposing removes it. */
 export type WorkFolder = AsyncDisposable & { readonly path: string };
 
-export interface WorkArea {
+/** A folder's own time doesn't move while FFmpeg appends to a file in it, so these are asked too. */
+const maxEntriesAsked = 1_000;
+
+/** A work area at `root`, an existing folder, which other processes may share. */
+export class WorkArea {
+  readonly #root: string;
+  /** What this process holds, so that a job may run longer than any age limit. */
+  readonly #held = new Set<string>();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
   /** `name` says in a directory listing whose folder it is; the rest is random. */
-  createFolder(name: string): Promise<WorkFolder>;
+  async createFolder(name: string): Promise<WorkFolder> {
+    const folder = this.#claim(name);
+    try {
+      await mkdir(folder, { mode: 0o700 });
+    } catch (error) {
+      this.#held.delete(folder);
+      throw asStorageError(error);
+    }
+    return { path: folder, [Symbol.asyncDispose]: () => this.#release(folder) };
+  }
 
   /**
    * Writes a stream to a synced file with flat memory and back-pressure; see `ReceiveOptions`.
    * Throws `FileTooLargeError`, `StorageFullError`, what `onFirstBytes` throws, or the signal's
    * reason, and leaves no file then. The source is never destroyed here.
    */
-  receive(
+  async receive(
     source: AsyncIterable<Uint8Array>,
     options: ReceiveOptions,
     signal?: AbortSignal,
-  ): Promise<ReceivedFile>;
+  ): Promise<ReceivedFile> {
+    const filePath = this.#claim('receive');
+    try {
+      const file = await receiveFile(source, filePath, options, () => this.freeBytes(), signal);
+      return { ...file, [Symbol.asyncDispose]: () => this.#release(filePath) };
+    } catch (error) {
+      this.#held.delete(filePath);
+      throw error;
+    }
+  }
 
   /** Bytes that an ordinary user can still write on the device. */
-  freeBytes(): Promise<number>;
+  async freeBytes(): Promise<number> {
+    const stats = await statfs(this.#root);
+    return stats.bavail * stats.bsize;
+  }
 
   /**
    * Removes what nobody touched for `olderThanMs` and this process doesn't hold, and returns how
    * many. Other processes share the area, so only age tells what a crash left.
    */
-  cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number>;
-}
+  async cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number> {
+    const keepSince = Date.now() - olderThanMs;
+    let removed = 0;
+    for await (const entry of await opendir(this.#root)) {
+      signal?.throwIfAborted();
+      const leftover = path.join(this.#root, entry.name);
+      if (this.#held.has(leftover) || (await lastTouchedAt(leftover)) > keepSince) continue;
+      await rm(leftover, { recursive: true, force: true, maxRetries: 2 });
+      removed += 1;
+    }
+    return removed;
+  }
 
-/** A folder's own time doesn't move while FFmpeg appends to a file in it, so these are asked too. */
-const maxEntriesAsked = 1_000;
-
-/** Opens the work area at `root`, an existing folder. */
-export function openWorkArea(root: string): WorkArea {
-  /** What this process holds, so that a job may run longer than any age limit. */
-  const held = new Set<string>();
-
-  const freeBytes = async (): Promise<number> => {
-    const stats = await statfs(root);
-    return stats.bavail * stats.bsize;
-  };
-
-  /** Reserves a path; the returned function removes what is there and lets go of it. */
-  const claim = (name: string): { path: string; release: () => Promise<void> } => {
+  /** Reserves a path that nobody else has. */
+  #claim(name: string): string {
     const problem = segmentProblem(name);
     if (problem !== null) throw new InvalidKeyError(problem);
-    const claimed = path.join(root, `${name}-${randomUUID()}`);
-    held.add(claimed);
-    const release = async (): Promise<void> => {
-      await rm(claimed, { recursive: true, force: true, maxRetries: 2 });
-      held.delete(claimed);
-    };
-    return { path: claimed, release };
-  };
+    const claimed = path.join(this.#root, `${name}-${randomUUID()}`);
+    this.#held.add(claimed);
+    return claimed;
+  }
 
-  return {
-    freeBytes,
-
-    async createFolder(name) {
-      const { path: folder, release } = claim(name);
-      try {
-        await mkdir(folder, { mode: 0o700 });
-      } catch (error) {
-        await release();
-        throw asStorageError(error);
-      }
-      return { path: folder, [Symbol.asyncDispose]: release };
-    },
-
-    async receive(source, options, signal) {
-      const { path: filePath, release } = claim('receive');
-      try {
-        const file = await receiveFile(source, filePath, options, freeBytes, signal);
-        return { ...file, [Symbol.asyncDispose]: release };
-      } catch (error) {
-        held.delete(filePath);
-        throw error;
-      }
-    },
-
-    async cleanUp(olderThanMs, signal) {
-      const keepSince = Date.now() - olderThanMs;
-      let removed = 0;
-      for await (const entry of await opendir(root)) {
-        signal?.throwIfAborted();
-        const leftover = path.join(root, entry.name);
-        if (held.has(leftover) || (await lastTouchedAt(leftover)) > keepSince) continue;
-        await rm(leftover, { recursive: true, force: true, maxRetries: 2 });
-        removed += 1;
-      }
-      return removed;
-    },
-  };
+  /** Removes what is at a claimed path, if it wasn't moved away, and lets go of it. */
+  async #release(claimed: string): Promise<void> {
+    await rm(claimed, { recursive: true, force: true, maxRetries: 2 });
+    this.#held.delete(claimed);
+  }
 }
 
 /** The newest modification time, in Unix milliseconds, of a path and the entries right in it. */

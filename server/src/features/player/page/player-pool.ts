@@ -40,7 +40,7 @@ export class PlayerPool {
 
   /** The player of the slide that is watched; null at a slide without video. */
   get active(): Playback | null {
-    return this.#slotOf(this.#activeId);
+    return this.#activeId === null ? null : this.#slotOf(this.#activeId);
   }
 
   /** Fits the players to the place in the column. Players whose clip stays near are kept. */
@@ -101,6 +101,7 @@ export class PlayerPool {
     if (source.id === this.#activeId) slot.activate();
   }
 
+  /** The slot that holds a clip; for null one that is free. */
   #slotOf(id: string | null): Playback | null {
     return this.#slots.find((slot) => slot.id === id) ?? null;
   }

@@ -39,7 +39,7 @@ function aliasReference(targetPath: string): Buffer {
 
 function rewrite(bytes: Buffer, targetPath: string): Buffer {
   const parts: Buffer[] = [];
-  for (let offset = 0; offset + HEADER_BYTES <= bytes.length; ) {
+  for (let offset = 0; offset + HEADER_BYTES <= bytes.length;) {
     const size = bytes.readUInt32BE(offset);
     const end = size < HEADER_BYTES ? bytes.length : offset + size;
     const type = bytes.toString('latin1', offset + 4, offset + HEADER_BYTES);

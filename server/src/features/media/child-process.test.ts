@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { mediaSample } from '../../../test/media-samples.ts';
+import { MediaError } from './media.ts';
+import { prepareSample, workFolder, type WorkFolder } from './testing/run-task.ts';
+
+const isLinux = process.platform === 'linux';
+const POLL_MS = 20;
+const PATIENCE_MS = 10_000;
+
+/** Process ids of the media children of a process, from /proc. */
+async function mediaChildren(parentPid: number): Promise<number[]> {
+  const found: number[] = [];
+  for (const entry of await readdir('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    const stat = await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => '');
+    const command = await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '');
+    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+    if (parent === parentPid && command.includes('child/main.ts')) found.push(Number(entry));
+  }
+  return found;
+}
+
+async function eventually<T>(what: string, look: () => Promise<T | null>): Promise<T> {
+  const endMs = performance.now() + PATIENCE_MS;
+  while (performance.now() < endMs) {
+    const found = await look();
+    if (found !== null) return found;
+    await delay(POLL_MS);
+  }
+  return assert.fail(`never happened: ${what}`);
+}
+
+function childOf(parentPid: number): Promise<number> {
+  return eventually('a media child', async () => (await mediaChildren(parentPid))[0] ?? null);
+}
+
+/** True also for a zombie, which still has its entry. */
+async function isAlive(pid: number): Promise<boolean> {
+  return access(`/proc/${pid}`).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Runs a long task and returns how it failed; nothing of it may be left. */
+async function failedTask(
+  folder: WorkFolder,
+  options: Parameters<typeof prepareSample>[2],
+  during: () => Promise<void> = async () => {},
+): Promise<unknown> {
+  const task = prepareSample(folder, 'portrait-15s.mp4', options).then(
+    () => assert.fail('the task succeeded'),
+    (error: unknown) => error,
+  );
+  await during();
+  const error = await task;
+  await assert.rejects(access(join(folder.path, 'prepared')), 'the output is removed');
+  if (isLinux) assert.deepEqual(await mediaChildren(process.pid), [], 'no child, no zombie');
+  return error;
+}
+
+function assertRetryable(error: unknown, message: RegExp): void {
+  assert.ok(error instanceof MediaError);
+  assert.equal(error.code, 'PROCESSING_FAILED');
+  assert.equal(error.retryable, true);
+  assert.match(error.message, message);
+}
+
+test('a task past its deadline is killed', async () => {
+  await using folder = await workFolder();
+  await mediaSample('portrait-15s.mp4');
+  const startMs = performance.now();
+  assertRetryable(await failedTask(folder, { deadlineMs: 700 }), /longer than allowed/);
+  assert.ok(performance.now() - startMs < 5_000);
+});
+
+test('a task that stands still is killed', { skip: !isLinux }, async () => {
+  await using folder = await workFolder();
+  const error = await failedTask(folder, { stallMs: 1_500 }, async () => {
+    process.kill(await childOf(process.pid), 'SIGSTOP');
+  });
+  assertRetryable(error, /standstill/);
+});
+
+test('a task that grows too large is killed', async () => {
+  await using folder = await workFolder();
+  const error = await failedTask(folder, { memoryLimitBytes: 150 * 1024 ** 2 });
+  assertRetryable(error, /more memory/);
+});
+
+test('a crash of the child is a retryable failure', { skip: !isLinux }, async () => {
+  await using folder = await workFolder();
+  const error = await failedTask(folder, {}, async () => {
+    process.kill(await childOf(process.pid), 'SIGSEGV');
+  });
+  assertRetryable(error, /unexpectedly/);
+  assert.ok(error instanceof MediaError);
+  assert.match(error.detail, /SIGSEGV/);
+});
+
+test('an abort kills the child and rejects with its reason', async () => {
+  await using folder = await workFolder();
+  const controller = new AbortController();
+  const reason = new Error('the service stops');
+  const error = await failedTask(folder, { signal: controller.signal }, async () => {
+    await delay(700);
+    controller.abort(reason);
+  });
+  assert.equal(error, reason);
+});
+
+test('a signal that is aborted already starts nothing', async () => {
+  await using folder = await workFolder();
+  const reason = new Error('too late');
+  assert.equal(await failedTask(folder, { signal: AbortSignal.abort(reason) }), reason);
+});
+
+test('the child dies with its parent, even when that is killed', { skip: !isLinux }, async () => {
+  await using folder = await workFolder();
+  const script = join(folder.path, 'parent.ts');
+  const media = pathToFileURL(join(import.meta.dirname, 'media.ts')).href;
+  const task = {
+    type: 'prepare',
+    sourcePath: await mediaSample('portrait-15s.mp4'),
+    outputDir: join(folder.path, 'prepared'),
+    maxDurationSeconds: 600,
+  };
+  await writeFile(
+    script,
+    `import { runMediaTask } from ${JSON.stringify(media)};
+    await runMediaTask(${JSON.stringify(task)}, {
+      deadlineMs: 60000, stallMs: 60000, memoryLimitBytes: 4e9, signal: AbortSignal.any([]),
+    });`,
+  );
+  const parent = spawn(process.execPath, [script], { stdio: 'ignore' });
+  const exit = once(parent, 'exit');
+  const childPid = await childOf(parent.pid ?? 0);
+  await delay(500);
+  assert.equal(await isAlive(childPid), true);
+  parent.kill('SIGKILL');
+  await exit;
+  await eventually('the end of the child', async () => ((await isAlive(childPid)) ? null : true));
+});
+
+test(
+  'the child sees nothing of the environment and works at low priority',
+  { skip: !isLinux },
+  async () => {
+    await using folder = await workFolder();
+    process.env['REELFEED_TEST_SECRET'] = 'do-not-inherit';
+    let environment = '';
+    let niceness = 0;
+    await failedTask(folder, { deadlineMs: 2_000 }, async () => {
+      const pid = await childOf(process.pid);
+      await delay(700);
+      environment = await readFile(`/proc/${pid}/environ`, 'utf8');
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+      niceness = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+    });
+    delete process.env['REELFEED_TEST_SECRET'];
+    assert.ok(environment.includes('UV_THREADPOOL_SIZE'));
+    assert.ok(!environment.includes('do-not-inherit'));
+    assert.equal(niceness, 10);
+  },
+);

@@ -1,0 +1,149 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  avGetCodecString,
+  Codec,
+  CodecContext,
+  FormatContext,
+  Frame,
+  Log,
+  Packet,
+  type Stream,
+} from 'node-av/lib';
+import { AVMEDIA_TYPE_VIDEO, AV_LOG_QUIET } from 'node-av/constants';
+import { check, received, required } from '../child/engine.ts';
+import { parseMediaPlaylist } from '../media-playlist.ts';
+
+/** Reads media back for tests, independently of how it was written: every frame is decoded. */
+
+Log.setLevel(AV_LOG_QUIET);
+
+const IDR_SLICE = 5;
+
+export interface ReadFrame {
+  readonly seconds: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface ReadTrack {
+  readonly isVideo: boolean;
+  readonly codec: string;
+  /** Whether each packet is an H.264 picture that decoding can start from. */
+  readonly packetIsIdr: boolean[];
+  readonly frames: ReadFrame[];
+  /** Planes of the first frame: Y, Cb and Cr bytes at a place given in fractions of the size. */
+  readonly pixel: (x: number, y: number) => [number, number, number];
+}
+
+/** True when a packet in AVCC form (four-byte lengths) holds an IDR slice. */
+function holdsIdr(data: Buffer | null): boolean {
+  for (let offset = 0; data !== null && offset + 4 < data.length;) {
+    if (((data[offset + 4] ?? 0) & 31) === IDR_SLICE) return true;
+    offset += 4 + data.readUInt32BE(offset);
+  }
+  return false;
+}
+
+function pixelReader(frame: Frame): ReadTrack['pixel'] {
+  const planes = (frame.data ?? []).map((plane) => Buffer.from(plane));
+  const strides = [...frame.linesize];
+  const { width, height } = frame;
+  const at = (plane: number, x: number, y: number): number => {
+    const divisor = plane === 0 ? 1 : 2;
+    const row = Math.floor((y * height) / divisor);
+    const column = Math.floor((x * width) / divisor);
+    return planes[plane]?.[row * (strides[plane] ?? 0) + column] ?? -1;
+  };
+  return (x, y) => [at(0, x, y), at(1, x, y), at(2, x, y)];
+}
+
+class TrackReader {
+  readonly #stream: Stream;
+  readonly #decoder = new CodecContext();
+  readonly #packetIsIdr: boolean[] = [];
+  readonly #frames: ReadFrame[] = [];
+  #pixel: ReadTrack['pixel'] = () => [-1, -1, -1];
+
+  constructor(stream: Stream) {
+    this.#stream = stream;
+    const codec = required(Codec.findDecoder(stream.codecpar.codecId), 'a decoder');
+    this.#decoder.allocContext3(codec);
+    check(this.#decoder.parametersToContext(stream.codecpar), 'parameters');
+    this.#decoder.pktTimebase = stream.timeBase;
+    check(this.#decoder.open2Sync(codec), 'open decoder');
+  }
+
+  read(packet: Packet | null): void {
+    if (packet !== null) this.#packetIsIdr.push(holdsIdr(packet.data));
+    check(this.#decoder.sendPacketSync(packet), 'decode');
+    for (;;) {
+      const frame = new Frame();
+      frame.alloc();
+      if (!received(this.#decoder.receiveFrameSync(frame), 'take frame')) return;
+      if (this.#frames.length === 0) this.#pixel = pixelReader(frame);
+      const seconds = Number(frame.bestEffortTimestamp) * this.#stream.timeBase.toDouble();
+      this.#frames.push({ seconds, width: frame.width, height: frame.height });
+      frame.free();
+    }
+  }
+
+  finish(): ReadTrack {
+    this.read(null);
+    return {
+      isVideo: this.#stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO,
+      codec: avGetCodecString(this.#stream.codecpar) ?? '',
+      packetIsIdr: this.#packetIsIdr,
+      frames: this.#frames,
+      pixel: this.#pixel,
+    };
+  }
+}
+
+/** Decodes a whole file; any decoding error throws. */
+export async function readMedia(path: string): Promise<ReadTrack[]> {
+  const container = new FormatContext();
+  container.allocContext();
+  check(await container.openInput(path), 'open');
+  check(await container.findStreamInfo(null), 'find streams');
+  const readers = container.streams.map((stream) => new TrackReader(stream));
+  const packet = new Packet();
+  packet.alloc();
+  while (received(await container.readFrame(packet), 'read')) {
+    readers[packet.streamIndex]?.read(packet);
+    packet.unref();
+  }
+  const tracks = readers.map((reader) => reader.finish());
+  await container.closeInput();
+  return tracks;
+}
+
+export interface ReadSegment {
+  readonly declaredSeconds: number;
+  readonly video: ReadTrack | undefined;
+  readonly audio: ReadTrack | undefined;
+}
+
+/** Decodes each segment of a rendition by itself, as a player does after a seek. */
+export async function readSegments(folder: string): Promise<ReadSegment[]> {
+  const playlist = parseMediaPlaylist(await readFile(join(folder, 'index.m3u8'), 'utf8'));
+  const init = await readFile(join(folder, required(playlist.initSegment, 'an init segment')));
+  const work = await mkdtemp(join(tmpdir(), 'reelfeed-segments-'));
+  try {
+    const segments: ReadSegment[] = [];
+    for (const { name, durationSeconds } of playlist.segments) {
+      const path = join(work, `${name}.mp4`);
+      await writeFile(path, Buffer.concat([init, await readFile(join(folder, name))]));
+      const tracks = await readMedia(path);
+      segments.push({
+        declaredSeconds: durationSeconds,
+        video: tracks.find((track) => track.isVideo),
+        audio: tracks.find((track) => !track.isVideo),
+      });
+    }
+    return segments;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { after, beforeEach, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { silentLog } from '../../../test/database.ts';
+import { openDatabase, type DatabaseConnection } from '../database/database.ts';
+import { done, failed, handle } from './job-handler.ts';
+import {
+  add,
+  effects,
+  eventually,
+  jobRows,
+  openQueueDatabase,
+  queueIsEmpty,
+} from './queue.fixture.ts';
+import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
+import { startQueueWorkers, type AttemptReport } from './queue-workers.ts';
+
+const { db, connection } = await openQueueDatabase();
+
+beforeEach(async () => {
+  await sql`truncate job, effect`.execute(db);
+});
+
+/** What happens to the next COMMIT that passes. */
+type Fault = 'none' | 'answer lost' | 'commit lost';
+
+/** A way to PostgreSQL that can break at a COMMIT, or be cut altogether. */
+class FaultyLine {
+  readonly #sockets = new Set<Socket>();
+  readonly #server = createServer((client) => this.#join(client));
+  fault: Fault = 'none';
+  broken = 0;
+  #cut = false;
+
+  async open(): Promise<DatabaseConnection> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    const address = this.#server.address();
+    assert.ok(address !== null && typeof address === 'object');
+    if (!('url' in connection)) return { ...connection, host: '127.0.0.1', port: address.port };
+    const url = new URL(connection.url);
+    url.host = `127.0.0.1:${address.port}`;
+    return { url: url.href };
+  }
+
+  #join(client: Socket): void {
+    const server = this.#cut ? null : createConnection(serverAddress());
+    for (const socket of server === null ? [client] : [client, server]) {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
+    }
+    if (server === null) return void client.destroy();
+    server.on('data', (data) => client.write(data)).on('close', () => client.destroy());
+    client.on('close', () => server.destroy());
+    client.on('data', (data) => {
+      const isCommit = this.fault !== 'none' && data.includes('commit\0');
+      if (!isCommit) return void server.write(data);
+      this.broken += 1;
+      if (this.fault === 'answer lost') server.write(data);
+      this.fault = 'none';
+      client.destroy();
+    });
+  }
+
+  cut(): void {
+    this.#cut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.#cut = false;
+  }
+
+  close(): void {
+    this.cut();
+    this.#server.close();
+  }
+}
+
+function serverAddress() {
+  if ('url' in connection) {
+    const url = new URL(connection.url);
+    return { host: url.hostname, port: Number(url.port || 5432) };
+  }
+  const { host, port } = connection;
+  return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
+}
+
+const line = new FaultyLine();
+const behindLine = openDatabase({ connection: await line.open(), poolSize: 6, log: silentLog });
+after(async () => {
+  line.close();
+  await behindLine[Symbol.asyncDispose]();
+});
+
+function start(...jobs: Parameters<typeof startQueueWorkers>[0]['jobs']) {
+  const reports: AttemptReport[] = [];
+  const onAttempt = (report: AttemptReport) => void reports.push(report);
+  const options = { db: behindLine.db, jobs, log: silentLog, timing: quickTiming, onAttempt };
+  const workers = startQueueWorkers(options);
+  return { reports, [Symbol.asyncDispose]: () => workers[Symbol.asyncDispose]() };
+}
+
+const work = handle(noteJob('work', { concurrency: 4 }), async ({ note }, context) => {
+  await delay(20);
+  await context.finish((tx) => writeEffect(tx, note));
+  return done;
+});
+
+describe('a connection lost during the COMMIT of finish (7)', () => {
+  for (const fault of ['answer lost', 'commit lost'] as const) {
+    test(`${fault}: the effect happens once, and the attempt is done`, async () => {
+      const before = line.broken;
+      line.fault = fault;
+      await add(db, noteJob('work'), 'a');
+      await using workers = start(work);
+      await eventually('the job is gone', queueIsEmpty(db));
+      await eventually('it is reported', () => workers.reports.length === 1);
+      assert.equal(line.broken, before + 1, 'the fault has happened');
+      assert.deepEqual(await effects(db), ['a']);
+      assert.equal(workers.reports[0]?.outcome, 'done');
+    });
+
+    test(`${fault}, for a failure: onExhausted happens once`, async () => {
+      const job = noteJob('fail');
+      const handler = handle(job, async () => failed('broken', { retryable: false }));
+      line.fault = fault;
+      await add(db, job, 'a');
+      await using workers = start(handler);
+      await eventually('it is reported', () => workers.reports.length === 1);
+      assert.deepEqual(await effects(db), ['a failed: broken']);
+      assert.equal(workers.reports[0]?.outcome, 'failed');
+      assert.equal((await jobRows(db))[0]?.state, 'failed');
+    });
+  }
+});
+
+test('an outage longer than the lease costs a running job nothing (2, 5)', async () => {
+  const job = noteJob('long');
+  const handler = handle(job, async ({ note }, context) => {
+    await delay(1_000);
+    await context.finish((tx) => writeEffect(tx, `${note} ${context.attempt}`));
+    return done;
+  });
+  await add(db, job, 'a');
+  await using workers = start(handler);
+  await eventually('it runs', async () => (await jobRows(db))[0]?.state === 'running');
+  line.cut();
+  await delay(quickTiming.leaseMs + 1_000);
+  line.mend();
+  await eventually('the job is gone', queueIsEmpty(db), 5_000);
+  assert.deepEqual(await effects(db), ['a 1']);
+  await eventually('it is reported', () => workers.reports.length === 1);
+});
+
+test('terminating all connections again and again loses and doubles nothing (1, 7)', async () => {
+  const job = noteJob('work');
+  const notes = Array.from({ length: 150 }, (_, n) => `${n}`.padStart(3, '0'));
+  for (const note of notes) await add(db, job, note);
+  await using one = start(work);
+  await using two = start(work);
+  for (let n = 0; n < 8; n += 1) {
+    await delay(120);
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+  }
+  await eventually('all jobs are gone', queueIsEmpty(db), 30_000);
+  assert.deepEqual(await effects(db), notes);
+  await one[Symbol.asyncDispose]();
+  await two[Symbol.asyncDispose]();
+});

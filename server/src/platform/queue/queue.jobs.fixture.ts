@@ -1,0 +1,38 @@
+/** Jobs and timing of the queue's tests, for their child processes too. */
+import { sql } from 'kysely';
+import { Type } from 'typebox';
+import type { Tx } from '../database/database.ts';
+import { defineJob, type Job } from './job-definition.ts';
+import type { QueueTiming } from './queue-workers.ts';
+
+/** Short enough for tests, in the proportions of the defaults. */
+export const quickTiming: QueueTiming = {
+  leaseMs: 2_000,
+  renewEveryMs: 400,
+  takeBackEveryMs: 100,
+  pollEveryMs: 50,
+  graceMs: 1_000,
+  patienceMs: 1_000,
+};
+
+export type Note = { note: string };
+
+/** A job that says what it is for by its name; onExhausted writes the note with the reason. */
+export function noteJob(
+  name: string,
+  rules: { maxAttempts?: number; concurrency?: number; timeoutMs?: number; delayMs?: number } = {},
+): Job<Note> {
+  return defineJob({
+    name,
+    payload: Type.Object({ note: Type.String() }),
+    timeoutMs: rules.timeoutMs ?? 10_000,
+    retry: { maxAttempts: rules.maxAttempts ?? 3, delayMs: () => rules.delayMs ?? 0 },
+    concurrency: rules.concurrency ?? 1,
+    onExhausted: (tx, { note }, failure) => writeEffect(tx, `${note} failed: ${failure.reason}`),
+  });
+}
+
+/** The kind of effect that must happen once: a row without any unique key to save it. */
+export async function writeEffect(tx: Tx, text: string): Promise<void> {
+  await sql`insert into effect (text) values (${text})`.execute(tx);
+}

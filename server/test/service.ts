@@ -1,0 +1,127 @@
+/** The real service for tests: in this process on a clone of the database, or as a process. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after } from 'node:test';
+import { generateKey } from '../src/features/keys/key-format.ts';
+import { readConfig } from '../src/platform/config.ts';
+import type { DatabaseConnection } from '../src/platform/database/database.ts';
+import { startService as start } from '../src/service.ts';
+import { cloneDatabase, silentLog } from './database.ts';
+
+export type Reply = {
+  status: number;
+  headers: Headers;
+  /** The parsed body; undefined when it is no JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  body: any;
+  text: string;
+};
+
+export type Call = {
+  key?: string | null;
+  headers?: Record<string, string>;
+  /** Sent as JSON unless it is text, bytes or a form. */
+  body?: unknown;
+};
+
+export type TestService = {
+  url: string;
+  dataDir: string;
+  connection: DatabaseConnection;
+  secretKey: string;
+  publishableKey: string;
+  /** Sends a request with the secret key unless `key` says otherwise; null sends none. */
+  call(method: string, path: string, call?: Call): Promise<Reply>;
+};
+
+/** A folder of its own under the system's temporary folder, removed at the end of the test file. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-test-'));
+  after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/**
+ * Starts the service in this process, on a free port and a database of its own. It stops at the
+ * end of the test file. `env` holds settings as the environment would.
+ */
+export async function startService(env: Record<string, string> = {}): Promise<TestService> {
+  const dataDir = await temporaryFolder();
+  const connection = await cloneDatabase();
+  const secretKey = generateKey('secret');
+  const publishableKey = generateKey('publishable');
+  const config = readConfig({
+    PORT: '0',
+    REELFEED_DATA_DIR: dataDir,
+    DATABASE_URL: toUrl(connection),
+    REELFEED_SECRET_KEY: secretKey,
+    REELFEED_PUBLISHABLE_KEY: publishableKey,
+    REELFEED_LOG_LEVEL: 'silent',
+    REELFEED_MIN_FREE_BYTES: '0',
+    ...env,
+  });
+  const service = await start(config, { log: silentLog, signal: new AbortController().signal });
+  after(() => service[Symbol.asyncDispose]());
+  const url = service.listeningUrl ?? '';
+  return {
+    url,
+    dataDir,
+    connection,
+    secretKey,
+    publishableKey,
+    call: (method, target, call) => send(`${url}${target}`, method, { key: secretKey, ...call }),
+  };
+}
+
+/** Sends one request and reads the whole answer. */
+export async function send(url: string, method: string, call: Call = {}): Promise<Reply> {
+  const headers = new Headers(call.headers);
+  if (call.key) headers.set('authorization', `Bearer ${call.key}`);
+  const answer = await fetch(url, {
+    method,
+    headers,
+    redirect: 'manual',
+    ...bodyOf(call.body, headers),
+  });
+  const text = await answer.text();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    body = undefined;
+  }
+  return { status: answer.status, headers: answer.headers, body, text };
+}
+
+function bodyOf(body: unknown, headers: Headers): { body?: NonNullable<RequestInit['body']> } {
+  if (body === undefined) return {};
+  if (typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData) {
+    return { body: body as NonNullable<RequestInit['body']> };
+  }
+  if (!headers.has('content-type')) headers.set('content-type', 'application/json');
+  return { body: JSON.stringify(body) };
+}
+
+/** Waits until `probe` gives something else than null, or fails after `timeoutMs`. */
+export async function eventually<T>(
+  what: string,
+  probe: () => Promise<T | null>,
+  timeoutMs = 30_000,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const found = await probe();
+    if (found !== null) return found;
+    if (performance.now() > deadline) throw new Error(`timed out waiting for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** A connection as `DATABASE_URL` writes it. */
+export function toUrl(connection: DatabaseConnection): string {
+  if ('url' in connection) return connection.url;
+  const { host, port, user, password, database } = connection;
+  const query = new URLSearchParams({ host });
+  return `postgres://${user}:${encodeURIComponent(password)}@localhost:${port}/${database}?${query}`;
+}
