@@ -6,6 +6,7 @@ import { after } from 'node:test';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { readConfig } from '../src/platform/config.ts';
 import type { DatabaseConnection } from '../src/platform/database/database.ts';
+import type { Logger } from 'pino';
 import { startService as start } from '../src/service.ts';
 import { cloneDatabase, silentLog } from './database.ts';
 
@@ -25,7 +26,7 @@ export type Call = {
   body?: unknown;
 };
 
-export type TestService = {
+export type TestService = AsyncDisposable & {
   url: string;
   dataDir: string;
   connection: DatabaseConnection;
@@ -42,15 +43,24 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
+export type TestServiceOptions = {
+  log?: Logger;
+  /** A service whose database, data directory and keys this one shares, as in a cluster. */
+  beside?: TestService;
+};
+
 /**
  * Starts the service in this process, on a free port and a database of its own. It stops at the
- * end of the test file. `env` holds settings as the environment would.
+ * end of the test file, or when it is disposed of. `env` holds settings as the environment would.
  */
-export async function startService(env: Record<string, string> = {}): Promise<TestService> {
-  const dataDir = await temporaryFolder();
-  const connection = await cloneDatabase();
-  const secretKey = generateKey('secret');
-  const publishableKey = generateKey('publishable');
+export async function startService(
+  env: Record<string, string> = {},
+  { log = silentLog, beside }: TestServiceOptions = {},
+): Promise<TestService> {
+  const dataDir = beside?.dataDir ?? (await temporaryFolder());
+  const connection = beside?.connection ?? (await cloneDatabase());
+  const secretKey = beside?.secretKey ?? generateKey('secret');
+  const publishableKey = beside?.publishableKey ?? generateKey('publishable');
   const config = readConfig({
     PORT: '0',
     REELFEED_DATA_DIR: dataDir,
@@ -61,7 +71,7 @@ export async function startService(env: Record<string, string> = {}): Promise<Te
     REELFEED_MIN_FREE_BYTES: '0',
     ...env,
   });
-  const service = await start(config, { log: silentLog, signal: new AbortController().signal });
+  const service = await start(config, { log, signal: new AbortController().signal });
   after(() => service[Symbol.asyncDispose]());
   const url = service.listeningUrl ?? '';
   return {
@@ -71,6 +81,7 @@ export async function startService(env: Record<string, string> = {}): Promise<Te
     secretKey,
     publishableKey,
     call: (method, target, call) => send(`${url}${target}`, method, { key: secretKey, ...call }),
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
 }
 

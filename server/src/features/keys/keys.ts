@@ -1,5 +1,5 @@
 /** API keys: making, listing and revoking them. */
-import type { Tx } from '../../platform/database/database.ts';
+import type { Db, Tx } from '../../platform/database/database.ts';
 import type { KeyType } from '../../platform/database/tables.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
@@ -9,13 +9,22 @@ import {
   countOtherSecretKeys,
   findKeyOwner,
   insertKey,
+  listKeys,
   revokeKey,
   type KeyRow,
 } from './queries.ts';
 
 export { createAuthenticator, type Authenticator } from './authenticate.ts';
+export { generateKey } from './key-format.ts';
 
 export type KeyRequest = { type: KeyType; name: string; expiresAt: Date | null };
+
+const mostKeysListed = 1_000;
+
+/** The keys of an organization, newest first; the command line has no pages. */
+export function allKeys(db: Db, organizationId: OrganizationId): Promise<KeyRow[]> {
+  return listKeys(db, organizationId, { limit: mostKeysListed, after: null });
+}
 
 /** A key as lists show it. */
 export function presentKey(row: KeyRow) {

@@ -40,6 +40,7 @@ test('output rates keep common rates, halve what is too fast, and round up the r
   assert.deepEqual(outputFrameRate(60, 30), { num: 30, den: 1 });
   assert.deepEqual(outputFrameRate(59.94, 30), { num: 30000, den: 1001 });
   assert.deepEqual(outputFrameRate(120, 60), { num: 60, den: 1 });
+  assert.deepEqual(outputFrameRate(1000, 60), { num: 60, den: 1 });
   assert.deepEqual(outputFrameRate(17.4, 60), { num: 18, den: 1 });
   assert.deepEqual(outputFrameRate(1, 60), { num: 10, den: 1 });
 });

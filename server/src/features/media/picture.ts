@@ -52,6 +52,8 @@ const ROUNDED_RATE_TOLERANCE = 0.0125;
 /** Recorders with a wandering clock land within this of the rate they meant. */
 const MEANT_RATE_TOLERANCE = 0.03;
 const MIN_OUTPUT_RATE = 10;
+/** Beyond the rates of slow-motion cameras nobody sees which frames are dropped. */
+const MAX_HALVED_RATE = 240 * (1 + MEANT_RATE_TOLERANCE);
 
 /** The tier of a picture size in pixels after rotation; null stands for a file without a picture. */
 export function resolutionTier(size: { width: number; height: number } | null): ResolutionTier {
@@ -92,6 +94,11 @@ export function shownFrameRate(framesPerSecond: number): number {
     : roundFrameRate({ num: framesPerSecond, den: 1 });
 }
 
+/** How far a rate is from the nearest common one, as a share of it. */
+export function distanceToCommonRate(framesPerSecond: number): number {
+  return nearestCommonRate(framesPerSecond).distance;
+}
+
 function nearestCommonRate(framesPerSecond: number): { rate: FrameRate; distance: number } {
   return COMMON_FRAME_RATES.map((rate) => ({
     rate,
@@ -108,6 +115,7 @@ function nearestCommonRate(framesPerSecond: number): { rate: FrameRate; distance
  */
 export function outputFrameRate(framesPerSecond: number, maxFramesPerSecond: number): FrameRate {
   let target = Math.max(framesPerSecond, MIN_OUTPUT_RATE);
+  if (target > MAX_HALVED_RATE) target = maxFramesPerSecond;
   while (target > maxFramesPerSecond * (1 + MEANT_RATE_TOLERANCE)) target /= 2;
   const { rate, distance } = nearestCommonRate(target);
   if (distance <= MEANT_RATE_TOLERANCE && rate.num / rate.den <= maxFramesPerSecond) return rate;

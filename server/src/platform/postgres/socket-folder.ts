@@ -18,6 +18,18 @@ export function socketFiles(folder: string): readonly [socket: string, lock: str
   return [socket, `${socket}.lock`];
 }
 
+/** Where the socket of a data directory is; the path must have its symbolic links resolved. */
+export function socketFolderOf(dataDirectory: string): string {
+  const digest = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 20);
+  const name = `reelfeed-${digest}`;
+  const candidates = [join(dataDirectory, 'socket'), join(tmpdir(), name), join('/tmp', name)];
+  const folder = candidates.find((candidate) => {
+    return Buffer.byteLength(socketFiles(candidate)[0]) <= LONGEST_SOCKET_PATH_BYTES;
+  });
+  if (folder === undefined) throw new Error('A socket path in /tmp is always short enough.');
+  return folder;
+}
+
 /**
  * Creates the folder, private to the account, and returns its path: inside the data directory, or
  * under the system's temporary folder where the socket's path would be too long. There the name is
@@ -29,14 +41,7 @@ export async function prepareSocketFolder(
   dataDirectory: string,
   account: Account,
 ): Promise<string> {
-  const digest = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 20);
-  const name = `reelfeed-${digest}`;
-  const candidates = [join(dataDirectory, 'socket'), join(tmpdir(), name), join('/tmp', name)];
-  const folder = candidates.find((candidate) => {
-    return Buffer.byteLength(socketFiles(candidate)[0]) <= LONGEST_SOCKET_PATH_BYTES;
-  });
-  if (folder === undefined) throw new Error('A socket path in /tmp is always short enough.');
-
+  const folder = socketFolderOf(dataDirectory);
   const owner = account.kind === 'dropped' ? account.uid : processUid();
   try {
     await mkdir(folder, { mode: 0o700 });

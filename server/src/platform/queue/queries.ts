@@ -2,6 +2,10 @@
  * All SQL of the queue; the states and who moves them are in `queue.ts`. Times are the database's.
  * A statement that is a transaction by itself takes a `Db`, to cost one round trip; what has to be
  * one with other writes takes a `Tx`.
+ *
+ * Writes find a row by its primary key alone. The fence asks for lease_until, which is null in all
+ * states but 'running', instead of the state: with statistics from before a flood the planner takes
+ * `state = …` for rarer than a primary key and reads the flood (41 ms for a claim, not 0.3 ms).
  */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../database/database.ts';
@@ -53,7 +57,7 @@ export async function promoteDueJobs(db: Db, limit: number): Promise<number> {
       select job_id from job where state = 'scheduled' and run_at <= now()
       order by run_at limit ${limit} for update skip locked)
     update job set state = 'waiting' from due
-    where job.job_id = due.job_id and job.state = 'scheduled'
+    where job.job_id = due.job_id
     returning job.job_id`.execute(db);
   return rows.length;
 }
@@ -125,7 +129,7 @@ export function claimStatement(name: string, after: string, worker: string, leas
       update job set state = 'running', claim_id = gen_random_uuid(), worker = ${worker},
         lease_until = now() + ${leaseMs}::double precision * interval '1 millisecond',
         attempts = attempts + 1
-      from chosen where job.job_id = chosen.job_id and job.state = 'waiting'
+      from chosen where job.job_id = chosen.job_id
       returning job.job_id, job.claim_id, job.organization_id, job.payload, job.attempts,
         job.last_error, extract(epoch from now() - job.run_at)::double precision * 1000 as waited_ms
     )
@@ -182,10 +186,11 @@ export async function renewLeases(
     with held as materialized (
       select job_id, claim_id from job
       where job_id = any(${claims.map((claim) => claim.jobId)}::bigint[])
-        and claim_id = any(${claims.map((claim) => claim.claimId)}::uuid[]) and state = 'running'
+        and claim_id = any(${claims.map((claim) => claim.claimId)}::uuid[])
+        and lease_until is not null
     ), free as materialized (
       select job.job_id, job.claim_id from job join held using (job_id, claim_id)
-      where job.state = 'running' order by job.job_id for update of job skip locked
+      where job.lease_until is not null order by job.job_id for update of job skip locked
     ), renewed as (
       update job
       set lease_until = now() + ${leaseMs}::double precision * interval '1 millisecond'
@@ -215,7 +220,7 @@ export async function takeBackJobs(
       order by job_id limit ${limit} for update skip locked)
     update job set state = 'waiting', lease_until = null, run_at = now(),
       last_error = 'the worker ' || worker || ' ended during attempt ' || attempts
-    from gone where job.job_id = gone.job_id and job.state = 'running'
+    from gone where job.job_id = gone.job_id
     returning job.job_id as "jobId", name, attempts, worker`.execute(db);
   return rows;
 }
@@ -223,7 +228,8 @@ export async function takeBackJobs(
 /** running → gone. False when the claim is not held any more. */
 export async function removeClaimed(db: Db, claim: Claim): Promise<boolean> {
   const { rows } = await sql`delete from job
-    where job_id = ${claim.jobId} and claim_id = ${claim.claimId} and state = 'running'
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId}
+      and lease_until is not null
     returning job_id`.execute(db);
   return rows.length > 0;
 }
@@ -232,7 +238,8 @@ export async function removeClaimed(db: Db, claim: Claim): Promise<boolean> {
 export async function releaseClaimed(db: Db, claim: Claim): Promise<boolean> {
   const { rows } = await sql`
     update job set state = 'waiting', lease_until = null, attempts = attempts - 1
-    where job_id = ${claim.jobId} and claim_id = ${claim.claimId} and state = 'running'
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId}
+      and lease_until is not null
     returning job_id`.execute(db);
   return rows.length > 0;
 }
@@ -247,7 +254,8 @@ export async function rescheduleClaimed(
   const { rows } = await sql`
     update job set state = 'scheduled', lease_until = null, last_error = ${reason},
       run_at = now() + ${delayMs}::double precision * interval '1 millisecond'
-    where job_id = ${claim.jobId} and claim_id = ${claim.claimId} and state = 'running'
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId}
+      and lease_until is not null
     returning job_id`.execute(db);
   return rows.length > 0;
 }
@@ -262,7 +270,8 @@ export async function failClaimed(
   const { rows } = await sql`
     update job set state = 'failed', lease_until = null, failed_at = now(),
       attempts = ${attempts}, last_error = ${reason}
-    where job_id = ${claim.jobId} and claim_id = ${claim.claimId} and state = 'running'
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId}
+      and lease_until is not null
     returning job_id`.execute(tx);
   return rows.length > 0;
 }

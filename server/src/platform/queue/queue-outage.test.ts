@@ -53,15 +53,20 @@ class FaultyLine {
       socket.on('error', () => undefined).on('close', () => this.#sockets.delete(socket));
     }
     if (server === null) return void client.destroy();
-    server.on('data', (data) => client.write(data)).on('close', () => client.destroy());
+    const answer = (data: Buffer) => void client.write(data);
+    server.on('data', answer).on('close', () => client.destroy());
     client.on('close', () => server.destroy());
     client.on('data', (data) => {
       const isCommit = this.fault !== 'none' && data.includes('commit\0');
       if (!isCommit) return void server.write(data);
       this.broken += 1;
-      if (this.fault === 'answer lost') server.write(data);
+      if (this.fault === 'commit lost') client.destroy();
+      else
+        server
+          .off('data', answer)
+          .once('data', () => client.destroy())
+          .write(data);
       this.fault = 'none';
-      client.destroy();
     });
   }
 

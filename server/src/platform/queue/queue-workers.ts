@@ -15,7 +15,7 @@ import {
   takeBackJobs,
   type ClaimedJob,
 } from './queries.ts';
-import { Doorbell, JobWakeups } from './wakeups.ts';
+import { Doorbell, type JobWakeups } from './wakeups.ts';
 
 /** One attempt, for metrics. */
 export type AttemptReport = {

@@ -25,7 +25,7 @@
  *   (failed jobs are deleted after 30 days)
  *
  * Invariants:
- *   1. Every write of a holder is fenced: `where state = 'running' and claim_id = <its own>`. What
+ *   1. Every write of a holder is fenced: the row must be running under its own claim id. What
  *      must happen once (the final effect, onExhausted) is in the transaction of such a write, so
  *      it happens at most once, and a holder that has lost its claim leaves no trace.
  *   2. A job has at most one claim. Two handlers can overlap only when a holder was cut off from

@@ -65,21 +65,29 @@ export async function demux(source: Source, queues: PacketQueues, meter: TaskMet
   queues.audio.end();
 }
 
+/** A step back of more than this is a new recording appended to the first, with its own clock. */
+const RESTART_SECONDS = 0.5;
+
 /** The place of a stream's clock on the common time line of the source. */
 class StreamClock {
-  readonly #startTicks: bigint;
   readonly #secondsPerTick: number;
+  readonly #restartTicks: bigint;
+  #startTicks: bigint;
   #nextTicks = 0n;
 
   constructor(stream: SourceStream['stream'], startMicroseconds: bigint) {
     const { num, den } = stream.timeBase;
-    this.#startTicks = (startMicroseconds * BigInt(den)) / (BigInt(num) * MICROSECONDS);
     this.#secondsPerTick = num / den;
+    this.#restartTicks = BigInt(Math.ceil(RESTART_SECONDS / this.#secondsPerTick));
+    this.#startTicks = (startMicroseconds * BigInt(den)) / (BigInt(num) * MICROSECONDS);
   }
 
   /** Moves a frame onto the time line and returns where it ends, in seconds. */
   place(frame: Frame): number {
     const time = frame.bestEffortTimestamp;
+    if (time !== AV_NOPTS_VALUE && time - this.#startTicks < this.#nextTicks - this.#restartTicks) {
+      this.#startTicks = time - this.#nextTicks;
+    }
     frame.pts = time === AV_NOPTS_VALUE ? this.#nextTicks : time - this.#startTicks;
     this.#nextTicks = frame.pts + (frame.duration > 0n ? frame.duration : 0n);
     return Number(this.#nextTicks) * this.#secondsPerTick;

@@ -1,5 +1,11 @@
 import { AV_PKT_DATA_DISPLAYMATRIX } from 'node-av/constants';
-import { aspectRatio, resolutionTier, shownFrameRate, type FrameRate } from '../picture.ts';
+import {
+  aspectRatio,
+  distanceToCommonRate,
+  resolutionTier,
+  shownFrameRate,
+  type FrameRate,
+} from '../picture.ts';
 import type { MediaInfo } from '../tasks.ts';
 import { orientationFromMatrix, type Orientation } from './orientation.ts';
 import { isHdrTransfer } from './picture-filters.ts';
@@ -23,14 +29,16 @@ function perSecond(rate: FrameRate): number {
 }
 
 /**
- * The rate of pictures. With a steady rate both of the container's figures agree; with a varying
- * one the higher figure is right as long as it is a plausible rate at all.
+ * The rate of pictures. With a steady rate both of the container's figures agree but for rounding,
+ * and the one next to a common rate is meant; with a varying one the higher figure is right as
+ * long as it is a plausible rate at all.
  */
 function framesPerSecond(stream: SourceStream): number {
   const average = perSecond(stream.stream.avgFrameRate);
   const base = perSecond(stream.stream.rFrameRate);
   if (average === 0) return base > 0 && base <= MAX_TRUSTED_RATE ? base : DEFAULT_FRAME_RATE;
-  return base > average * VARYING_RATE && base <= MAX_TRUSTED_RATE ? base : average;
+  if (base > average * VARYING_RATE) return base <= MAX_TRUSTED_RATE ? base : average;
+  return base > 0 && distanceToCommonRate(base) < distanceToCommonRate(average) ? base : average;
 }
 
 /** Size on screen: square pixels, after rotation. */

@@ -96,3 +96,15 @@ export async function* encode(context: CodecContext, frame: Frame | null): Async
     yield packet;
   }
 }
+
+/** Encodes and frees frames and hands each packet to `write`, which frees it. */
+export async function encodeAll(
+  frames: AsyncIterable<Frame>,
+  context: CodecContext,
+  write: (packet: Packet) => Promise<void>,
+): Promise<void> {
+  for await (const frame of frames) {
+    for await (const packet of encode(context, frame)) await write(packet);
+    frame.free();
+  }
+}

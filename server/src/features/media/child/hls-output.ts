@@ -5,7 +5,7 @@ import {
   type CodecContext,
   Dictionary,
   FormatContext,
-  Packet,
+  type Packet,
   type Stream,
 } from 'node-av/lib';
 import type { Rung } from '../ladder.ts';
@@ -25,6 +25,10 @@ export const INIT_SEGMENT = 'init.mp4';
  * themselves, since browsers ignore the empty edit that FFmpeg would write in its place.
  */
 const TIMELINE_START_SECONDS = 0.2;
+
+/** How far picture and sound of a source may lie apart and still end up in the same segment. */
+export const MAX_INTERLEAVE_SECONDS = 120;
+const MICROSECONDS = 1_000_000;
 
 interface Track {
   readonly stream: Stream;
@@ -74,6 +78,7 @@ export class HlsOutput {
       video: encoders.video === null ? null : addTrack(muxer, encoders.video),
       audio: encoders.audio === null ? null : addTrack(muxer, encoders.audio),
     };
+    muxer.maxInterleaveDelta = BigInt(MAX_INTERLEAVE_SECONDS * MICROSECONDS);
     using options = Dictionary.fromObject({
       hls_time: segmentSeconds,
       hls_playlist_type: 'vod',

@@ -58,7 +58,8 @@ function isShort(endSeconds: number, declaredSeconds: number): boolean {
 /** Refuses a source of which too little could be read. */
 function checkCoverage(source: Source, { video, audio }: TranscodeResult): void {
   checkStream('video', source.video, video);
-  checkStream('audio', source.audio, audio);
+  // Screen recorders write a sound track without a single packet; that is a silent video.
+  if (source.video === null || audio.packets > 0) checkStream('audio', source.audio, audio);
   const endSeconds = Math.max(video.endSeconds, audio.endSeconds);
   if (source.declaredSeconds !== null && isShort(endSeconds, source.declaredSeconds)) {
     throw corrupt(`media ends at ${endSeconds} of ${source.declaredSeconds} seconds`);
@@ -100,7 +101,11 @@ export async function prepare(
   checkCoverage(source, result);
   const rungs = await result.finish();
   const endSeconds = Math.max(result.video.endSeconds, result.audio.endSeconds);
-  const info = { ...declared, durationSeconds: Math.round(endSeconds * 1000) / 1000 };
+  const info = {
+    ...declared,
+    hasAudio: result.audio.frames > 0,
+    durationSeconds: Math.round(endSeconds * 1000) / 1000,
+  };
   await writeFile(join(task.outputDir, MASTER_PLAYLIST), masterPlaylist(rungs));
   return {
     info,

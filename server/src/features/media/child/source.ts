@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import {
+  avGetCodecName,
   Codec,
   CodecContext,
   Dictionary,
@@ -26,6 +27,8 @@ import { check, EngineError, required } from './engine.ts';
 const MICROSECONDS = 1_000_000;
 const MAX_SIDE = 8192;
 const MAX_PIXELS = 36_000_000;
+/** Decoders count whole blocks beyond the edge of the picture. */
+const MAX_DECODED_PIXELS = MAX_PIXELS * 1.1;
 /** Bounds what probing reads and decodes of a file that reveals its streams late or never. */
 const PROBE_BYTES = 10_000_000;
 const PROBE_MICROSECONDS = 10 * MICROSECONDS;
@@ -116,7 +119,7 @@ function pickStream(
   if (best === null) return null;
   return {
     ...best,
-    codecName: best.decoder.name === 'libdav1d' ? 'av1' : (best.decoder.name ?? 'unknown'),
+    codecName: avGetCodecName(best.stream.codecpar.codecId) ?? 'unknown',
     declaredSeconds: seconds(best.stream.duration, best.stream),
   };
 }
@@ -148,12 +151,16 @@ async function openContainer(path: string, format: SniffedFormat): Promise<Forma
     checkPictureSizes(container);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
-    throw new MediaError('CORRUPT_MEDIA', 'The file is damaged or incomplete.', {
-      detail: error.message,
-      cause: error,
-    });
+    throw damaged(error);
   }
   return container;
+}
+
+function damaged(cause: EngineError): MediaError {
+  return new MediaError('CORRUPT_MEDIA', 'The file is damaged or incomplete.', {
+    detail: cause.message,
+    cause,
+  });
 }
 
 /**
@@ -196,14 +203,18 @@ export async function openSource(path: string): Promise<Source> {
   };
 }
 
-/** Opens the decoder of a stream with up to `threads` threads. */
+/**
+ * Opens the decoder of a stream with up to `threads` threads. Throws CORRUPT_MEDIA when the
+ * decoder rejects what the container says about the stream.
+ */
 export async function openDecoder(source: SourceStream, threads: number): Promise<CodecContext> {
   const context = new CodecContext();
   context.allocContext3(source.decoder);
   check(context.parametersToContext(source.stream.codecpar), 'set decoder parameters');
   context.pktTimebase = source.stream.timeBase;
   context.threadCount = threads;
-  using options = Dictionary.fromObject({ max_pixels: MAX_PIXELS });
-  check(await context.open2(source.decoder, options), 'open decoder');
+  using options = Dictionary.fromObject({ max_pixels: MAX_DECODED_PIXELS });
+  const answer = await context.open2(source.decoder, options);
+  if (answer < 0) throw damaged(new EngineError('open decoder', answer));
   return context;
 }

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { Codec, CodecContext, Packet, Rational, type Frame } from 'node-av/lib';
+import { Codec, CodecContext, type Packet, Rational, type Frame } from 'node-av/lib';
 import {
   AVCOL_RANGE_JPEG,
   AV_CODEC_FLAG_QSCALE,

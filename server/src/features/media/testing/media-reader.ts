@@ -38,10 +38,9 @@ export interface ReadTrack {
 }
 
 /** True when a packet in AVCC form (four-byte lengths) holds an IDR slice. */
-function holdsIdr(data: Buffer | null): boolean {
-  for (let offset = 0; data !== null && offset + 4 < data.length;) {
+function holdsIdr(data: Buffer): boolean {
+  for (let offset = 0; offset + 4 < data.length; offset += 4 + data.readUInt32BE(offset)) {
     if (((data[offset + 4] ?? 0) & 31) === IDR_SLICE) return true;
-    offset += 4 + data.readUInt32BE(offset);
   }
   return false;
 }
@@ -76,7 +75,7 @@ class TrackReader {
   }
 
   read(packet: Packet | null): void {
-    if (packet !== null) this.#packetIsIdr.push(holdsIdr(packet.data));
+    if (packet !== null) this.#packetIsIdr.push(holdsIdr(packet.data ?? Buffer.alloc(0)));
     check(this.#decoder.sendPacketSync(packet), 'decode');
     for (;;) {
       const frame = new Frame();

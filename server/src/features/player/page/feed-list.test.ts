@@ -66,7 +66,7 @@ interface Listed {
   readonly list: FeedList;
   readonly cursors: (string | null)[];
   readonly phases: string[];
-  ids(): string[];
+  readonly ids: () => string[];
 }
 
 /** A list over the given answers, one per request; it records cursors and the phases passed. */

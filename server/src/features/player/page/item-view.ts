@@ -46,7 +46,7 @@ export class ItemView implements PlaybackView {
   unmount(): void {
     this.#mounted = false;
     this.#article.replaceChildren();
-    this.#article.classList.remove('started', 'paused', 'fills');
+    this.#article.classList.remove('started', 'paused', 'fills', 'sound-only');
   }
 
   mount(video: HTMLVideoElement): void {
@@ -155,6 +155,7 @@ export class ItemView implements PlaybackView {
       image.addEventListener('error', () => (image.hidden = true), { once: true });
       image.src = thumbnail;
     }
+    this.#article.classList.toggle('sound-only', item.resolutionTier === 'audio-only');
     this.seekBar.root.hidden = media.kind !== 'video' || item.isLive;
     this.#part('.mute', HTMLElement).hidden = media.kind !== 'video';
     if (media.kind === 'video') return;

@@ -1,4 +1,4 @@
-import Hls, { type ErrorData, type HlsConfig } from 'hls.js';
+import HlsEngine, { ErrorTypes, Events, type ErrorData, type HlsConfig } from 'hls.js';
 
 /**
  * One video element and what feeds it. A slot is filled with one slide after the other:
@@ -52,7 +52,7 @@ export class Playback {
   readonly #changed: (playback: Playback) => void;
   #source: PlaybackSource | null = null;
   #state: PlaybackState = 'empty';
-  #hls: Hls | null = null;
+  #hls: HlsEngine | null = null;
   #active = false;
   #loadsFragments = false;
   #repairs = 0;
@@ -86,7 +86,7 @@ export class Playback {
     if (usesNativeHls(this.video)) {
       this.video.preload = 'auto';
       this.video.src = source.streamingUrl;
-    } else if (Hls.isSupported()) {
+    } else if (canFeedVideo()) {
       this.#startHls(source.streamingUrl);
     } else {
       this.#enter('failed');
@@ -168,9 +168,9 @@ export class Playback {
   }
 
   #startHls(url: string): void {
-    const hls = new Hls(this.#hlsConfig());
-    hls.on(Hls.Events.ERROR, (_event, data) => this.#onHlsError(hls, data));
-    hls.on(Hls.Events.FRAG_BUFFERED, () => {
+    const hls = new HlsEngine(this.#hlsConfig());
+    hls.on(Events.ERROR, (_event, data) => this.#onHlsError(hls, data));
+    hls.on(Events.FRAG_BUFFERED, () => {
       if (this.#active) this.#conditions.bandwidthBps = hls.bandwidthEstimate;
     });
     hls.loadSource(url);
@@ -197,9 +197,9 @@ export class Playback {
     };
   }
 
-  #onHlsError(hls: Hls, data: ErrorData): void {
+  #onHlsError(hls: HlsEngine, data: ErrorData): void {
     if (!data.fatal || this.#hls !== hls) return;
-    if (data.type === Hls.ErrorTypes.MEDIA_ERROR && this.#repairs < mediaRepairs) {
+    if (data.type === ErrorTypes.MEDIA_ERROR && this.#repairs < mediaRepairs) {
       this.#repairs += 1;
       hls.recoverMediaError();
       return;
@@ -239,4 +239,9 @@ export class Playback {
 /** iPhones play HLS themselves, and better than through their restricted media source. */
 function usesNativeHls(video: HTMLVideoElement): boolean {
   return !('MediaSource' in window) && video.canPlayType('application/vnd.apple.mpegurl') !== '';
+}
+
+/** Whether hls.js can work here: it needs one of the two ways to feed a video by script. */
+function canFeedVideo(): boolean {
+  return 'MediaSource' in window || 'ManagedMediaSource' in window;
 }

@@ -26,7 +26,6 @@ export const strings = {
   nextClip: 'Next video',
   brokenClip: 'This video can’t be played.',
   offlineClip: 'This video is waiting for your connection.',
-  unsupported: 'This browser can’t play HLS video.',
   retry: 'Try again',
   skip: 'Next video',
   linkCopied: 'Link copied',

@@ -1,0 +1,125 @@
+import type { ClipSpec } from '../features/media/sample-clips.ts';
+
+/** One generated clip of the demo. */
+export type DemoClip = {
+  externalId: string;
+  title: string;
+  description: string;
+  author: string;
+  tags: readonly string[];
+  picture: Omit<ClipSpec, 'path'>;
+};
+
+type Size = readonly [width: number, height: number];
+const portrait: Size = [720, 1280];
+const tall: Size = [1080, 1920];
+const square: Size = [720, 720];
+const fourToFive: Size = [864, 1080];
+const landscape: Size = [1280, 720];
+const small: Size = [360, 640];
+
+function clip(
+  title: string,
+  description: string,
+  [author, ...tags]: readonly [string, ...string[]],
+  picture: Pick<ClipSpec, 'source' | 'seconds' | 'tone'> & { size: Size; seed?: number },
+): DemoClip {
+  const { size, seed, ...rest } = picture;
+  return {
+    externalId: `demo-${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`,
+    title,
+    description,
+    author,
+    tags,
+    picture: {
+      ...rest,
+      width: size[0],
+      height: size[1],
+      frameRate: 30,
+      ...(seed !== undefined && { seed }),
+    },
+  };
+}
+
+/** A dozen clips of different lengths, sizes and shapes, from FFmpeg's own sources. */
+export const demoClips: readonly DemoClip[] = [
+  clip('Slow gradients', 'Colours that take their time.', ['Ada', 'calm', 'colour'], {
+    source: 'gradients',
+    size: portrait,
+    seconds: 8,
+    tone: 220,
+    seed: 1,
+  }),
+  clip(
+    'Into the Mandelbrot set',
+    'A long way down, and never the same twice.',
+    ['Benoit', 'maths', 'fractal'],
+    { source: 'mandelbrot', size: portrait, seconds: 6, tone: 330 },
+  ),
+  clip('Life finds a way', 'Conway’s rules, left alone for a while.', ['John', 'maths', 'life'], {
+    source: 'life',
+    size: small,
+    seconds: 10,
+    tone: null,
+    seed: 2,
+  }),
+  clip(
+    'Test pattern in full HD',
+    'For checking that every pixel arrives.',
+    ['Studio', 'test', 'pattern'],
+    { source: 'testsrc2', size: tall, seconds: 6, tone: 440 },
+  ),
+  clip('Sideways', 'A landscape clip in a portrait world.', ['Ada', 'landscape', 'colour'], {
+    source: 'gradients',
+    size: landscape,
+    seconds: 7,
+    tone: 262,
+    seed: 3,
+  }),
+  clip(
+    'One rule, many lines',
+    'A cellular automaton draws itself.',
+    ['Stephen', 'maths', 'pattern'],
+    { source: 'cellauto', size: small, seconds: 9, tone: 196, seed: 4 },
+  ),
+  clip('Broadcast bars', 'As seen on television, before breakfast.', ['Studio', 'test', 'bars'], {
+    source: 'smptebars',
+    size: square,
+    seconds: 5,
+    tone: 1000,
+  }),
+  clip('Warm evening', 'The last light of a generated day.', ['Grace', 'calm', 'colour'], {
+    source: 'gradients',
+    size: fourToFive,
+    seconds: 8,
+    tone: 294,
+    seed: 5,
+  }),
+  clip(
+    'Counting in squares',
+    'The counter runs, the squares follow.',
+    ['Studio', 'test', 'pattern'],
+    { source: 'testsrc2', size: square, seconds: 12, tone: 523 },
+  ),
+  clip('A second life', 'Another beginning, another ending.', ['John', 'life'], {
+    source: 'life',
+    size: portrait,
+    seconds: 6,
+    tone: 247,
+    seed: 6,
+  }),
+  clip('Silent colours', 'No sound at all: look.', ['Grace', 'calm', 'silent'], {
+    source: 'gradients',
+    size: portrait,
+    seconds: 15,
+    tone: null,
+    seed: 7,
+  }),
+  clip('Wide automaton', 'The same rule with more room.', ['Stephen', 'maths', 'landscape'], {
+    source: 'cellauto',
+    size: landscape,
+    seconds: 5,
+    tone: 175,
+    seed: 8,
+  }),
+];

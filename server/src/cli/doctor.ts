@@ -1,0 +1,211 @@
+/** `reelfeed doctor`: what is wrong with this installation, and how to mend it. */
+import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { generateClip } from '../features/media/sample-clips.ts';
+import { readConfig, unknownVariables, type Config } from '../platform/config.ts';
+import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
+import { openDatabase } from '../platform/database/database.ts';
+import { migrationStatus } from '../platform/database/migrate.ts';
+import { parseAllowList } from '../platform/egress/allow-list.ts';
+import { createLogger } from '../platform/logging.ts';
+import { describeEmbeddedPostgres } from '../platform/postgres/describe-embedded-postgres.ts';
+import { listFailedJobs } from '../platform/queue/queue-reports.ts';
+import { loadEncryptionKey } from '../platform/vault.ts';
+import { version } from '../version.ts';
+import { print, type Command } from './command.ts';
+import { withConnection } from './with-database.ts';
+
+/** One thing that was looked at. `mend` says what to do where it is not in order. */
+export type Finding = {
+  subject: string;
+  state: 'ok' | 'note' | 'problem';
+  detail: string;
+  mend?: string;
+};
+
+type Check = (config: Config, env: NodeJS.ProcessEnv) => Promise<Finding[]>;
+
+export const doctor: Command = async ({ env, json }) => {
+  const config = readConfig(env);
+  const findings: Finding[] = [];
+  for (const [subject, check] of Object.entries(checks)) {
+    try {
+      findings.push(...(await check(config, env)));
+    } catch (error) {
+      findings.push({ subject, state: 'problem', detail: (error as Error).message });
+    }
+  }
+  const problems = findings.filter(({ state }) => state === 'problem').length;
+  const closing = problems === 0 ? 'No problem was found.' : `Problems found: ${problems}.`;
+  print(json, { version, findings }, [...findings.flatMap(toLines), '', closing]);
+  if (problems > 0) process.exitCode = 1;
+};
+
+const signs = { ok: 'ok      ', note: 'note    ', problem: 'PROBLEM ' } as const;
+
+function toLines({ subject, state, detail, mend }: Finding): string[] {
+  const line = `${signs[state]}${subject.padEnd(20)}${detail}`;
+  return mend === undefined ? [line] : [line, `${' '.repeat(28)}→ ${mend}`];
+}
+
+const checks: Record<string, Check> = {
+  async Node() {
+    const major = Number(process.versions.node.split('.')[0]);
+    const detail = `${process.version}, Reelfeed ${version}`;
+    const mend = 'Run npm ci: it installs Node 24 beside the service.';
+    return [
+      major >= 24
+        ? { subject: 'Node', state: 'ok', detail }
+        : { subject: 'Node', state: 'problem', detail, mend },
+    ];
+  },
+
+  async Settings(config, env) {
+    parseAllowList(config.egressAllow);
+    const unknown = unknownVariables(env);
+    if (unknown.length === 0)
+      return [{ subject: 'Settings', state: 'ok', detail: 'all are known and valid' }];
+    const mend = 'Compare the spelling with the table in the README.';
+    return [{ subject: 'Settings', state: 'note', detail: `unknown: ${unknown.join(', ')}`, mend }];
+  },
+
+  async 'Data directory'(config) {
+    const subject = 'Data directory';
+    const exists = await stat(config.dataDir).then(
+      () => true,
+      () => false,
+    );
+    if (!exists) {
+      return [{ subject, state: 'note', detail: `${config.dataDir} is made by the first start` }];
+    }
+    await access(config.dataDir, constants.R_OK | constants.W_OK);
+    const owner = config.databaseUrl === null ? await findOwner(config.dataDir) : null;
+    return [{ subject, state: 'ok', detail: `${config.dataDir}, ${owner ?? 'not in use'}` }];
+  },
+
+  async 'Disk space'(config) {
+    const subject = 'Disk space';
+    const folder = await nearestExisting(config.dataDir);
+    const { bavail, bsize } = await statfs(folder);
+    const freeBytes = bavail * bsize;
+    const detail = `${Math.floor(freeBytes / 2 ** 20)} MB free`;
+    const mend = 'Uploads are refused below REELFEED_MIN_FREE_BYTES: free some space.';
+    return [
+      freeBytes >= config.minFreeBytes
+        ? { subject, state: 'ok', detail }
+        : { subject, state: 'problem', detail, mend },
+    ];
+  },
+
+  async 'Encryption key'(config) {
+    const subject = 'Encryption key';
+    if (config.encryptionKey !== null) {
+      await loadEncryptionKey(config.encryptionKey, config.dataDir);
+      return [{ subject, state: 'ok', detail: 'from REELFEED_ENCRYPTION_KEY' }];
+    }
+    if (config.databaseUrl === null)
+      return [{ subject, state: 'ok', detail: 'in the data directory' }];
+    const mend = 'Set REELFEED_ENCRYPTION_KEY to the same value on every process of the cluster.';
+    const detail = 'a file of this data directory, which other machines do not have';
+    return [{ subject, state: 'note', detail, mend }];
+  },
+
+  async PostgreSQL(config) {
+    if (config.databaseUrl !== null) return [];
+    const { version: server, account, problems } = await describeEmbeddedPostgres();
+    if (server !== undefined) {
+      return [{ subject: 'PostgreSQL', state: 'ok', detail: `embedded ${server}, as ${account}` }];
+    }
+    return problems.map(({ problem, mend }) => ({
+      subject: 'PostgreSQL',
+      state: 'problem' as const,
+      detail: problem,
+      mend,
+    }));
+  },
+
+  async Database(config) {
+    const exists = await stat(path.join(config.dataDir, 'postgres')).then(
+      () => true,
+      () => false,
+    );
+    if (config.databaseUrl === null && !exists) {
+      return [{ subject: 'Database', state: 'note', detail: 'is made by the first start' }];
+    }
+    return withConnection(config, async (connection) => {
+      const { applied, pending, unknown } = await migrationStatus(connection);
+      const findings: Finding[] = [describeMigrations(applied.length, pending, unknown)];
+      if (pending.length > 0 || unknown.length > 0) return findings;
+      await using database = openDatabase({ connection, poolSize: 2, log: createLogger('error') });
+      const failed = await listFailedJobs(database.db);
+      if (failed.length > 0) {
+        const [last] = failed;
+        const detail = `${failed.length} failed for good, the last: ${last?.name ?? ''}: ${last?.lastError ?? ''}`;
+        findings.push({ subject: 'Background jobs', state: 'note', detail });
+      } else {
+        findings.push({
+          subject: 'Background jobs',
+          state: 'ok',
+          detail: 'none has failed for good',
+        });
+      }
+      return findings;
+    });
+  },
+
+  async 'Media engine'() {
+    const subject = 'Media engine';
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-doctor-'));
+    try {
+      const file = path.join(folder, 'clip.mp4');
+      const picture = {
+        source: 'testsrc2',
+        width: 64,
+        height: 64,
+        seconds: 0.2,
+        frameRate: 10,
+      } as const;
+      await generateClip({ ...picture, path: file, tone: null }, AbortSignal.timeout(30_000));
+      return [{ subject, state: 'ok', detail: 'makes and encodes video' }];
+    } catch (error) {
+      const mend = 'Run npm ci again, without --omit=optional.';
+      return [{ subject, state: 'problem', detail: (error as Error).message, mend }];
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+function describeMigrations(applied: number, pending: string[], unknown: string[]): Finding {
+  const subject = 'Database';
+  if (unknown.length > 0) {
+    const mend = 'Start the newer version, or restore a backup from before it.';
+    return { subject, state: 'problem', detail: `of a newer version: ${unknown.join(', ')}`, mend };
+  }
+  if (pending.length > 0) {
+    const mend = 'The next start applies them, or run reelfeed migrate.';
+    return { subject, state: 'note', detail: `migrations pending: ${pending.join(', ')}`, mend };
+  }
+  return { subject, state: 'ok', detail: `reachable, ${applied} migrations applied` };
+}
+
+/** Says who uses the directory, or null when nobody does. */
+async function findOwner(dataDir: string): Promise<string | null> {
+  try {
+    await using _claim = await claimDataDirectory(dataDir);
+    return null;
+  } catch (error) {
+    if (error instanceof DataDirectoryError) return 'in use by a running service';
+    throw error;
+  }
+}
+
+async function nearestExisting(folder: string): Promise<string> {
+  const exists = await stat(folder).then(
+    () => true,
+    () => false,
+  );
+  const parent = path.dirname(folder);
+  return exists || parent === folder ? folder : nearestExisting(parent);
+}

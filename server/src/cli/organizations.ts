@@ -1,0 +1,41 @@
+import {
+  createOrganization,
+  listOrganizations,
+  presentOrganization,
+} from '../features/organizations/organizations.ts';
+import { readConfig } from '../platform/config.ts';
+import { inTransaction } from '../platform/database/database.ts';
+import { print, UsageError, type Command } from './command.ts';
+import { withDatabase } from './with-database.ts';
+
+const mostListed = 1_000;
+const longestName = 200;
+
+export const organizationsCommand: Command = async ({ env, positionals, json }) => {
+  const [action, ...words] = positionals;
+  const name = words.join(' ').trim();
+  if (action === 'create' && name !== '' && [...name].length <= longestName) {
+    await withDatabase(readConfig(env), async (db) => {
+      const created = await inTransaction(db, (tx) => createOrganization(tx, name));
+      print(json, created, [
+        `Organization     ${created.organizationId}`,
+        `Secret key       ${created.secretKey}`,
+        `Publishable key  ${created.publishableKey}`,
+        'These keys are shown this once: keep them.',
+      ]);
+    });
+  } else if (action === 'list' && name === '') {
+    await withDatabase(readConfig(env), async (db) => {
+      const organizations = (await listOrganizations(db, mostListed)).map(presentOrganization);
+      print(
+        json,
+        organizations,
+        organizations.map((organization) => `${organization.id}  ${organization.name}`),
+      );
+    });
+  } else {
+    throw new UsageError(
+      'Usage: reelfeed org create <name of 1 to 200 characters> | reelfeed org list',
+    );
+  }
+};

@@ -1,0 +1,102 @@
+import { availableParallelism } from 'node:os';
+import type { CodecContext, Frame, Packet } from 'node-av/lib';
+import type { VideoRung } from '../ladder.ts';
+import { BoundedQueue } from './bounded-queue.ts';
+import { decode, type Coverage } from './decoding.ts';
+import { encode, encodeAll } from './encoders.ts';
+import { required } from './engine.ts';
+import { FrameGraph } from './frame-graph.ts';
+import type { HlsOutput } from './hls-output.ts';
+import type { Orientation } from './orientation.ts';
+import { rungGraph } from './picture-filters.ts';
+import { openDecoder, type Source, type SourceStream } from './source.ts';
+import type { TaskMeter } from './task-meter.ts';
+
+/** Frames that may wait between decoder and encoder; each can be 50 MB large. */
+const FRAMES_AHEAD = 4;
+/** Sound that goes on this much longer than the picture is an encoder's padding. */
+const PADDING_SECONDS = 0.1;
+
+/** One video rung on its way: its encoder and where its packets go. */
+export interface VideoLane {
+  readonly rung: VideoRung;
+  readonly encoder: CodecContext;
+  readonly output: HlsOutput;
+}
+
+export interface VideoStage {
+  readonly source: Source;
+  readonly stream: SourceStream;
+  readonly packets: AsyncIterable<Packet>;
+  readonly lanes: readonly VideoLane[];
+  readonly orientation: Orientation;
+  readonly maxSeconds: number;
+  readonly meter: TaskMeter;
+  readonly coverage: Coverage;
+  /** Resolves to the end of the sound in seconds, once all of it is decoded; 0 without sound. */
+  readonly audioEnd: Promise<number>;
+  /** One more reader of the decoded pictures, beside the lanes; it frees what it takes. */
+  readonly watchFrames?: (frames: AsyncIterable<Frame>) => Promise<void>;
+}
+
+/** Decodes the picture once and encodes it for all lanes side by side. */
+export async function runVideo(stage: VideoStage): Promise<void> {
+  const laneQueues = stage.lanes.map((lane) => ({ lane, frames: newQueue() }));
+  const readers = laneQueues.map(({ frames }) => frames);
+  const watched = newQueue();
+  if (stage.watchFrames !== undefined) readers.push(watched);
+  await Promise.all([
+    decodeInto(readers, stage),
+    ...laneQueues.map(({ lane, frames }) => runLane(lane, frames, stage)),
+    stage.watchFrames?.(watched),
+  ]);
+}
+
+function newQueue(): BoundedQueue<Frame> {
+  return new BoundedQueue(FRAMES_AHEAD);
+}
+
+/** Hands every frame to all readers, and at the end holds the last one while the sound goes on. */
+async function decodeInto(readers: BoundedQueue<Frame>[], stage: VideoStage): Promise<void> {
+  const { coverage, meter, packets } = stage;
+  const decoder = await openDecoder(stage.stream, availableParallelism());
+  const share = async (frame: Frame): Promise<void> => {
+    for (const reader of readers) await reader.push(required(frame.clone(), 'memory'));
+  };
+  let last: Frame | null = null;
+  for await (const frame of decode(packets, { ...stage, decoder })) {
+    meter.reachedTime(coverage.endSeconds);
+    await share(frame);
+    last?.free();
+    last = frame;
+  }
+  // Segments are cut at pictures, so sound without a picture would all fall into the last one.
+  const audioEnd = await stage.audioEnd;
+  if (last !== null && audioEnd > coverage.endSeconds + PADDING_SECONDS) {
+    const { num, den } = stage.stream.stream.timeBase;
+    last.pts = BigInt(Math.floor((audioEnd * den) / num)) - last.duration;
+    await share(last);
+  }
+  last?.free();
+  for (const reader of readers) reader.end();
+}
+
+async function runLane(
+  lane: VideoLane,
+  frames: AsyncIterable<Frame>,
+  stage: VideoStage,
+): Promise<void> {
+  const { encoder, output, rung } = lane;
+  const timing = { timeBase: stage.stream.stream.timeBase };
+  const write = (packet: Packet): Promise<void> => output.writeVideo(packet);
+  let graph: FrameGraph | null = null;
+  for await (const frame of frames) {
+    graph ??= await FrameGraph.open(rungGraph(frame, timing, rung, stage.orientation));
+    await encodeAll(graph.push(frame), encoder, write);
+    frame.free();
+    stage.meter.addWork();
+  }
+  if (graph !== null) await encodeAll(graph.push(null), encoder, write);
+  for await (const packet of encode(encoder, null)) await write(packet);
+  graph?.[Symbol.dispose]();
+}

@@ -1,0 +1,58 @@
+/** HTTP written by hand, for what no HTTP client would send. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export type RawAnswer = {
+  /** Everything that came back, byte by byte. */
+  text: string;
+  /** The status of each answer on the connection, in order. */
+  statuses: number[];
+  /** Whether the other side ended the connection before `timeoutMs`. */
+  closed: boolean;
+  /** The JSON body of the last answer; undefined when it is no JSON. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  body: any;
+};
+
+/**
+ * Writes the pieces to a fresh connection (a number is a pause in milliseconds) and reads until
+ * the other side closes, or until `timeoutMs` have passed after the last piece.
+ */
+export async function sendRaw(
+  url: string,
+  pieces: readonly (string | Uint8Array | number)[],
+  timeoutMs = 5_000,
+): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  let closed = false;
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+  const ended = once(socket, 'close').catch(() => undefined);
+  socket.on('error', () => undefined);
+  void ended.then(() => (closed = true));
+  for (const piece of pieces) {
+    if (closed) break;
+    if (typeof piece === 'number') await Promise.race([delay(piece), ended]);
+    else if (socket.writable) socket.write(piece);
+  }
+  const timer = new AbortController();
+  await Promise.race([
+    ended,
+    delay(timeoutMs, undefined, { signal: timer.signal }).catch(() => undefined),
+  ]);
+  timer.abort();
+  const wasClosed = closed;
+  socket.destroy();
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
+  return { text, statuses, closed: wasClosed, body: parseLast(text) };
+}
+
+function parseLast(text: string): unknown {
+  try {
+    return JSON.parse(text.slice(text.lastIndexOf('\r\n\r\n') + 4));
+  } catch {
+    return undefined;
+  }
+}
