@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { addContentRoutes } from './features/content/routes.ts';
 import { cleanUpArchived } from './features/content/maintenance.ts';
 import { createFeedCursors } from './features/feed/feed-cursor.ts';
-import { startFeedIndex, type FeedIndex } from './features/feed/feed-index.ts';
+import { FeedIndex } from './features/feed/feed-index.ts';
 import { createHydrator } from './features/feed/hydrate.ts';
 import { addFeedRoutes } from './features/feed/routes.ts';
 import { createAuthenticator, type Authenticator } from './features/keys/keys.ts';
@@ -103,7 +103,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const signer = await loadSigner(db, 'urls-and-cursors');
   const metrics = createMetrics(log);
   starting.use(collectProcessMetrics(metrics, version));
-  const feedIndex = starting.use(startFeedIndex(db, log));
+  const feedIndex = starting.use(new FeedIndex(db, log));
   const port = config.port === 0 ? await findFreePort(config.host) : config.port;
   const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
   let draining = false;

@@ -1,5 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  access,
+  constants,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,6 +57,8 @@ const CLIPS = {
   'hdr.mp4': { ...PORTRAIT, source: 'smptebars', width: 640, height: 360, hdr: true },
   'black-start.mp4': { ...PORTRAIT, blackSeconds: 0.5 },
   'black.mp4': { ...PORTRAIT, source: 'black' },
+  'short-sound.mp4': { ...PORTRAIT, seconds: 5, toneSeconds: 1 },
+  'long-sound.mp4': { ...PORTRAIT, toneSeconds: 5 },
   'faststart.mp4': { ...PORTRAIT, fastStart: true, seconds: 5 },
   'portrait.mkv': PORTRAIT,
   'portrait.mov': PORTRAIT,
@@ -122,15 +134,30 @@ async function engineVersion(): Promise<string> {
   return String(version);
 }
 
-/** The cache folder; it belongs to this user alone, since the temporary folder is shared. */
-async function sampleFolder(): Promise<string> {
+let folderOfThisProcess: Promise<string> | null = null;
+
+/**
+ * The cache folder. The temporary folder is shared by all users, so where the expected folder
+ * belongs to someone else this process makes one of its own.
+ */
+function sampleFolder(): Promise<string> {
+  folderOfThisProcess ??= findSampleFolder();
+  return folderOfThisProcess;
+}
+
+async function findSampleFolder(): Promise<string> {
   const uid = process.getuid?.();
   const name = `reelfeed-media-samples-${uid ?? 'user'}-${await engineVersion()}-r${REVISION}`;
   const folder = join(tmpdir(), name);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const owner = await stat(folder);
-  if (uid !== undefined && owner.uid !== uid) throw new Error(`${folder} belongs to another user.`);
-  return folder;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const owner = await stat(folder);
+    await access(folder, constants.W_OK);
+    if (uid === undefined || owner.uid === uid) return folder;
+  } catch {
+    // It cannot be used, for whatever reason; the next line makes one that can.
+  }
+  return mkdtemp(`${folder}-`);
 }
 
 function isClip(name: string): name is ClipName {

@@ -92,3 +92,20 @@ export function duration(): Parser<number> {
     return { value: Number(match[1]) * unitMs };
   };
 }
+
+const mostAttempts = 20;
+
+/** The delay before each attempt in milliseconds; the first attempt comes at once. */
+export function retrySchedule(): Parser<readonly number[]> {
+  const one = duration();
+  const problem = `1 to ${mostAttempts} delays with their units, the first 0s, such as 0s,1m,5m`;
+  return (raw) => {
+    const delaysMs: number[] = [];
+    for (const part of raw.split(',')) {
+      const parsed = one(part);
+      if ('problem' in parsed) return { problem };
+      delaysMs.push(parsed.value);
+    }
+    return delaysMs[0] === 0 && delaysMs.length <= mostAttempts ? { value: delaysMs } : { problem };
+  };
+}

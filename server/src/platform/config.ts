@@ -13,6 +13,7 @@ import {
   integer,
   list,
   optional,
+  retrySchedule,
   text,
   type Parser,
 } from './config-values.ts';
@@ -161,6 +162,26 @@ export const settings = {
     fallback: '',
     about:
       'Comma list of host:port, address or CIDR that outgoing requests may reach although it is private.',
+  }),
+  webhookScheduleMs: setting({
+    env: 'REELFEED_WEBHOOK_RETRY_SCHEDULE',
+    parse: retrySchedule(),
+    fallback: '0s,1m,5m,30m,2h,24h',
+    about:
+      'Delay before each attempt of a webhook delivery, from the end of the one before. The number of delays is the number of attempts.',
+  }),
+  webhookRetentionMs: setting({
+    env: 'REELFEED_WEBHOOK_RETENTION',
+    parse: duration(),
+    fallback: '30d',
+    about:
+      'How long webhook events and deliveries are kept, in whole days and one day at the least.',
+  }),
+  webhookConcurrency: setting({
+    env: 'REELFEED_WEBHOOK_CONCURRENCY',
+    parse: integer({ min: 1, max: 2_000 }),
+    fallback: '256',
+    about: 'Webhook deliveries that this process sends at the same time.',
   }),
   logLevel: setting({
     env: 'REELFEED_LOG_LEVEL',

@@ -1,6 +1,6 @@
 /** Ids: UUID version 7 for content, TypeID (`key_…`, `job_…`) for everything else. */
 import { randomBytes } from 'node:crypto';
-import { fromString, typeid } from 'typeid-js';
+import { fromString, TypeID, typeid } from 'typeid-js';
 import { v7 as uuidv7, validate, version } from 'uuid';
 
 export type TypeId<Prefix extends string> = `${Prefix}_${string}`;
@@ -9,11 +9,28 @@ export type ApiKeyId = TypeId<'key'>;
 export type UploadSessionId = TypeId<'upl'>;
 export type FeedId = TypeId<'fed'>;
 export type RequestId = TypeId<'req'>;
+export type WebhookId = TypeId<'whk'>;
+export type DeliveryId = TypeId<'dlv'>;
 /** A UUID in its lower-case text form. */
 export type ContentId = `${string}-${string}-${string}-${string}-${string}`;
 
 export function newTypeId<Prefix extends string>(prefix: Prefix): TypeId<Prefix> {
   return typeid(prefix).toString() as TypeId<Prefix>;
+}
+
+/**
+ * An id that says it was made at `moment` (milliseconds), whatever this process's clock says.
+ * The order of such ids as text, byte by byte, is the order of their moments.
+ */
+export function newTypeIdAt<Prefix extends string>(prefix: Prefix, moment: Date): TypeId<Prefix> {
+  const uuid = uuidv7({ msecs: moment.getTime() });
+  return TypeID.fromUUID(prefix, uuid).toString() as TypeId<Prefix>;
+}
+
+/** When an id says that it was made. */
+export function momentOfTypeId(id: TypeId<string>): Date {
+  const hex = TypeID.fromString(id).toUUID().replaceAll('-', '').slice(0, 12);
+  return new Date(Number.parseInt(hex, 16));
 }
 
 export function newContentId(): ContentId {

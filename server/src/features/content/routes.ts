@@ -4,7 +4,7 @@ import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams, ListEnvelope } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/server.ts';
-import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
 import { archive, getItem, patchItem, restore } from './content.ts';
 import { entityTag, presentItem, type ItemRow, type MediaUrls } from './item.ts';
 import { countItems, listItems, type ListSort } from './list-queries.ts';
@@ -24,11 +24,14 @@ const tags = ['Content'];
 const config = { access: 'secret' as const };
 
 export function addContentRoutes(app: HttpApp, parts: ContentRouteParts): void {
-  addReadRoutes(app, parts);
-  addChangeRoutes(app, parts);
+  addListRoute(app, parts);
+  addGetRoute(app, parts);
+  addPatchRoute(app, parts);
+  addArchiveRoute(app, parts);
+  addRestoreRoute(app, parts);
 }
 
-function addReadRoutes(app: HttpApp, { db, cursors, urls }: ContentRouteParts): void {
+function addListRoute(app: HttpApp, { db, cursors, urls }: ContentRouteParts): void {
   app.get(
     '/v1/content',
     {
@@ -63,7 +66,9 @@ function addReadRoutes(app: HttpApp, { db, cursors, urls }: ContentRouteParts): 
       });
     },
   );
+}
 
+function addGetRoute(app: HttpApp, { db, urls }: ContentRouteParts): void {
   app.get(
     '/v1/content/:id',
     {
@@ -84,13 +89,12 @@ function addReadRoutes(app: HttpApp, { db, cursors, urls }: ContentRouteParts): 
   );
 }
 
-function addChangeRoutes(app: HttpApp, parts: ContentRouteParts): void {
-  const { mutations, urls, onChange } = parts;
-  const shown = (row: ItemRow) => ({
-    data: presentItem(row, urls),
-    headers: { etag: entityTag(row) },
-  });
+/** A changed item with its new entity tag. */
+function shown(row: ItemRow, urls: MediaUrls): Answer {
+  return { data: presentItem(row, urls), headers: { etag: entityTag(row) } };
+}
 
+function addPatchRoute(app: HttpApp, { mutations, urls, onChange }: ContentRouteParts): void {
   app.patch(
     '/v1/content/:id',
     {
@@ -111,13 +115,18 @@ function addChangeRoutes(app: HttpApp, parts: ContentRouteParts): void {
       const { organizationId } = principalOf(request);
       const ifMatch = request.headers['if-match'];
       await mutations.mutate(request, reply, async (tx) =>
-        shown(await patchItem(tx, organizationId, request.params.id, request.body, { ifMatch })),
+        shown(
+          await patchItem(tx, organizationId, request.params.id, request.body, { ifMatch }),
+          urls,
+        ),
       );
       onChange();
       return reply;
     },
   );
+}
 
+function addArchiveRoute(app: HttpApp, { mutations, onChange }: ContentRouteParts): void {
   app.delete(
     '/v1/content/:id',
     {
@@ -144,7 +153,10 @@ function addChangeRoutes(app: HttpApp, parts: ContentRouteParts): void {
       return reply;
     },
   );
+}
 
+function addRestoreRoute(app: HttpApp, parts: ContentRouteParts): void {
+  const { mutations, urls, onChange } = parts;
   app.post(
     '/v1/content/:id/restore',
     {
@@ -160,7 +172,7 @@ function addChangeRoutes(app: HttpApp, parts: ContentRouteParts): void {
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       await mutations.mutate(request, reply, async (tx) =>
-        shown(await restore(tx, organizationId, request.params.id, parts.archiveRetentionMs)),
+        shown(await restore(tx, organizationId, request.params.id, parts.archiveRetentionMs), urls),
       );
       onChange();
       return reply;

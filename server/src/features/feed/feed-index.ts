@@ -24,104 +24,106 @@ type Known = { index: OrganizationIndex; usedAt: number };
 /** An organization's index and the moment to judge schedules by, on the database's clock. */
 export type FeedView = { index: OrganizationIndex; nowMs: number };
 
-export type FeedIndex = AsyncDisposable & {
-  /** @throws ApiError UNAVAILABLE when the database was out of reach for too long */
-  view(organizationId: OrganizationId): Promise<FeedView>;
-  /** Tells that this process has committed a change: the next view contains it. */
-  markChanged(): void;
-};
-
 /**
  * The items that may be shown, in memory, for each organization that is asked for. It tails the
  * changes of the content table, so every process of a cluster sees them within a second, and the
  * one that made a change sees it at once.
+ *
+ * Loads and refreshes run one after another, so that none applies an older state than the last.
  */
-export function startFeedIndex(db: Db, log: Logger): FeedIndex {
-  const known = new Map<OrganizationId, Known>();
-  let seen: (Moment & { readAt: number }) | null = null;
-  let changes = 0;
-  let appliedChanges = 0;
-  // Loads and refreshes run one after another, so that none applies an older state than the last.
-  let turn: Promise<unknown> = Promise.resolve();
+export class FeedIndex implements AsyncDisposable {
+  readonly #db: Db;
+  readonly #known = new Map<OrganizationId, Known>();
+  readonly #polling: AsyncDisposable;
+  #seen: (Moment & { readAt: number }) | null = null;
+  #changes = 0;
+  #appliedChanges = 0;
+  #turn: Promise<unknown> = Promise.resolve();
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = turn.then(work);
-    turn = result.catch(() => undefined);
+  constructor(db: Db, log: Logger) {
+    this.#db = db;
+    this.#polling = background('feed index', (signal) => this.#poll(signal), log);
+  }
+
+  /** @throws ApiError UNAVAILABLE when the database was out of reach for too long */
+  async view(organizationId: OrganizationId): Promise<FeedView> {
+    if (!this.#known.has(organizationId)) await this.#inTurn(() => this.#load(organizationId));
+    if (this.#isBehind()) {
+      // Of the requests that wait here, the first one refreshes for all.
+      await this.#inTurn(async () => (this.#isBehind() ? this.#refresh() : undefined));
+    }
+    const entry = this.#known.get(organizationId);
+    if (entry === undefined || this.#seen === null) throw new ApiError('UNAVAILABLE');
+    entry.usedAt = performance.now();
+    const ageMs = entry.usedAt - this.#seen.readAt;
+    if (ageMs > staleAfterMs) throw new ApiError('UNAVAILABLE');
+    return { index: entry.index, nowMs: this.#seen.nowMs + ageMs };
+  }
+
+  /** Tells that this process has committed a change: the next view contains it. */
+  markChanged(): void {
+    this.#changes += 1;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#polling[Symbol.asyncDispose]();
+  }
+
+  #isBehind(): boolean {
+    return this.#appliedChanges < this.#changes;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => undefined);
     return result;
   }
 
-  async function refresh(): Promise<void> {
-    const upTo = changes;
-    const moment = await readMoment(db);
-    const readAt = performance.now();
-    if (seen !== null && known.size > 0) await applyChanges(seen.snapshot);
-    seen = { ...moment, readAt };
-    appliedChanges = Math.max(appliedChanges, upTo);
+  async #poll(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(pollIntervalMs, signal);
+      if (this.#known.size === 0) continue;
+      await this.#inTurn(() => this.#refresh());
+      this.#forgetUnused();
+    }
   }
 
-  async function applyChanges(sinceSnapshot: string): Promise<void> {
+  async #refresh(): Promise<void> {
+    const upTo = this.#changes;
+    const moment = await readMoment(this.#db);
+    const readAt = performance.now();
+    if (this.#seen !== null && this.#known.size > 0) await this.#applyChanges(this.#seen.snapshot);
+    this.#seen = { ...moment, readAt };
+    this.#appliedChanges = Math.max(this.#appliedChanges, upTo);
+  }
+
+  async #applyChanges(sinceSnapshot: string): Promise<void> {
     let after: ChangePosition | null = null;
     for (;;) {
-      const page = await readChanges(db, sinceSnapshot, [...known.keys()], {
+      const page = await readChanges(this.#db, sinceSnapshot, [...this.#known.keys()], {
         after,
         limit: changesAtOnce,
       });
-      for (const [organizationId, items] of Map.groupBy(
-        page.items,
-        (item) => item.organizationId,
-      )) {
-        known.get(organizationId as OrganizationId)?.index.apply(items);
+      for (const [id, items] of Map.groupBy(page.items, (item) => item.organizationId)) {
+        this.#known.get(id as OrganizationId)?.index.apply(items);
       }
       if (page.items.length < changesAtOnce) return;
       after = page.last;
     }
   }
 
-  async function load(organizationId: OrganizationId): Promise<void> {
-    if (known.has(organizationId)) return;
-    if (seen === null) await refresh();
-    const index = new OrganizationIndex(await loadMembers(db, organizationId));
-    known.set(organizationId, { index, usedAt: performance.now() });
+  async #load(organizationId: OrganizationId): Promise<void> {
+    if (this.#known.has(organizationId)) return;
+    // Polling rests while nothing is known, so the last moment may be long ago.
+    await this.#refresh();
+    const index = new OrganizationIndex(await loadMembers(this.#db, organizationId));
+    this.#known.set(organizationId, { index, usedAt: performance.now() });
   }
 
-  function forgetUnused(): void {
+  #forgetUnused(): void {
     const limit = performance.now() - forgetAfterMs;
-    for (const [organizationId, { usedAt }] of known) {
-      if (usedAt < limit) known.delete(organizationId);
+    for (const [organizationId, { usedAt }] of this.#known) {
+      if (usedAt < limit) this.#known.delete(organizationId);
     }
   }
-
-  const polling = background(
-    'feed index',
-    async (signal) => {
-      while (!signal.aborted) {
-        await sleep(pollIntervalMs, signal);
-        if (known.size === 0) continue;
-        await inTurn(refresh);
-        forgetUnused();
-      }
-    },
-    log,
-  );
-
-  return {
-    async view(organizationId) {
-      if (!known.has(organizationId)) await inTurn(() => load(organizationId));
-      if (appliedChanges < changes)
-        await inTurn(() => (appliedChanges < changes ? refresh() : done));
-      const entry = known.get(organizationId);
-      if (entry === undefined || seen === null) throw new ApiError('UNAVAILABLE');
-      const nowPerformance = performance.now();
-      const ageMs = nowPerformance - seen.readAt;
-      if (ageMs > staleAfterMs) throw new ApiError('UNAVAILABLE');
-      entry.usedAt = nowPerformance;
-      return { index: entry.index, nowMs: seen.nowMs + ageMs };
-    },
-    markChanged() {
-      changes += 1;
-    },
-    [Symbol.asyncDispose]: () => polling[Symbol.asyncDispose](),
-  };
 }
-
-const done = Promise.resolve();

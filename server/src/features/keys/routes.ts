@@ -25,9 +25,14 @@ type KeyRouteParts = {
 };
 
 export function addKeyRoutes(app: HttpApp, parts: KeyRouteParts): void {
-  const { db, cursors, mutations, authenticator } = parts;
-  const config = { access: 'secret' as const };
+  addListRoute(app, parts);
+  addCreateRoute(app, parts);
+  addRevokeRoute(app, parts);
+}
 
+const config = { access: 'secret' as const };
+
+function addListRoute(app: HttpApp, { db, cursors }: KeyRouteParts): void {
   app.get(
     '/v1/keys',
     {
@@ -54,7 +59,9 @@ export function addKeyRoutes(app: HttpApp, parts: KeyRouteParts): void {
       });
     },
   );
+}
 
+function addCreateRoute(app: HttpApp, { mutations }: KeyRouteParts): void {
   app.post(
     '/v1/keys',
     {
@@ -80,7 +87,9 @@ export function addKeyRoutes(app: HttpApp, parts: KeyRouteParts): void {
       }));
     },
   );
+}
 
+function addRevokeRoute(app: HttpApp, { mutations, authenticator }: KeyRouteParts): void {
   app.delete(
     '/v1/keys/:id',
     {

@@ -167,6 +167,23 @@ test('a file with sound alone becomes one audio rendition without a thumbnail', 
   assert.ok(((await readSegments(join(outputDir, 'audio')))[0]?.audio?.frames.length ?? 0) > 0);
 });
 
+test('picture and sound of different length both reach the end of the longer one', async () => {
+  for (const name of ['short-sound.mp4', 'long-sound.mp4'] as const) {
+    await using folder = await workFolder();
+    const { info, outputDir } = await prepareSample(folder, name);
+    assertClose(info.durationSeconds, 5, 0.05, name);
+    const segments = await readSegments(join(outputDir, '360'));
+    assert.deepEqual(
+      segments.map(({ declaredSeconds }) => Math.round(declaredSeconds)),
+      [2, 2, 1],
+      name,
+    );
+    const last = segments.at(-1);
+    assertClose(last?.video?.frames.at(-1)?.seconds ?? 0, 5.2, 0.06, `picture of ${name}`);
+    assertClose(last?.audio?.frames.at(-1)?.seconds ?? 0, 5.2, 0.06, `sound of ${name}`);
+  }
+});
+
 test('odd sizes lose a row and a column and are not scaled up', async () => {
   await using folder = await workFolder();
   const { info, rungs } = await prepareSample(folder, 'odd-size.mp4');

@@ -119,6 +119,8 @@ export interface ClipSpec {
   readonly frameRate: number;
   /** Frequency of the sine tone in hertz; null for a silent clip without an audio stream. */
   readonly tone: number | null;
+  /** Length of the tone where it is not that of the picture. */
+  readonly toneSeconds?: number;
   /** Seconds of black before the picture starts. */
   readonly blackSeconds?: number;
   /** Clockwise turn a player has to apply; the pixels are stored unturned. */

@@ -16,21 +16,20 @@ export function registerPlayerRoutes(app: FastifyInstance, options: PlayerOption
   const html = renderPage(assets, options.defaultPublishableKey ?? '');
   const etag = `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`;
   const headers = pageHeaders(options.mediaOrigins);
+  const route = { schema: { hide: true }, config: { access: 'public' as const } };
 
-  app.get('/feed', { schema: { hide: true } }, (request, reply) => {
+  app.get('/feed', route, (request, reply) => {
     reply.headers(headers).header('cache-control', 'no-cache').header('etag', etag);
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     return reply.type('text/html; charset=utf-8').send(html);
   });
 
   // The page's addresses are relative to the folder that `/feed` is in.
-  app.get('/feed/', { schema: { hide: true } }, (_request, reply) =>
-    reply.redirect('../feed', 308),
-  );
+  app.get('/feed/', route, (_request, reply) => reply.redirect('../feed', 308));
 
   app.get<{ Params: { version: string; '*': string } }>(
     '/feed/assets/:version/*',
-    { schema: { hide: true } },
+    route,
     (request, reply) => {
       const asset = assets.files.get(request.params['*']);
       if (asset === undefined || request.params.version !== assets.version) {

@@ -98,7 +98,12 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       outputDir: work.outputDir,
       maxDurationSeconds: parts.maxDurationMs / 1_000,
     },
-    { ...parts.limits, deadlineMs: parts.deadlineMs, signal, onProgress: progress.report },
+    {
+      ...parts.limits,
+      deadlineMs: parts.deadlineMs,
+      signal,
+      onProgress: (fraction) => progress.report(fraction),
+    },
   );
   await progress.settled();
   const mediaPrefix = `${work.source.playbackId}/${randomBytes(6).toString('hex')}`;

@@ -1,7 +1,9 @@
-import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import { Kysely, type CompiledQuery, type Transaction } from 'kysely';
 import { Pool, TypeOverrides, type PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import { isDatabaseAway, sqlState } from './database-errors.ts';
+import { createDialect, RoundTripConnection, type Ahead } from './driver.ts';
+import { preparingClient } from './prepared-statements.ts';
 import type { Tables } from './tables.ts';
 
 /** Reads take a `Db`; writes take a `Tx`, so that they cannot happen outside a transaction. */
@@ -37,6 +39,7 @@ const statementTimeoutMs = 30_000;
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new Pool({
     ...poolConnection(options.connection),
+    Client: preparingClient(),
     max: options.poolSize,
     types: numbersForInt8(),
     application_name: 'reelfeed',
@@ -53,7 +56,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', (error) => {
     if (!pool.ending) options.log.info({ err: error }, 'idle database connection lost');
   });
-  const db: Db = new Kysely({ dialect: new PostgresDialect({ pool }) });
+  const db: Db = new Kysely({ dialect: createDialect(pool) });
   return {
     db,
     connections: () => ({
@@ -95,6 +98,17 @@ export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Pr
       if (!worthAnother || attempt >= mostTries) throw error;
     }
   }
+}
+
+/**
+ * Sends a statement without a round trip of its own: it runs right ahead of the transaction's next
+ * statement, at the latest ahead of its commit. Its failure is that statement's failure as well.
+ */
+export async function sendAhead<Row>(tx: Tx, query: CompiledQuery<Row>): Promise<Ahead<Row>> {
+  return tx.getExecutor().provideConnection(async (connection) => {
+    if (!(connection instanceof RoundTripConnection)) throw new Error('This is no transaction.');
+    return connection.sendAhead(query);
+  });
 }
 
 /** Whether the database answers a query right now. */

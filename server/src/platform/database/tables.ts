@@ -137,6 +137,83 @@ type MediaPreparationTable = {
   created_at: DefaultTimestamp;
 };
 
+export type WebhookStatus = 'active' | 'disabled';
+export type DeliveryState = 'ready' | 'sending' | 'scheduled';
+export type DeliveryResult = 'success' | 'failed';
+
+type WebhookTable = {
+  organization_id: string;
+  webhook_id: string;
+  url: string;
+  events: string[];
+  description: string | null;
+  status: Generated<WebhookStatus>;
+  secret: Buffer;
+  previous_secrets: Generated<Buffer[]>;
+  previous_secrets_end: Generated<Date[]>;
+  created_at: DefaultTimestamp;
+};
+
+type WebhookEventTable = {
+  organization_id: string;
+  event_id: string;
+  kind: string;
+  data: string;
+  occurred_at: Timestamp;
+};
+
+/** A delivery that has not ended; see `features/webhooks/sender.ts` for its states. */
+type WebhookDeliveryTable = {
+  organization_id: string;
+  webhook_id: string;
+  delivery_id: string;
+  event_id: string;
+  kind: string;
+  body: string;
+  is_test: Generated<boolean>;
+  created_at: Timestamp;
+  state: Generated<DeliveryState>;
+  due_at: Timestamp;
+  attempts: Generated<number>;
+  is_manual: Generated<boolean>;
+  sender_id: Generated<string | null>;
+  last_attempt_at: NullableTimestamp;
+  status_code: Generated<number | null>;
+  response_time_ms: Generated<number | null>;
+  last_error: Generated<string | null>;
+  response: Generated<string | null>;
+};
+
+type WebhookDeliveryLogTable = {
+  organization_id: string;
+  webhook_id: string;
+  delivery_id: string;
+  event_id: string;
+  kind: string;
+  body: string;
+  is_test: boolean;
+  created_at: Timestamp;
+  status: DeliveryResult;
+  attempts: number;
+  last_attempt_at: Timestamp;
+  status_code: number | null;
+  response_time_ms: number | null;
+  last_error: string | null;
+  response: string | null;
+};
+
+type WebhookDeliveryCountTable = {
+  organization_id: string;
+  webhook_id: string;
+  /** A date as text, or `-infinity`. */
+  day: string;
+  successful: Generated<number>;
+  failed: Generated<number>;
+  last_attempt_at: NullableTimestamp;
+};
+
+type WebhookSenderTable = { sender_id: string; name: string; beats: Generated<number> };
+
 export type Tables = {
   organization: OrganizationTable;
   api_key: ApiKeyTable;
@@ -146,4 +223,10 @@ export type Tables = {
   upload_session: UploadSessionTable;
   media_preparation: MediaPreparationTable;
   job: JobTable;
+  webhook: WebhookTable;
+  webhook_event: WebhookEventTable;
+  webhook_delivery: WebhookDeliveryTable;
+  webhook_delivery_log: WebhookDeliveryLogTable;
+  webhook_delivery_count: WebhookDeliveryCountTable;
+  webhook_sender: WebhookSenderTable;
 };

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { METHODS } from 'node:http';
 import { ApiError } from './errors.ts';
-import type { Authenticate, Principal } from './principal.ts';
+import type { Access, Authenticate, Principal } from './principal.ts';
 import type { HttpApp } from './server.ts';
 
 /**
@@ -55,7 +56,12 @@ type RouteMethods = { methods: Set<string>; corsMethods: Set<string> };
  */
 export function trackMethods(app: HttpApp): { complete(): void } {
   const paths = new Map<string, RouteMethods>();
+  // Also those that no route has, such as PROPFIND. CONNECT never reaches a route.
+  for (const method of METHODS) {
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
+  }
   app.addHook('onRoute', (route) => {
+    refuseUndeclaredAccess(route.url, route.config?.access);
     const known = paths.get(route.url) ?? { methods: new Set(), corsMethods: new Set() };
     for (const method of [route.method].flat()) {
       known.methods.add(method);
@@ -65,7 +71,7 @@ export function trackMethods(app: HttpApp): { complete(): void } {
   });
   return {
     complete() {
-      for (const [url, { methods, corsMethods }] of [...paths]) {
+      for (const [url, { methods, corsMethods }] of Array.from(paths)) {
         // Wildcards and the pages of the API reference are left to the router.
         if (url.includes('*') || url.startsWith('/docs')) continue;
         if (corsMethods.size > 0) addPreflight(app, url, corsMethods);
@@ -73,6 +79,14 @@ export function trackMethods(app: HttpApp): { complete(): void } {
       }
     },
   };
+}
+
+/** A route that forgets to say who may call it must not be open to everyone. */
+function refuseUndeclaredAccess(url: string, access: Access | undefined): void {
+  const isApiReference = url.startsWith('/docs');
+  if (access === undefined && !isApiReference) {
+    throw new Error(`The route ${url} does not declare its access.`);
+  }
 }
 
 function addPreflight(app: HttpApp, url: string, methods: ReadonlySet<string>): void {

@@ -21,6 +21,7 @@ const catalogue = {
   CONFLICT: { status: 409, message: 'The resource is in a state that does not allow this.' },
   CONTENT_NOT_READY: { status: 409, message: 'The content item is not ready yet.' },
   NOT_PROTECTED: { status: 409, message: 'The content item is not protected.' },
+  DELIVERY_PENDING: { status: 409, message: 'The delivery has not ended yet.' },
   IDEMPOTENCY_IN_FLIGHT: {
     status: 409,
     message: 'A request with this Idempotency-Key is still being processed.',

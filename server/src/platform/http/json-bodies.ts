@@ -18,7 +18,7 @@ export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
         done(null, undefined);
         return;
       }
-      parse(request, text, (error, value) => {
+      void parse(request, text, (error, value) => {
         if (error !== null) {
           done(
             new ApiError('INVALID_REQUEST', {
@@ -66,8 +66,9 @@ function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
     if (request.routeOptions.config.streamsBody || !hasBody(request)) return payload;
     const timer = setTimeout(() => {
       const answer = new ApiError('REQUEST_TIMEOUT');
+      // Destroyed any earlier, the connection would take the answer with it.
+      reply.raw.once('finish', () => request.raw.destroy());
       void reply.header('connection', 'close').status(408).send(answer.envelope(request.id));
-      request.raw.destroy();
     }, bodyTimeoutMs);
     timers.set(request, timer);
     return payload;

@@ -54,8 +54,8 @@ export type PageQuery = { limit?: number; cursor?: string };
 export type PageSource<Row, Item> = {
   count(): Promise<number>;
   read(most: number, after: CursorPosition['after'] | null): Promise<Row[]>;
-  position(row: Row): readonly (string | number)[];
-  present(row: Row): Item;
+  position: (row: Row) => readonly (string | number)[];
+  present: (row: Row) => Item;
 };
 
 /** One page of a keyset list as its answer: items, total, and the cursor of the next page. */

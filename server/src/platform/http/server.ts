@@ -4,6 +4,7 @@ import {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
   type FastifyTypeProvider,
 } from 'fastify';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -48,6 +49,8 @@ export type HttpServerOptions = {
   isDraining: () => boolean;
   /** How long a JSON body may take to arrive. */
   bodyTimeoutMs?: number;
+  /** How long the headers of a request may take to arrive. */
+  headersTimeoutMs?: number;
 };
 
 /** JSON bodies above this are refused; media bytes stream through routes of their own. */
@@ -58,8 +61,12 @@ const mostBodyBytes = 1024 * 1024;
  * successes and failures, the API description. Features add their routes to it.
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const baseLogger: FastifyBaseLogger = options.log;
+  const headersTimeoutMs = options.headersTimeoutMs ?? 30_000;
   const app = fastify({
-    loggerInstance: options.log as FastifyBaseLogger,
+    // Node looks for slow headers only this often.
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: headersTimeoutMs / 2 },
+    loggerInstance: baseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newTypeId('req'),
     requestIdHeader: false,
@@ -76,11 +83,11 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     clientErrorHandler: answerClientError,
     exposeHeadRoutes: true,
     frameworkErrors: (error, request, reply: FastifyReply) => {
+      // These come before every hook, so what hooks add to other answers is added here.
       const answer = translateError(error);
-      void reply.status(answer.statusCode).send(answer.envelope(request.id));
+      void nameRequest(request, reply).status(answer.statusCode).send(answer.envelope(request.id));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.server.headersTimeout = 30_000;
   app.server.maxRequestsPerSocket = 0;
 
   app.decorateRequest('principal', null);
@@ -113,20 +120,21 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   });
   const methods = trackMethods(app);
   await describeApi(app, { publicUrl: options.publicUrl, version: options.version });
-  return { app, complete: methods.complete };
+  return { app, complete: () => methods.complete() };
 }
 
 /** Every answer names its request; every JSON success carries the id in `meta` as well. */
 function addEnvelope(app: HttpApp): void {
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-  });
+  app.addHook('onRequest', async (request, reply) => void nameRequest(request, reply));
   app.addHook('preSerialization', async (request, _reply, payload) => {
     if (typeof payload !== 'object' || payload === null || !('data' in payload)) return payload;
     const meta = 'meta' in payload ? (payload.meta as object) : {};
     return { ...payload, meta: { requestId: request.id, ...meta } };
   });
+}
+
+function nameRequest(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
 }
 
 function refuseWhileDraining(app: HttpApp, isDraining: () => boolean): void {

@@ -11,7 +11,7 @@ import { inTransaction, type Db, type Tx } from '../database/database.ts';
 import { ApiError } from '../http/errors.ts';
 import { principalOf } from '../http/principal.ts';
 import type { Vault } from '../vault.ts';
-import { findAnswer, pruneAnswers, storeAnswer, tryLockKey, type StoredAnswer } from './queries.ts';
+import { lockKey, pruneAnswers, storeAnswer, type StoredAnswer } from './queries.ts';
 
 /** What a mutation answers: the payload of `data`, beside status and headers. */
 export type Answer = {
@@ -53,10 +53,10 @@ export function createMutations(db: Db, vault: Vault): Mutations {
       const print = fingerprintOf(request, fingerprint ?? JSON.stringify(request.body ?? null));
       const context = `${organizationId} ${key}`;
       const { answer, replayed } = await inTransaction(db, async (tx) => {
-        if (!(await tryLockKey(tx, organizationId, key))) {
+        const { isLocked, stored } = await lockKey(tx, organizationId, key, keptForHours);
+        if (!isLocked) {
           throw new ApiError('IDEMPOTENCY_IN_FLIGHT', { headers: { 'retry-after': '1' } });
         }
-        const stored = await findAnswer(tx, organizationId, key, keptForHours);
         if (stored !== null)
           return { answer: replay(stored, print, vault, context), replayed: true };
         const fresh = render(request, await work(tx));

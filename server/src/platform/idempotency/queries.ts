@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../database/database.ts';
+import { sendAhead, type Db, type Tx } from '../database/database.ts';
 import type { OrganizationId } from '../ids.ts';
 
 export type StoredAnswer = {
@@ -10,21 +10,29 @@ export type StoredAnswer = {
 };
 
 /**
- * Takes the lock of one key until the transaction ends; false when another request holds it.
- * Two keys that share a 64-bit hash would only wait for each other.
+ * Takes the lock of one key until the transaction ends, and looks up the answer that was stored
+ * for it; `isLocked` is false when another request holds the lock. One round trip, but two
+ * statements: the second must see what the lock's holder before us has committed. Two keys that
+ * share a 64-bit hash would only be told that the other is in flight.
  */
-export async function tryLockKey(
+export async function lockKey(
   tx: Tx,
   organizationId: OrganizationId,
   key: string,
-): Promise<boolean> {
-  const { rows } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${`${organizationId} ${key}`}, 74)) as locked
-  `.execute(tx);
-  return rows[0]?.locked ?? false;
+  keptForHours: number,
+): Promise<{ isLocked: boolean; stored: StoredAnswer | null }> {
+  const lock = await sendAhead(
+    tx,
+    sql<{ locked: boolean }>`
+      select pg_try_advisory_xact_lock(hashtextextended(${`${organizationId} ${key}`}, 74)) as locked
+    `.compile(tx),
+  );
+  const stored = await findAnswer(tx, organizationId, key, keptForHours);
+  const { rows } = await lock.result;
+  return { isLocked: rows[0]?.locked ?? false, stored };
 }
 
-export async function findAnswer(
+async function findAnswer(
   tx: Tx,
   organizationId: OrganizationId,
   key: string,
@@ -42,7 +50,10 @@ export async function findAnswer(
   return { fingerprint, statusCode, headers, body };
 }
 
-/** Replaces an answer that is older than its time, which the pruning has not reached yet. */
+/**
+ * Stores an answer ahead of the commit, in its round trip. Replaces one that is older than its
+ * time, which the pruning has not reached yet.
+ */
 export async function storeAnswer(
   tx: Tx,
   organizationId: OrganizationId,
@@ -55,15 +66,15 @@ export async function storeAnswer(
     headers: JSON.stringify(answer.headers),
     body: answer.body,
   };
-  await tx
+  const insert = tx
     .insertInto('idempotent_request')
     .values({ organization_id: organizationId, idempotency_key: key, ...row })
     .onConflict((conflict) =>
       conflict
         .columns(['organization_id', 'idempotency_key'])
         .doUpdateSet({ ...row, created_at: sql<Date>`now()` }),
-    )
-    .execute();
+    );
+  await sendAhead(tx, insert.compile());
 }
 
 export async function pruneAnswers(db: Db, keptForHours: number): Promise<void> {

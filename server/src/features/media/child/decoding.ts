@@ -1,6 +1,7 @@
 import { Frame, Packet, type CodecContext } from 'node-av/lib';
 import {
   AVERROR_EAGAIN,
+  AVERROR_ENOMEM,
   AVERROR_EOF,
   AVERROR_INVALIDDATA,
   AV_NOPTS_VALUE,
@@ -8,7 +9,7 @@ import {
 import { MediaError } from '../media-error.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 import { check, EngineError } from './engine.ts';
-import type { Source, SourceStream } from './source.ts';
+import { DAMAGED, type Source, type SourceStream } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
 
 const PACKETS_AHEAD = 32;
@@ -136,24 +137,15 @@ export async function* decode(
 function pastTheEnd(source: Source): MediaError {
   return source.declaredSeconds === null
     ? new MediaError('TOO_LONG', 'The recording is longer than allowed.')
-    : new MediaError('CORRUPT_MEDIA', 'The file is damaged or incomplete.', {
+    : new MediaError('CORRUPT_MEDIA', DAMAGED, {
         detail: 'a frame lies far behind the declared end',
       });
 }
 
-/** False where the decoder rejected bytes; every other failure ends the task. */
+/** False where the decoder rejected bytes. Running out of memory says nothing about them. */
 function isDecoded(answer: number): boolean {
-  if (answer >= 0) return true;
-  const error = new EngineError('decode', answer);
-  if (error.engineCode === AVERROR_EOF || error.engineCode === AVERROR_EAGAIN) return true;
-  if (isOutOfMemory(answer)) throw error;
-  return false;
-}
-
-const AVERROR_ENOMEM_LINUX = -12;
-
-function isOutOfMemory(answer: number): boolean {
-  return answer === AVERROR_ENOMEM_LINUX;
+  if (answer === AVERROR_ENOMEM) throw new EngineError('decode', answer);
+  return answer >= 0 || answer === AVERROR_EOF || answer === AVERROR_EAGAIN;
 }
 
 async function* readyFrames(decoder: CodecContext, coverage: Coverage): AsyncGenerator<Frame> {

@@ -29,10 +29,18 @@ import { matrixForRotation } from './orientation.ts';
 import { TaskMeter } from './task-meter.ts';
 
 const CRF = '21';
+const PIXELS_PER_CELL = 6;
+
+function cellCount(pixels: number): number {
+  return Math.max(16, Math.round(pixels / PIXELS_PER_CELL));
+}
 
 /** The picture source in FFmpeg's filter syntax. */
 function pictureSource(clip: ClipSpec): string {
   const size = `s=${clip.width}x${clip.height}:r=${clip.frameRate}`;
+  // Cells of one pixel would be noise to the eye and to the encoder.
+  const cells = `s=${cellCount(clip.width)}x${cellCount(clip.height)}:r=${clip.frameRate}`;
+  const enlarge = `scale=${clip.width}:${clip.height}:flags=neighbor`;
   const seed = clip.seed ?? 1;
   switch (clip.source) {
     case 'testsrc2':
@@ -45,9 +53,9 @@ function pictureSource(clip: ClipSpec): string {
     case 'gradients':
       return `gradients=${size}:seed=${seed}:speed=0.02`;
     case 'life':
-      return `life=${size}:seed=${seed}:mold=24:ratio=0.2:death_color=#402060:life_color=#ffd060`;
+      return `life=${cells}:seed=${seed}:mold=24:ratio=0.2:death_color=#402060:life_color=#ffd060,${enlarge}`;
     case 'cellauto':
-      return `cellauto=${size}:seed=${seed}:rule=${18 + (seed % 4) * 12}`;
+      return `cellauto=${cells}:seed=${seed}:rule=${18 + (seed % 4) * 12},${enlarge}`;
     case 'none':
       throw new Error('An audio-only clip has no picture.');
     default:
@@ -77,7 +85,7 @@ function pictureGraph(clip: ClipSpec): string {
 
 function soundGraph(clip: ClipSpec, tone: number): string {
   return [
-    `sine=frequency=${tone}:sample_rate=${AUDIO_SAMPLE_RATE}:duration=${clip.seconds}`,
+    `sine=frequency=${tone}:sample_rate=${AUDIO_SAMPLE_RATE}:duration=${clip.toneSeconds ?? clip.seconds}`,
     'volume=0.5',
     'aformat=sample_fmts=fltp:channel_layouts=stereo',
     `asetnsamples=n=${AUDIO_FRAME_SAMPLES}:p=0`,

@@ -7,7 +7,7 @@ import type { MediaInfo, PrepareResult, PrepareTask } from '../tasks.ts';
 import type { Coverage } from './decoding.ts';
 import { describeSource, readOrientation } from './describe.ts';
 import { orientationFromMatrix, type Orientation } from './orientation.ts';
-import { openSource, type Source, type SourceStream } from './source.ts';
+import { DAMAGED, openSource, type Source, type SourceStream } from './source.ts';
 import { TaskMeter } from './task-meter.ts';
 import { writeThumbnail } from './thumbnail.ts';
 import { transcode, type TranscodeResult } from './transcode.ts';
@@ -35,7 +35,7 @@ export function sourceOrientation(source: Source): Orientation {
 }
 
 function corrupt(detail: string): MediaError {
-  return new MediaError('CORRUPT_MEDIA', 'The file is damaged or incomplete.', { detail });
+  return new MediaError('CORRUPT_MEDIA', DAMAGED, { detail });
 }
 
 function checkStream(name: string, stream: SourceStream | null, coverage: Coverage): void {

@@ -24,6 +24,8 @@ import { SNIFF_BYTES, sniffMedia, type SniffedFormat } from '../sniff.ts';
 import { ALL_DECODERS, AUDIO_DECODERS, VIDEO_DECODERS } from './allowed-formats.ts';
 import { check, EngineError, required } from './engine.ts';
 
+/** What the owner reads, whatever exactly is broken. */
+export const DAMAGED = 'The file is damaged or incomplete.';
 const MICROSECONDS = 1_000_000;
 const MAX_SIDE = 8192;
 const MAX_PIXELS = 36_000_000;
@@ -157,7 +159,7 @@ async function openContainer(path: string, format: SniffedFormat): Promise<Forma
 }
 
 function damaged(cause: EngineError): MediaError {
-  return new MediaError('CORRUPT_MEDIA', 'The file is damaged or incomplete.', {
+  return new MediaError('CORRUPT_MEDIA', DAMAGED, {
     detail: cause.message,
     cause,
   });
@@ -185,6 +187,10 @@ export async function openSource(path: string): Promise<Source> {
       'UNSUPPORTED_MEDIA',
       'The file has no video or audio that can be decoded.',
     );
+  }
+  const picture = video?.stream.codecpar;
+  if (picture !== undefined && picture.width * picture.height === 0) {
+    throw new MediaError('CORRUPT_MEDIA', DAMAGED, { detail: 'the picture has no size' });
   }
   for (const stream of container.streams) {
     const isUsed = stream.index === video?.stream.index || stream.index === audio?.stream.index;

@@ -1,0 +1,33 @@
+import autocannon from 'autocannon';
+
+export type LoadResult = { perSecond: number; p50Ms: number; p99Ms: number; failures: number };
+export type Load = {
+  url: string;
+  key?: string;
+  connections: number;
+  seconds: number;
+  perSecond?: number;
+};
+
+/** GETs one URL over kept connections, as fast as it is answered or at a fixed rate. */
+export async function load({
+  url,
+  key,
+  connections,
+  seconds,
+  perSecond,
+}: Load): Promise<LoadResult> {
+  const result = await autocannon({
+    url,
+    connections,
+    duration: seconds,
+    ...(key !== undefined && { headers: { authorization: `Bearer ${key}` } }),
+    ...(perSecond !== undefined && { overallRate: perSecond }),
+  });
+  return {
+    perSecond: result.requests.average,
+    p50Ms: result.latency.p50,
+    p99Ms: result.latency.p99,
+    failures: result.non2xx + result.errors,
+  };
+}

@@ -1,0 +1,31 @@
+/** Figures of a benchmark and how they are printed: one table, each row with its limit. */
+
+export type Row = {
+  what: string;
+  figure: string;
+  /** What was promised, in words. */
+  limit?: string;
+  /** Whether the promise was kept; undefined where there is none. */
+  kept?: boolean;
+};
+
+/** Prints the table and makes the process fail when a promise was not kept. */
+export function report(rows: readonly Row[]): void {
+  const width = Math.max(...rows.map((row) => row.what.length));
+  const figureWidth = Math.max(...rows.map((row) => row.figure.length));
+  for (const { what, figure, limit, kept } of rows) {
+    const verdict = kept === undefined ? '' : kept ? '  kept' : '  MISSED';
+    const promise = limit === undefined ? '' : `  limit ${limit}`;
+    process.stdout.write(
+      `${what.padEnd(width)}  ${figure.padStart(figureWidth)}${promise}${verdict}\n`,
+    );
+    if (kept === false) process.exitCode = 1;
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}

@@ -1,0 +1,82 @@
+/** The real service as a process of its own, with its embedded database, for benchmarks. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openDatabase, type Database } from '../../server/src/platform/database/database.ts';
+import { createLogger } from '../../server/src/platform/logging.ts';
+import { connectionToRunningServer } from '../../server/src/platform/postgres/running-server.ts';
+import { generateKey } from '../../server/src/features/keys/keys.ts';
+
+const mainScript = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
+
+export type BenchService = AsyncDisposable & {
+  url: string;
+  dataDir: string;
+  pid: number;
+  secretKey: string;
+  publishableKey: string;
+  /** A pool on the service's own database, to fill it. */
+  database: Database;
+};
+
+/** Starts the service on a fresh data directory and waits until it is ready. */
+export async function startBenchService(env: Record<string, string> = {}): Promise<BenchService> {
+  const dataDir = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-'));
+  const port = await freePort();
+  const secretKey = generateKey('secret');
+  const publishableKey = generateKey('publishable');
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', mainScript], {
+    env: {
+      PATH: process.env['PATH'],
+      PORT: String(port),
+      REELFEED_DATA_DIR: dataDir,
+      REELFEED_SECRET_KEY: secretKey,
+      REELFEED_PUBLISHABLE_KEY: publishableKey,
+      REELFEED_LOG_LEVEL: 'warn',
+      REELFEED_MIN_FREE_BYTES: '0',
+      ...env,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await waitUntilReady(url);
+  const connection = await connectionToRunningServer(dataDir);
+  const database = openDatabase({ connection, poolSize: 4, log: createLogger('error') });
+  return {
+    url,
+    dataDir,
+    pid: child.pid ?? 0,
+    secretKey,
+    publishableKey,
+    database,
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]();
+      child.kill('SIGTERM');
+      if (child.exitCode === null) await once(child, 'exit');
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function waitUntilReady(url: string): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt += 1) {
+    const answer = await fetch(`${url}/readyz`).catch(() => null);
+    if (answer?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('The service did not become ready.');
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}

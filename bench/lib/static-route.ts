@@ -1,0 +1,13 @@
+/** A bare server that sends the same bytes from memory: the ceiling that routes are held against. */
+import { fastify } from 'fastify';
+import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+
+const [port, file] = process.argv.slice(2);
+const body = readFileSync(file ?? '', 'utf8');
+const app = fastify({ logger: false });
+app.get('/', (_request, reply) => reply.type('application/json; charset=utf-8').send(body));
+await app.listen({ port: Number(port), host: '127.0.0.1' });
+process.stdout.write('listening\n');
+await once(process, 'SIGTERM');
+await app.close();

@@ -1,0 +1,25 @@
+/**
+ * Runs the benchmarks one after another: every `*.ts` file of this folder that answers a question.
+ * Arguments are parts of file names. Exit code 1 when a stated limit was missed.
+ */
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const wanted = process.argv.slice(2);
+const files = readdirSync(folder)
+  .filter((file) => file.endsWith('.ts') && file !== 'run.ts')
+  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  .toSorted();
+
+let missed = 0;
+for (const file of files) {
+  const load = loadavg()[0]?.toFixed(2) ?? '?';
+  process.stdout.write(`\n== ${file.replace('.ts', '')} (load before: ${load})\n`);
+  const args = ['--disable-warning=ExperimentalWarning', file];
+  const { status } = spawnSync(process.execPath, args, { cwd: folder, stdio: 'inherit' });
+  if (status !== 0) missed += 1;
+}
+process.exitCode = missed > 0 ? 1 : 0;

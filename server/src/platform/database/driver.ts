@@ -1,0 +1,178 @@
+/**
+ * The driver beneath Kysely. It saves round trips: `begin` travels with the first statement of its
+ * transaction, and a statement whose result is not needed at once (`sendAhead`) with the next one,
+ * at the latest with `commit`. A transaction that sends nothing costs none.
+ */
+import {
+  AbortedTransactionError,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type Kysely,
+  type QueryResult,
+  type TransactionSettings,
+} from 'kysely';
+import type { Pool, PoolClient, QueryResult as SentResult } from 'pg';
+import { RoundTrip, type Statement } from './round-trip.ts';
+
+export function createDialect(pool: Pool): Dialect {
+  return {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new RoundTripDriver(pool),
+    createIntrospector: (db: Kysely<unknown>) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  };
+}
+
+/** A statement on its way: `result` settles with the statement that it travels with. */
+export type Ahead<Row> = { readonly result: Promise<QueryResult<Row>> };
+
+type Waiting = Statement & PromiseWithResolvers<QueryResult<unknown>>;
+
+/**
+ * What a transaction has told PostgreSQL so far. `announced`: its `begin` has not been sent yet.
+ */
+type TransactionState = 'none' | 'announced' | 'begun';
+
+export class RoundTripConnection implements DatabaseConnection {
+  readonly #client: PoolClient;
+  readonly #types: Pool['options']['types'];
+  readonly #ahead: Waiting[] = [];
+  #transaction: TransactionState = 'none';
+  #begin: Statement = statement('begin');
+  #isBroken = false;
+
+  constructor(client: PoolClient, types: Pool['options']['types']) {
+    this.#client = client;
+    this.#types = types;
+  }
+
+  sendAhead<Row>({ sql: text, parameters: values }: CompiledQuery<Row>): Ahead<Row> {
+    const waiting = { text, values, ...Promise.withResolvers<QueryResult<unknown>>() };
+    // Nobody may be interested in it, and a failure also is one of the statement that follows.
+    waiting.promise.catch(() => undefined);
+    this.#ahead.push(waiting);
+    return { result: waiting.promise as Promise<QueryResult<Row>> };
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    const result = await this.#send({ text: sql, values: parameters });
+    return toResult(result) as QueryResult<Row>;
+  }
+
+  streamQuery(): never {
+    throw new Error('Results are read in pages, never as a stream.');
+  }
+
+  begin({ isolationLevel, accessMode }: TransactionSettings): void {
+    const parts = ['begin', isolationLevel && `isolation level ${isolationLevel}`, accessMode];
+    this.#begin = statement(parts.filter((part) => part !== undefined).join(' '));
+    this.#transaction = 'announced';
+  }
+
+  async commit(): Promise<void> {
+    if (this.#transaction === 'begun' || this.#ahead.length > 0) {
+      const { command } = await this.#send(statement('commit'));
+      // PostgreSQL ends an aborted transaction so when a failure was overlooked.
+      if (command !== 'COMMIT') throw new AbortedTransactionError();
+    }
+    this.#transaction = 'none';
+  }
+
+  async rollback(): Promise<void> {
+    const abandoned = new Error('The transaction was rolled back.');
+    for (const { reject } of this.#ahead.splice(0)) reject(abandoned);
+    const hasBegun = this.#transaction === 'begun';
+    this.#transaction = 'none';
+    if (!hasBegun) return;
+    try {
+      await this.#client.query('rollback');
+    } catch (error) {
+      this.#isBroken = true;
+      throw error;
+    }
+  }
+
+  release(): void {
+    this.#client.release(this.#isBroken);
+  }
+
+  async #send(last: Statement): Promise<SentResult> {
+    const ahead = this.#ahead.splice(0);
+    const begins = this.#transaction === 'announced';
+    if (begins) this.#transaction = 'begun';
+    if (!begins && ahead.length === 0) return this.#client.query(last.text, [...last.values]);
+    const statements = [...(begins ? [this.#begin] : []), ...ahead, last];
+    const trip = new RoundTrip(statements, this.#types);
+    this.#client.query(trip);
+    try {
+      const results = await trip.results;
+      const [final, ...others] = results.toReversed();
+      for (const waiting of ahead.toReversed()) waiting.resolve(toResult(others.shift()));
+      if (final === undefined) throw new Error('The database did not answer.');
+      return final;
+    } catch (error) {
+      for (const { reject } of ahead) reject(error);
+      throw withStack(error);
+    }
+  }
+}
+
+class RoundTripDriver implements Driver {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<RoundTripConnection> {
+    return new RoundTripConnection(await this.#pool.connect(), this.#pool.options.types);
+  }
+
+  async beginTransaction(
+    connection: RoundTripConnection,
+    settings: TransactionSettings,
+  ): Promise<void> {
+    connection.begin(settings);
+  }
+
+  async commitTransaction(connection: RoundTripConnection): Promise<void> {
+    await connection.commit();
+  }
+
+  async rollbackTransaction(connection: RoundTripConnection): Promise<void> {
+    await connection.rollback();
+  }
+
+  async releaseConnection(connection: RoundTripConnection): Promise<void> {
+    connection.release();
+  }
+
+  async destroy(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+function statement(text: string): Statement {
+  return { text, values: [] };
+}
+
+const counted = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
+
+function toResult(result: SentResult | undefined): QueryResult<unknown> {
+  const { command = '', rowCount = 0, rows = [] } = result ?? {};
+  if (!counted.has(command)) return { rows };
+  return { numAffectedRows: BigInt(rowCount ?? 0), rows };
+}
+
+/** Errors come from the socket: this adds who had asked. */
+function withStack(error: unknown): unknown {
+  if (error instanceof Error) Error.captureStackTrace(error, withStack);
+  return error;
+}
