@@ -106,7 +106,9 @@ create table content (
 );
 create unique index content_external_id_unique on content (organization_id, external_id)
   where external_id is not null;
-create index content_by_creation on content (organization_id, created_at, content_id);
+-- The usual list; being partial, it also counts the list without touching the rows.
+create index content_by_creation on content (organization_id, created_at, content_id)
+  where archived_at is null;
 create index content_by_update on content (organization_id, updated_at, content_id);
 create index content_by_title on content (organization_id, title, content_id);
 create index content_by_tag on content using gin (tags);

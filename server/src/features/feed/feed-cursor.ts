@@ -4,9 +4,8 @@
  * and after any restart, whatever is edited meanwhile, and a feed read writes nothing.
  *
  * Bytes: version, signature, feed id, then two lists of numbers as varints: the order as signed
- * differences, the served ones sorted as gaps. 400 items take about a kilobyte.
+ * differences, the served ones sorted as gaps. 200 items take about half a kilobyte.
  */
-import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { FeedId, OrganizationId } from '../../platform/ids.ts';
 import type { Signer } from '../../platform/signing-keys.ts';
@@ -35,15 +34,14 @@ const feedIdCharacters = 30;
 const mostCursorCharacters = 7_000;
 
 export function createFeedCursors(signer: Signer): FeedCursors {
-  const digest = (scope: FeedScope, body: Buffer) =>
-    createHash('sha256')
-      .update(JSON.stringify(['feed', version, scope.organizationId, scope.filter]))
-      .update(body)
-      .digest();
+  const signed = (scope: FeedScope, body: Buffer) => {
+    const bound = JSON.stringify(['feed', version, scope.organizationId, scope.filter]);
+    return Buffer.concat([Buffer.from(bound), body]);
+  };
   return {
     encode(scope, session) {
       const body = encodeSession(session);
-      const signature = signer.sign(digest(scope, body), signatureBytes);
+      const signature = signer.sign(signed(scope, body), signatureBytes);
       const cursor = Buffer.concat([Buffer.of(version), signature, body]).toString('base64url');
       return cursor.length > mostCursorCharacters ? null : cursor;
     },
@@ -54,7 +52,7 @@ export function createFeedCursors(signer: Signer): FeedCursors {
       const intact =
         bytes[0] === version &&
         signature.length === signatureBytes &&
-        signer.verify(digest(scope, body), signature);
+        signer.verify(signed(scope, body), signature);
       if (!intact) throw new ApiError('INVALID_CURSOR');
       return decodeSession(body);
     },

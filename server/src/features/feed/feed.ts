@@ -19,12 +19,12 @@ export type FeedRequest = {
 export type FeedParts = { index: FeedIndex; cursors: FeedCursors; hydrate: Hydrator };
 
 /** Items ordered ahead: those of a page and of the pages after it. */
-const orderedAhead = 400;
+const orderedAhead = 200;
 /** The largest page: a cursor holds at least one, so that it gives the same page each time. */
 export const largestPage = 50;
 
 /**
- * One page of the feed as JSON text. The first page fixes an order that later pages follow, so
+ * One page of the feed as the bytes of its JSON. The first page fixes an order that later pages follow, so
  * nothing repeats while items and schedules change; an item that may not be shown any more is
  * left out, whatever a cursor says.
  *
@@ -34,7 +34,7 @@ export async function readFeedPage(
   parts: FeedParts,
   request: FeedRequest,
   requestId: string,
-): Promise<string> {
+): Promise<Buffer> {
   const { organizationId, filter } = request;
   const scope = { organizationId, filter };
   const session: FeedSession =

@@ -5,16 +5,16 @@ import type { FeedEntry } from './feed-entry.ts';
 
 const mostCachedItems = 10_000;
 
-type Fragment = { revision: number; json: string };
+type Fragment = { revision: number; json: Buffer };
 
-/** Turns entries into the JSON of their items. */
+/** Turns entries into the JSON of their items, as bytes. */
 export type Hydrator = (
   organizationId: OrganizationId,
   entries: readonly FeedEntry[],
-) => Promise<(string | null)[]>;
+) => Promise<(Buffer | null)[]>;
 
 /**
- * Items are kept as JSON text by their revision, so a page of known items reads nothing and
+ * Items are kept as the bytes of their JSON by revision, so a page of known items reads nothing and
  * serializes nothing; all the unknown ones of a page are read in one statement. An item that is
  * gone meanwhile gives null.
  */
@@ -22,7 +22,10 @@ export function createHydrator(db: Db, urls: MediaUrls): Hydrator {
   const fragments = new Map<string, Fragment>();
 
   function remember(row: ItemRow): Fragment {
-    const fragment = { revision: row.revision, json: JSON.stringify(presentFeedItem(row, urls)) };
+    const fragment = {
+      revision: row.revision,
+      json: Buffer.from(JSON.stringify(presentFeedItem(row, urls))),
+    };
     // A Map keeps the order of insertion, so the first key is the one that was stored longest ago.
     const [oldest] = fragments.keys();
     if (fragments.size >= mostCachedItems && oldest !== undefined) fragments.delete(oldest);

@@ -7,17 +7,26 @@ export type PageMeta = {
   explain: boolean;
 };
 
-/** The page as JSON text, put together from the text of its items. */
+const opening = Buffer.from('{"data":[');
+const comma = Buffer.from(',');
+
+/**
+ * The page as the bytes of its JSON, put together from the bytes of its items: copying them is
+ * several times faster than encoding the text of the page.
+ */
 export function presentPage(
   page: readonly RankedEntry[],
-  items: readonly (string | null)[],
+  items: readonly (Buffer | null)[],
   { requestId, feedId, nextCursor, explain }: PageMeta,
-): string {
-  const shown = items.flatMap((json, index) => {
-    const ranked = page[index];
-    if (json === null || ranked === undefined) return [];
-    return [explain ? withRanking(json, ranked) : json];
-  });
+): Buffer {
+  const parts: Buffer[] = [opening];
+  for (const [index, ranked] of page.entries()) {
+    const json = items[index] ?? null;
+    if (json === null) continue;
+    if (parts.length > 1) parts.push(comma);
+    if (explain) parts.push(json.subarray(0, -1), explanation(ranked));
+    else parts.push(json);
+  }
   const meta = JSON.stringify({
     requestId,
     nextCursor,
@@ -26,11 +35,12 @@ export function presentPage(
     exhausted: nextCursor === null,
     experiments: [],
   });
-  return `{"data":[${shown.join(',')}],"meta":${meta}}`;
+  parts.push(Buffer.from(`],"meta":${meta}}`));
+  return Buffer.concat(parts);
 }
 
-/** Adds why the item stands where it does: Σ weight·signal / Σ weight is the score. */
-function withRanking(json: string, { score, signals }: RankedEntry): string {
+/** The end of an item that says why it stands there: Σ weight·signal / Σ weight is the score. */
+function explanation({ score, signals }: RankedEntry): Buffer {
   const ranking = JSON.stringify({ score, signals, weights, reasons: ['recency'] });
-  return `${json.slice(0, -1)},"ranking":${ranking}}`;
+  return Buffer.from(`,"ranking":${ranking}}`);
 }
