@@ -47,6 +47,8 @@ create table webhook_delivery (
   -- The bytes that are signed and sent.
   body text not null,
   is_test boolean not null default false,
+  -- When the event happened; a replay makes deliveries of old events.
+  occurred_at timestamptz not null,
   created_at timestamptz not null,
   state text not null default 'ready' check (state in ('ready', 'sending', 'scheduled')),
   -- When the next attempt is due.
@@ -82,6 +84,7 @@ create table webhook_delivery_log (
   kind text not null,
   body text not null,
   is_test boolean not null,
+  occurred_at timestamptz not null,
   created_at timestamptz not null,
   status text not null check (status in ('success', 'failed')),
   attempts integer not null,

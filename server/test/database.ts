@@ -66,6 +66,25 @@ export function shareTestServer(server: TestServer): void {
   process.env[sharedServerVariable] = JSON.stringify(server.connection);
 }
 
+let cleanups: AsyncDisposableStack | undefined;
+
+/**
+ * Runs `cleanUp` at the end of the test file (or of the test that is the first to ask), the latest
+ * first: hooks of `node:test` run in the order they were added, which would take a database away
+ * from under the service.
+ */
+export function atEnd(cleanUp: () => Promise<unknown>): void {
+  if (cleanups === undefined) {
+    cleanups = new AsyncDisposableStack();
+    after(async () => {
+      const stack = cleanups;
+      cleanups = undefined;
+      await stack?.disposeAsync();
+    });
+  }
+  cleanups.defer(async () => void (await cleanUp()));
+}
+
 let ownServer: Promise<TestServer> | undefined;
 
 async function serverConnection(): Promise<DatabaseConnection> {
@@ -73,7 +92,11 @@ async function serverConnection(): Promise<DatabaseConnection> {
   if (shared !== undefined) return JSON.parse(shared) as DatabaseConnection;
   if (ownServer === undefined) {
     ownServer = startTestServer();
-    after(async () => (await ownServer)?.[Symbol.asyncDispose]());
+    atEnd(async () => {
+      const server = await ownServer;
+      ownServer = undefined;
+      await server?.[Symbol.asyncDispose]();
+    });
   }
   return (await ownServer).connection;
 }
@@ -83,7 +106,7 @@ export async function cloneDatabase(): Promise<DatabaseConnection> {
   const server = await serverConnection();
   const name = `test_${randomBytes(6).toString('hex')}`;
   await runOn(server, `create database ${name} template ${templateName}`);
-  after(() => runOn(server, `drop database if exists ${name} with (force)`));
+  atEnd(() => runOn(server, `drop database if exists ${name} with (force)`));
   return inDatabase(server, name);
 }
 
@@ -91,7 +114,7 @@ export async function cloneDatabase(): Promise<DatabaseConnection> {
 export async function openTestDatabase(): Promise<Database & { connection: DatabaseConnection }> {
   const connection = await cloneDatabase();
   const database = openDatabase({ connection, poolSize: 10, log: silentLog });
-  after(() => database[Symbol.asyncDispose]());
+  atEnd(() => database[Symbol.asyncDispose]());
   return { ...database, connection };
 }
 

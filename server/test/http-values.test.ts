@@ -141,7 +141,7 @@ test('unknown and read-only fields are refused by name and never assigned', asyn
     assertRefused(reply, field);
     assertRefused(
       await service.call('POST', '/v1/keys', { body: { type: 'secret', name: 'a', [field]: 1 } }),
-      field === 'id' ? 'id' : field,
+      field,
     );
     assertRefused(
       await service.call('PATCH', '/v1/organization', { body: { name: 'a', [field]: 1 } }),
@@ -175,13 +175,13 @@ test('keys that matter to JavaScript are refused, or kept without an effect', as
   const reply = await patch({ customMetadata: { ...customMetadata, valueOf: 'c' } });
   assert.equal(reply.status, 200);
   assert.equal(reply.body.data.customMetadata.toString, 'a');
-  assert.equal((await patch({ customMetadata })).body.data.customMetadata.valueOf, undefined);
+  const merged = (await patch({ customMetadata })).body.data.customMetadata;
+  assert.equal(Object.hasOwn(merged, 'valueOf'), false);
   assert.equal('polluted' in {}, false);
 });
 
 test('deep and wide JSON costs little and breaks nothing, with an idempotency key too', async () => {
-  const depths = { deep: 10_000, deeper: 200_000 };
-  for (const depth of Object.values(depths)) {
+  for (const depth of [10_000, 160_000]) {
     for (const headers of [{}, { 'idempotency-key': `deep-${depth}` }]) {
       const nested = `{"customMetadata":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`;
       const array = `{"customMetadata":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`;
@@ -195,7 +195,7 @@ test('deep and wide JSON costs little and breaks nothing, with an idempotency ke
     }
   }
   const wide = Object.fromEntries(
-    Array.from({ length: 60_000 }, (_, index) => [`key-${index}`, index]),
+    Array.from({ length: 40_000 }, (_, index) => [`key-${index}`, index]),
   );
   assert.equal((await patch({ customMetadata: wide })).status, 400);
   assert.equal((await patch({ customMetadata: { ['k'.repeat(1_000_000)]: 1 } })).status, 400);

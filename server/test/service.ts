@@ -2,13 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { after } from 'node:test';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { readConfig } from '../src/platform/config.ts';
 import type { DatabaseConnection } from '../src/platform/database/database.ts';
 import type { Logger } from 'pino';
 import { startService as start } from '../src/service.ts';
-import { cloneDatabase, silentLog } from './database.ts';
+import { atEnd, cloneDatabase, silentLog } from './database.ts';
 
 export type Reply = {
   status: number;
@@ -39,7 +38,7 @@ export type TestService = AsyncDisposable & {
 /** A folder of its own under the system's temporary folder, removed at the end of the test file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-test-'));
-  after(() => rm(folder, { recursive: true, force: true }));
+  atEnd(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -72,7 +71,7 @@ export async function startService(
     ...env,
   });
   const service = await start(config, { log, signal: new AbortController().signal });
-  after(() => service[Symbol.asyncDispose]());
+  atEnd(() => service[Symbol.asyncDispose]());
   const url = service.listeningUrl ?? '';
   return {
     url,

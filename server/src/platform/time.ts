@@ -16,7 +16,9 @@ export function parseTimestamp(value: string): Date | null {
     offsetHour <= 23 && offsetMinute <= 59;
   if (!inRange || day < 1 || day > daysInMonth(year, month)) return null;
   const parsed = new Date(value.toUpperCase());
-  return Number.isNaN(parsed.getTime()) ? null : parsed;
+  // Its offset can carry a moment out of the years that four digits write.
+  const utcYear = parsed.getUTCFullYear();
+  return utcYear >= 0 && utcYear <= 9999 ? parsed : null;
 }
 
 function daysInMonth(year: number, month: number): number {

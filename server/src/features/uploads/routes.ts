@@ -156,7 +156,7 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
         summary: 'Send the bytes of an upload',
         description: 'The URL is the `uploadUrl` of the created item and needs no key.',
         tags: ['Content'],
-        params: Type.Object({ token: Type.String({ maxLength: 100 }) }),
+        params: Type.Object({ token: Type.String() }),
         response: answers({ 200: Envelope(ContentItem) }),
       },
     },

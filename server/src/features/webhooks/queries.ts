@@ -61,14 +61,15 @@ export async function insertEvent(tx: Tx, event: NewEvent): Promise<void> {
       values (${organizationId}, ${eventId}, ${kind}, ${dataJson}, ${occurredAt})
     )
     insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
-      created_at, due_at)
+      occurred_at, created_at, due_at)
     select ${organizationId}, delivery.webhook_id, delivery.delivery_id, ${eventId}::uuid, ${kind},
-      delivery.body, ${occurredAt}::timestamptz, ${occurredAt}::timestamptz
+      delivery.body, moment, moment, moment
     from unnest(
       ${deliveries.map(({ webhookId }) => webhookId)}::text[],
       ${deliveries.map(({ deliveryId }) => deliveryId)}::text[],
       ${deliveries.map(({ body }) => body)}::text[]
-    ) as delivery (webhook_id, delivery_id, body)
+    ) as delivery (webhook_id, delivery_id, body),
+      (select ${occurredAt}::timestamptz) as occurred (moment)
   `.execute(tx);
 }
 

@@ -171,6 +171,7 @@ type WebhookDeliveryTable = {
   kind: string;
   body: string;
   is_test: Generated<boolean>;
+  occurred_at: Timestamp;
   created_at: Timestamp;
   state: Generated<DeliveryState>;
   due_at: Timestamp;
@@ -192,6 +193,7 @@ type WebhookDeliveryLogTable = {
   kind: string;
   body: string;
   is_test: boolean;
+  occurred_at: Timestamp;
   created_at: Timestamp;
   status: DeliveryResult;
   attempts: number;

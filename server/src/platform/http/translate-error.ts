@@ -26,6 +26,8 @@ function isFastifyError(error: unknown): error is FastifyError {
 
 function fromFastify(error: FastifyError): ApiError {
   if (error.validation !== undefined) return fromValidation(error);
+  // No resource has an id that long.
+  if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return new ApiError('NOT_FOUND', { cause: error });
   const code = codeForStatus(error.statusCode ?? 500);
   if (code === 'INTERNAL_ERROR') return new ApiError(code, { cause: error });
   const message = explain[error.code];

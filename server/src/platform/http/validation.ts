@@ -7,9 +7,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify';
 import { parseTimestamp } from '../time.ts';
 
-function createAjv(coerceTypes: boolean): Ajv2020 {
+function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({
-    coerceTypes,
+    coerceTypes: false,
     removeAdditional: false,
     useDefaults: true,
     allErrors: true,
@@ -22,13 +22,39 @@ function createAjv(coerceTypes: boolean): Ajv2020 {
   return ajv;
 }
 
-const bodies = createAjv(false);
-const texts = createAjv(true);
+const ajv = createAjv();
 
 export const validatorCompiler: FastifySchemaCompiler<FastifySchema> = ({ schema, httpPart }) => {
-  const ajv = httpPart === 'body' ? bodies : texts;
-  return ajv.compile(schema);
+  const validate = ajv.compile(schema);
+  if (httpPart === 'body') return validate;
+  const typed = typedParameters(schema);
+  const check = (parameters: Record<string, unknown>) => {
+    for (const [name, read] of typed) {
+      if (Object.hasOwn(parameters, name)) parameters[name] = read(parameters[name]);
+    }
+    const isValid = validate(parameters);
+    check.errors = validate.errors;
+    return isValid;
+  };
+  check.errors = validate.errors;
+  return check;
 };
+
+type ReadText = (text: unknown) => unknown;
+
+/** How parameters that are no text are read from it; what is written otherwise stays as it is. */
+const readers: Record<string, ReadText> = {
+  integer: (text) => (typeof text === 'string' && /^-?\d{1,15}$/.test(text) ? Number(text) : text),
+  boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
+};
+
+function typedParameters(schema: FastifySchema): [name: string, read: ReadText][] {
+  const { properties = {} } = schema as { properties?: Record<string, { type?: unknown }> };
+  return Object.entries(properties).flatMap(([name, { type }]) => {
+    const read = readers[String(type)];
+    return read === undefined ? [] : [[name, read]];
+  });
+}
 
 /** An absolute http or https URL without credentials. */
 export function isHttpUrl(value: string): boolean {

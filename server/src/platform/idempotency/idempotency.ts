@@ -50,7 +50,7 @@ export function createMutations(db: Db, vault: Vault): Mutations {
         const answer = await inTransaction(db, work);
         return send(reply, render(request, answer), false);
       }
-      const print = fingerprintOf(request, fingerprint ?? JSON.stringify(request.body ?? null));
+      const print = fingerprintOf(request, fingerprint ?? bodyText(request));
       const context = `${organizationId} ${key}`;
       const { answer, replayed } = await inTransaction(db, async (tx) => {
         const { isLocked, stored } = await lockKey(tx, organizationId, key, keptForHours);
@@ -111,6 +111,17 @@ function readKey(request: FastifyRequest): string | null {
     });
   }
   return key;
+}
+
+/** @throws ApiError for a body that is nested so deep that nothing could take it anyway */
+function bodyText({ body }: FastifyRequest): string {
+  try {
+    return JSON.stringify(body ?? null);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const message = 'The body is nested too deep.';
+    throw new ApiError('INVALID_REQUEST', { message, cause: error });
+  }
 }
 
 function fingerprintOf(request: FastifyRequest, body: string): Buffer {

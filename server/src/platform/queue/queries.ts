@@ -62,6 +62,11 @@ export async function promoteDueJobs(db: Db, limit: number): Promise<number> {
   return rows.length;
 }
 
+/** One round trip. */
+export async function ping(db: Db): Promise<void> {
+  await sql`select 1`.execute(db);
+}
+
 /** Which of these names have a waiting job. */
 export async function selectWaitingNames(db: Db, names: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`

@@ -5,8 +5,8 @@ import { after, beforeEach, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { silentLog } from '../../../test/database.ts';
-import { openDatabase, type DatabaseConnection } from '../database/database.ts';
-import { done, failed, handle } from './job-handler.ts';
+import { openDatabase, type DatabaseConnection, type Db } from '../database/database.ts';
+import { done, failed, handle, type HandledJob } from './job-handler.ts';
 import {
   add,
   effects,
@@ -27,7 +27,7 @@ beforeEach(async () => {
 /** What happens to the next COMMIT that passes. */
 type Fault = 'none' | 'answer lost' | 'commit lost';
 
-/** A way to PostgreSQL that can break at a COMMIT, or be cut altogether. */
+/** A way to PostgreSQL that can break at a COMMIT, hang, or be cut altogether. */
 class FaultyLine {
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((client) => this.#join(client));
@@ -79,6 +79,15 @@ class FaultyLine {
     this.#cut = false;
   }
 
+  /** As if the server had been stopped: what was sent is kept, and nothing is answered. */
+  hold(): void {
+    for (const socket of this.#sockets) socket.pause();
+  }
+
+  resume(): void {
+    for (const socket of this.#sockets) socket.resume();
+  }
+
   close(): void {
     this.cut();
     this.#server.close();
@@ -94,17 +103,25 @@ function serverAddress() {
   return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
 }
 
-const line = new FaultyLine();
-const behindLine = openDatabase({ connection: await line.open(), poolSize: 6, log: silentLog });
-after(async () => {
-  line.close();
-  await behindLine[Symbol.asyncDispose]();
-});
+async function openBehind(line: FaultyLine): Promise<Db> {
+  const behind = openDatabase({ connection: await line.open(), poolSize: 6, log: silentLog });
+  after(async () => {
+    line.close();
+    await behind[Symbol.asyncDispose]();
+  });
+  return behind.db;
+}
 
-function start(...jobs: Parameters<typeof startQueueWorkers>[0]['jobs']) {
+const line = new FaultyLine();
+const otherLine = new FaultyLine();
+const behindLine = await openBehind(line);
+const behindOther = await openBehind(otherLine);
+
+function start(handler: HandledJob, through = behindLine) {
   const reports: AttemptReport[] = [];
   const onAttempt = (report: AttemptReport) => void reports.push(report);
-  const options = { db: behindLine.db, jobs, log: silentLog, timing: quickTiming, onAttempt };
+  const jobs = [handler];
+  const options = { db: through, jobs, log: silentLog, timing: quickTiming, onAttempt };
   const workers = startQueueWorkers(options);
   return { reports, [Symbol.asyncDispose]: () => workers[Symbol.asyncDispose]() };
 }
@@ -143,22 +160,43 @@ describe('a connection lost during the COMMIT of finish (7)', () => {
   }
 });
 
-test('an outage longer than the lease costs a running job nothing (2, 5)', async () => {
-  const job = noteJob('long');
-  const handler = handle(job, async ({ note }, context) => {
-    await delay(1_000);
-    await context.finish((tx) => writeEffect(tx, `${note} ${context.attempt}`));
-    return done;
-  });
-  await add(db, job, 'a');
-  await using workers = start(handler);
-  await eventually('it runs', async () => (await jobRows(db))[0]?.state === 'running');
-  line.cut();
-  await delay(quickTiming.leaseMs + 1_000);
-  line.mend();
-  await eventually('the job is gone', queueIsEmpty(db), 5_000);
-  assert.deepEqual(await effects(db), ['a 1']);
-  await eventually('it is reported', () => workers.reports.length === 1);
+describe('longer than the lease, with the holder last to come back,', () => {
+  const outages = {
+    'an outage': {
+      begin: (line: FaultyLine) => line.cut(),
+      end: (line: FaultyLine) => line.mend(),
+    },
+    'a hang': {
+      begin: (line: FaultyLine) => line.hold(),
+      end: (line: FaultyLine) => line.resume(),
+    },
+  };
+  for (const [name, { begin, end }] of Object.entries(outages)) {
+    test(`${name} of the database costs a running job nothing (2, 5)`, async () => {
+      const job = noteJob('long');
+      const handler = handle(job, async ({ note }, context) => {
+        await delay(quickTiming.leaseMs + 3_000);
+        await context.finish((tx) => writeEffect(tx, `${note} ${context.attempt}`));
+        return done;
+      });
+      await add(db, job, 'a');
+      await using holder = start(handler);
+      await eventually('it runs', async () => (await jobRows(db))[0]?.state === 'running');
+      await using other = start(handler, behindOther);
+      // Long enough for the other worker to take back what it finds expired.
+      await delay(quickTiming.renewEveryMs + 1_200);
+      begin(line);
+      begin(otherLine);
+      await delay(quickTiming.leaseMs + 500);
+      end(otherLine);
+      await delay(500);
+      end(line);
+      await eventually('the job is gone', queueIsEmpty(db), 8_000);
+      assert.deepEqual(await effects(db), ['a 1']);
+      await eventually('it is reported', () => holder.reports.length === 1);
+      assert.deepEqual(other.reports, []);
+    });
+  }
 });
 
 test('terminating all connections again and again loses and doubles nothing (1, 7)', async () => {

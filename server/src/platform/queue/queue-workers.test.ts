@@ -267,21 +267,25 @@ describe('finish', () => {
     assert.match(String(refusals[0]), /finish was called twice/);
   });
 
-  test('that takes longer than the lease keeps it by its lock (1)', async () => {
-    const job = noteJob('note', { concurrency: 1 });
+  test('that takes longer than the lease keeps it by its lock, and holds up no renewal (1)', async () => {
+    const job = noteJob('note', { concurrency: 2 });
     const handler = handle(job, async ({ note }, context) => {
+      const slowly = () => delay(2_000);
+      if (note === 'slow handler') await slowly();
       await context.finish(async (tx) => {
-        await writeEffect(tx, note);
-        await delay(2_000);
+        await writeEffect(tx, `${note} ${context.attempt}`);
+        if (note === 'slow finish') await slowly();
       });
       return done;
     });
-    await add(db, job, 'a');
-    await using one = start([handler], { leaseMs: 500, renewEveryMs: 100 });
-    await using two = start([handler], { leaseMs: 500, renewEveryMs: 100 });
-    await eventually('the job is gone', queueIsEmpty(db));
-    assert.deepEqual(await effects(db), ['a']);
-    await eventually('one report', () => one.reports.length + two.reports.length === 1);
+    await add(db, job, 'slow finish');
+    await add(db, job, 'slow handler');
+    await using one = start([handler], { leaseMs: 600, renewEveryMs: 100 });
+    await eventually('both run', () => one.running().get('note') === 2);
+    await using two = start([handler], { leaseMs: 600, renewEveryMs: 100 });
+    await eventually('the jobs are gone', queueIsEmpty(db));
+    assert.deepEqual(await effects(db), ['slow finish 1', 'slow handler 1']);
+    await eventually('two reports', () => one.reports.length + two.reports.length === 2);
   });
 });
 

@@ -9,6 +9,7 @@ import type { HandledJob } from './job-handler.ts';
 import { JobRun, type AttemptOutcome, type AttemptResult } from './job-run.ts';
 import {
   claimJob,
+  ping,
   promoteDueJobs,
   renewLeases,
   selectWaitingNames,
@@ -202,25 +203,30 @@ class Workers implements QueueWorkers {
     this.#options.onAttempt?.({ name, outcome, attempt, durationMs, waitedMs });
   }
 
-  /** Renews first and takes back after that, so that this process never loses its own jobs. */
+  /**
+   * Renews first, so that this process never takes back its own jobs, and takes back only after a
+   * prompt round trip: a statement that was on its way while the database hung would otherwise find
+   * every lease expired.
+   */
   async #beat(signal: AbortSignal): Promise<void> {
     const { takeBackEveryMs, renewEveryMs } = this.#timing;
     let renewedAt = performance.now();
     while (!signal.aborted) {
       await sleep(this.#inTrouble ? retryAfterTroubleMs : takeBackEveryMs, signal);
       await this.#attentive(async () => {
-        if (this.#inTrouble || performance.now() - renewedAt >= renewEveryMs) {
-          renewedAt = performance.now();
-          await this.#renew();
-        }
-        if (this.#mayTakeBack() && !signal.aborted) await this.#takeBack(null);
+        const isDue = this.#inTrouble || performance.now() - renewedAt >= renewEveryMs;
+        if (!isDue) return ping(this.#options.db);
+        renewedAt = performance.now();
+        return this.#renew();
       });
+      if (signal.aborted || !this.#mayTakeBack()) continue;
+      await this.#attentive(() => this.#takeBack(null));
     }
   }
 
   async #renew(): Promise<void> {
     const runs = [...this.#runs.keys()];
-    if (runs.length === 0) return;
+    if (runs.length === 0) return ping(this.#options.db);
     const claims = runs.map((run) => run.claim);
     const held = await renewLeases(this.#options.db, claims, this.#timing.leaseMs);
     for (const run of runs) if (!held.has(run.claim.claimId)) run.leaseIsGone();

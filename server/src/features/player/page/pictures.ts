@@ -1,6 +1,6 @@
 import { type CarouselImage } from '@reelfeed/client';
 import { element } from './dom.ts';
-import { webAddress } from './slides.ts';
+import { webAddress, type Slide } from './slides.ts';
 import { strings } from './strings.ts';
 
 /** A strip of pictures that is swiped sideways, or moved with the arrow keys once it has the focus. */
@@ -17,9 +17,19 @@ export function picturesOf(title: string, pictures: readonly CarouselImage[]): H
   return strip;
 }
 
+/** Turns the pictures of a carousel that asks for it. Answers what stops the turning. */
+export function turnPictures(slide: Slide | null, strip: HTMLElement | null): () => void {
+  const seconds = slide?.media.kind === 'pictures' ? slide.item.autoScrollInterval : null;
+  if (seconds === null || seconds <= 0 || strip === null) return () => {};
+  const timer = setInterval(() => advance(strip), seconds * 1000);
+  return () => clearInterval(timer);
+}
+
 /** Shows the next picture, after the last one the first. */
-export function advancePictures(strip: Element): void {
+function advance(strip: HTMLElement): void {
   const width = strip.clientWidth;
   const isLast = strip.scrollLeft + width * 1.5 > strip.scrollWidth;
-  strip.scrollTo({ left: isLast ? 0 : strip.scrollLeft + width, behavior: 'smooth' });
+  const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  const left = isLast ? 0 : strip.scrollLeft + width;
+  strip.scrollTo({ left, behavior: calm ? 'instant' : 'smooth' });
 }

@@ -7,7 +7,8 @@ import { listenToTaps } from './gestures.ts';
 import { ItemView, type SlideActions } from './item-view.ts';
 import { type KeyActions } from './keyboard.ts';
 import { type Likes } from './likes.ts';
-import { advancePictures } from './pictures.ts';
+import { LinkedSearch } from './linked-search.ts';
+import { turnPictures } from './pictures.ts';
 import { type Playback, type PlaybackSource } from './playback.ts';
 import { PlayerPool } from './player-pool.ts';
 import { endCard } from './screens.ts';
@@ -16,8 +17,6 @@ import { type Slide } from './slides.ts';
 import { strings } from './strings.ts';
 
 const pageSize = 10;
-/** Pages that are read to find the item that a shared link names. */
-const pagesSearched = 3;
 /** A clip that cannot be played is left after this time, unless the viewer acts before. */
 const skipBrokenMs = 4000;
 /** Slides watched before the offer of sound makes itself small. */
@@ -43,11 +42,10 @@ export class Player implements SlideActions, KeyActions {
   readonly #column: Column;
   readonly #pool: PlayerPool;
   readonly #end: HTMLElement;
+  readonly #search = new LinkedSearch();
   #captions = false;
-  #linkedId: string | null = null;
-  #pagesRead = 0;
   #skipTimer: ReturnType<typeof setTimeout> | undefined;
-  #pictureTimer: ReturnType<typeof setInterval> | undefined;
+  #stopTurning = (): void => {};
 
   constructor(options: PlayerOptions) {
     this.#options = options;
@@ -65,7 +63,7 @@ export class Player implements SlideActions, KeyActions {
       async (cursor, signal) => {
         const { sessionId, client } = options;
         const page = await client().feed({ limit: pageSize, cursor, sessionId, signal });
-        this.#pagesRead += 1;
+        this.#search.countPage();
         return page;
       },
       () => this.#onList(),
@@ -75,8 +73,7 @@ export class Player implements SlideActions, KeyActions {
 
   /** Reads the feed from its beginning; starts at `linkedId` when its first pages hold that item. */
   async restart(linkedId: string | null): Promise<void> {
-    this.#linkedId = linkedId;
-    this.#pagesRead = 0;
+    this.#search.begin(linkedId);
     await this.list.restart();
   }
 
@@ -159,24 +156,18 @@ export class Player implements SlideActions, KeyActions {
 
   /** Jumps to the item of a shared link, reading on for a few pages until it comes. */
   #findLinked(): void {
-    const { slides, phase } = this.list;
-    if (this.#linkedId === null || phase.name === 'loading') return;
-    const index = slides.findIndex((slide) => slide.id === this.#linkedId);
-    if (index >= 0) {
-      this.#linkedId = null;
-      this.#column.jump(index);
-    } else if (phase.name === 'ended' || this.#pagesRead >= pagesSearched) {
-      this.#linkedId = null;
-      if (slides.length > 0) showToast(strings.linkedClipMissing);
-    } else {
-      void this.list.need(slides.length);
+    const step = this.#search.step(this.list);
+    if (step.name === 'found') this.#column.jump(step.index);
+    if (step.name === 'read on') void this.list.need(this.list.slides.length);
+    if (step.name === 'missing' && this.list.slides.length > 0) {
+      showToast(strings.linkedClipMissing);
     }
   }
 
   /** Puts players, buttons and focus where the column is. */
   #show(): void {
     clearTimeout(this.#skipTimer);
-    clearInterval(this.#pictureTimer);
+    this.#stopTurning();
     const slide = this.#column.slideAt(0);
     this.#pool.show({
       previous: this.#source(-1),
@@ -186,7 +177,7 @@ export class Player implements SlideActions, KeyActions {
     this.#showSound();
     this.#showCaptions();
     this.#showSteps();
-    this.#turnPictures(slide);
+    this.#stopTurning = turnPictures(slide, this.#view?.pictures ?? null);
     if (this.#pool.active?.state === 'failed') this.#onFailed();
     if (slide !== null) document.title = `${slide.item.title} · Reelfeed`;
     this.#column.takeFocus();
@@ -208,13 +199,6 @@ export class Player implements SlideActions, KeyActions {
     const { index, lastIndex, slideCount } = this.#column;
     showSteps(slideCount === 0 ? null : { previous: index > 0, next: index < lastIndex });
     if (index >= silentSlides) shrinkUnmute();
-  }
-
-  #turnPictures(slide: Slide | null): void {
-    const seconds = slide?.media.kind === 'pictures' ? slide.item.autoScrollInterval : null;
-    const strip = this.#view?.pictures ?? null;
-    if (seconds === null || seconds <= 0 || strip === null) return;
-    this.#pictureTimer = setInterval(() => advancePictures(strip), seconds * 1000);
   }
 
   #onPlayback(playback: Playback): void {

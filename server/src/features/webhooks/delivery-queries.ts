@@ -1,0 +1,209 @@
+/**
+ * The SQL of deliveries as people see them: pending ones lie in `webhook_delivery`, ended ones in
+ * the partitions of `webhook_delivery_log`. One statement reads both, so that a delivery which
+ * ends meanwhile is seen exactly once.
+ */
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../platform/database/database.ts';
+import type { DeliveryId, OrganizationId, WebhookId } from '../../platform/ids.ts';
+
+export type DeliveryStatus = 'pending' | 'success' | 'failed';
+
+export type DeliveryRow = {
+  deliveryId: DeliveryId;
+  kind: string;
+  status: DeliveryStatus;
+  attempts: number;
+  body: string;
+  isTest: boolean;
+  statusCode: number | null;
+  responseTimeMs: number | null;
+  lastAttemptAt: Date | null;
+  lastError: string | null;
+  response: string | null;
+  /** Of a pending one. */
+  nextAttemptAt: Date | null;
+  createdAt: Date;
+};
+
+const sharedColumns = sql`
+  delivery_id as "deliveryId", kind, attempts, body, is_test as "isTest",
+  status_code as "statusCode", response_time_ms as "responseTimeMs",
+  last_attempt_at as "lastAttemptAt", last_error as "lastError", response,
+  created_at as "createdAt"`;
+
+export type DeliveryPage = {
+  status: DeliveryStatus | null;
+  limit: number;
+  after: { createdAt: Date; deliveryId: string } | null;
+};
+
+/** Newest first. The order of ids is that of `created_at`, so each part reads along its key. */
+export async function listDeliveries(
+  db: Db,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  { status, limit, after }: DeliveryPage,
+): Promise<DeliveryRow[]> {
+  const behind =
+    after === null
+      ? sql``
+      : sql`and (created_at, delivery_id) < (${after.createdAt}::timestamptz, ${after.deliveryId})`;
+  const pending = sql`
+    (select ${sharedColumns}, 'pending' as status, due_at as "nextAttemptAt"
+    from webhook_delivery
+    where organization_id = ${organizationId} and webhook_id = ${webhookId}
+      ${after === null ? sql`` : sql`and delivery_id < ${after.deliveryId}`}
+    order by delivery_id desc limit ${limit})`;
+  const ended = sql`
+    (select ${sharedColumns}, status, null::timestamptz as "nextAttemptAt"
+    from webhook_delivery_log
+    where organization_id = ${organizationId} and webhook_id = ${webhookId}
+      ${status === null ? sql`` : sql`and status = ${status}`} ${behind}
+    order by created_at desc, delivery_id desc limit ${limit})`;
+  const parts =
+    status === 'pending' ? pending : status === null ? sql`${pending} union all ${ended}` : ended;
+  const { rows } = await sql<DeliveryRow>`
+    select "deliveryId", kind, status, attempts, body, "isTest", "statusCode", "responseTimeMs",
+      "lastAttemptAt", "lastError", response, "nextAttemptAt", "createdAt"
+    from (${parts}) as delivery
+    order by "createdAt" desc, "deliveryId" desc limit ${limit}`.execute(db);
+  return rows;
+}
+
+export type DeliveryCounts = {
+  pending: number;
+  /** Ended, over the whole life of the webhook. */
+  successful: number;
+  failed: number;
+  /** Ended and not dropped by retention yet. */
+  keptSuccessful: number;
+  keptFailed: number;
+  lastDeliveryAt: Date | null;
+};
+
+/** Exact: ended deliveries are counted where they end, pending ones are counted here. */
+export async function countDeliveries(
+  db: Db,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+): Promise<DeliveryCounts> {
+  const { rows } = await sql<DeliveryCounts>`
+    select
+      (select count(*) from webhook_delivery
+        where organization_id = ${organizationId} and webhook_id = ${webhookId}) as pending,
+      coalesce(sum(successful), 0)::bigint as successful,
+      coalesce(sum(failed), 0)::bigint as failed,
+      coalesce(sum(successful) filter (where day > '-infinity'), 0)::bigint as "keptSuccessful",
+      coalesce(sum(failed) filter (where day > '-infinity'), 0)::bigint as "keptFailed",
+      max(last_attempt_at) as "lastDeliveryAt"
+    from webhook_delivery_count
+    where organization_id = ${organizationId} and webhook_id = ${webhookId}`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('an aggregate gave no row');
+  return row;
+}
+
+export async function isPending(
+  db: Db,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  deliveryId: DeliveryId,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('webhook_delivery')
+    .select('delivery_id')
+    .where('organization_id', '=', organizationId)
+    .where('webhook_id', '=', webhookId)
+    .where('delivery_id', '=', deliveryId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export type ReopenedDelivery = { attempts: number; nextAttemptAt: Date };
+
+/**
+ * Moves an ended delivery back among the pending ones, for one attempt, which is counted now. Null
+ * when the log does not hold it. The moment in the id leads to the one partition it can be in.
+ */
+export async function reopenDelivery(
+  tx: Tx,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  delivery: { deliveryId: DeliveryId; createdAt: Date },
+): Promise<ReopenedDelivery | null> {
+  const { rows } = await sql<ReopenedDelivery>`
+    with ended as (
+      delete from webhook_delivery_log
+      where organization_id = ${organizationId} and webhook_id = ${webhookId}
+        and created_at = ${delivery.createdAt}::timestamptz
+        and delivery_id = ${delivery.deliveryId}
+      returning organization_id, webhook_id, delivery_id, event_id, kind, body, is_test,
+        occurred_at, created_at, status, attempts, last_attempt_at, status_code,
+        response_time_ms, last_error, response
+    ), uncounted as (
+      update webhook_delivery_count as counted set
+        successful = successful - (status = 'success')::int,
+        failed = failed - (status = 'failed')::int
+      from ended
+      where counted.organization_id = ended.organization_id
+        and counted.webhook_id = ended.webhook_id
+        and counted.day = (ended.created_at at time zone 'UTC')::date
+    )
+    insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
+      is_test, occurred_at, created_at, state, due_at, attempts, is_manual, last_attempt_at,
+      status_code, response_time_ms, last_error, response)
+    select organization_id, webhook_id, delivery_id, event_id, kind, body, is_test, occurred_at,
+      created_at, 'ready', clock_timestamp(), attempts + 1, true, last_attempt_at, status_code,
+      response_time_ms, last_error, response
+    from ended
+    returning attempts, due_at as "nextAttemptAt"`.execute(tx);
+  return rows[0] ?? null;
+}
+
+export type EndedTest = {
+  organizationId: OrganizationId;
+  webhookId: WebhookId;
+  deliveryId: DeliveryId;
+  eventId: string;
+  kind: string;
+  body: string;
+  occurredAt: Date;
+  status: 'success' | 'failed';
+  statusCode: number | null;
+  responseTimeMs: number;
+  lastError: string | null;
+  response: string | null;
+};
+
+/** A test send, which is recorded when it has ended. */
+export async function insertEndedTest(tx: Tx, test: EndedTest): Promise<void> {
+  await sql`
+    with logged as (
+      insert into webhook_delivery_log (organization_id, webhook_id, delivery_id, event_id, kind,
+        body, is_test, occurred_at, created_at, status, attempts, last_attempt_at, status_code,
+        response_time_ms, last_error, response)
+      values (${test.organizationId}, ${test.webhookId}, ${test.deliveryId}, ${test.eventId},
+        ${test.kind}, ${test.body}, true, ${test.occurredAt}, ${test.occurredAt}, ${test.status},
+        1, ${test.occurredAt}, ${test.statusCode}, ${test.responseTimeMs}, ${test.lastError},
+        ${test.response})
+      returning organization_id, webhook_id, created_at, status, last_attempt_at
+    )
+    insert into webhook_delivery_count as counted
+      (organization_id, webhook_id, day, successful, failed, last_attempt_at)
+    select organization_id, webhook_id, (created_at at time zone 'UTC')::date,
+      (status = 'success')::int, (status = 'failed')::int, last_attempt_at
+    from logged
+    on conflict (organization_id, webhook_id, day) do update set
+      successful = counted.successful + excluded.successful,
+      failed = counted.failed + excluded.failed,
+      last_attempt_at = greatest(counted.last_attempt_at, excluded.last_attempt_at)`.execute(tx);
+}
+
+/** The moment by the database's clock, in whole milliseconds. */
+export async function readClock(db: Db): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('a select without a table gave no row');
+  return row.now;
+}

@@ -1,0 +1,101 @@
+/**
+ * Writes down how attempts ended, many in one transaction: while one batch is being committed, the
+ * next one gathers. What is handed over here is not lost while the process lives; after a kill the
+ * delivery is sent again.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { isDatabaseAway } from '../../platform/database/database-errors.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { recordAttempts, type AttemptRecord } from './sending-queries.ts';
+
+/** A record without the ages, which are taken when it is written. */
+export type EndedAttempt = Omit<AttemptRecord, 'startedAgoMs' | 'endedAgoMs'> & {
+  /** By the process's monotonic clock. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+};
+
+/**
+ * `written`; `lost` when the claim was gone, so that somebody else sends the delivery; `unwritten`
+ * when the database did not take it.
+ */
+export type RecordFate = 'written' | 'lost' | 'unwritten';
+
+export type RecorderParts = {
+  db: Db;
+  log: Logger;
+  /** Told of each attempt once. */
+  onRecorded: (attempt: EndedAttempt, fate: RecordFate) => void;
+  /** After this, nothing is tried again. */
+  patience: AbortSignal;
+};
+
+const mostInBatch = 500;
+const retryAfterMs = 250;
+
+export class Recorder {
+  readonly #parts: RecorderParts;
+  #waiting: EndedAttempt[] = [];
+  #writing: Promise<void> | null = null;
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+  }
+
+  add(attempt: EndedAttempt): void {
+    this.#waiting.push(attempt);
+    this.#writing ??= this.#write();
+  }
+
+  /** Resolves when everything that was added is written, or patience has ended. */
+  async settled(): Promise<void> {
+    while (this.#writing !== null) await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    // Attempts that end in the same turn of the event loop make one batch.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, mostInBatch);
+      await this.#record(batch);
+    }
+    this.#writing = null;
+  }
+
+  /** Tries until it is written. A batch that the database refuses is written one by one. */
+  async #record(batch: readonly EndedAttempt[]): Promise<void> {
+    const { db, log, patience } = this.#parts;
+    for (;;) {
+      try {
+        const held = await recordAttempts(db, batch.map(withAges));
+        this.#report(batch, ({ deliveryId }) => (held.has(deliveryId) ? 'written' : 'lost'));
+        return;
+      } catch (error) {
+        if (patience.aborted) return this.#report(batch, () => 'unwritten');
+        if (isDatabaseAway(error)) {
+          await delay(retryAfterMs, undefined, { signal: patience }).catch(() => undefined);
+        } else if (batch.length > 1) {
+          for (const attempt of batch) await this.#record([attempt]);
+          return;
+        } else {
+          const [attempt] = batch;
+          log.error(
+            { err: error, webhookId: attempt?.webhookId, deliveryId: attempt?.deliveryId },
+            'webhook attempt could not be recorded, the delivery will be sent again',
+          );
+          return this.#report(batch, () => 'unwritten');
+        }
+      }
+    }
+  }
+
+  #report(batch: readonly EndedAttempt[], fate: (attempt: EndedAttempt) => RecordFate): void {
+    for (const attempt of batch) this.#parts.onRecorded(attempt, fate(attempt));
+  }
+}
+
+function withAges({ startedAt, endedAt, ...record }: EndedAttempt): AttemptRecord {
+  const now = performance.now();
+  return { ...record, startedAgoMs: now - startedAt, endedAgoMs: now - endedAt };
+}
