@@ -21,6 +21,11 @@ import { processMedia } from './features/processing/processing.ts';
 import { addProcessingRoutes } from './features/processing/routes.ts';
 import { expireUploads, sweepSources } from './features/uploads/maintenance.ts';
 import { addUploadRoutes } from './features/uploads/routes.ts';
+import { expireWebhookData, prepareWebhookPartitions } from './features/webhooks/maintenance.ts';
+import { addWebhookRoutes } from './features/webhooks/routes.ts';
+import { defaultSenderTiming, startDeliverySender } from './features/webhooks/sender.ts';
+import { collectDeliveryMetrics, observeDeliveries } from './features/webhooks/webhook-metrics.ts';
+import { webhookDeliveries } from './features/webhooks/webhooks.ts';
 import { startChores, type Chore } from './maintenance.ts';
 import type { Config } from './platform/config.ts';
 import { claimDataDirectory } from './platform/data-directory.ts';
@@ -31,6 +36,8 @@ import {
   type DatabaseConnection,
 } from './platform/database/database.ts';
 import { migrate } from './platform/database/migrate.ts';
+import { parseAllowList } from './platform/egress/allow-list.ts';
+import { createEgress, type Egress } from './platform/egress/egress.ts';
 import { addHealthRoutes } from './platform/http/health-routes.ts';
 import { createListCursors } from './platform/http/list-cursor.ts';
 import { createHttpServer, type HttpServer } from './platform/http/server.ts';
@@ -44,7 +51,7 @@ import { JobWakeups } from './platform/queue/wakeups.ts';
 import { loadSigner, type Signer } from './platform/signing-keys.ts';
 import { openDiskStorage } from './platform/storage/disk-storage.ts';
 import type { Storage } from './platform/storage/storage.ts';
-import { createVault, loadEncryptionKey } from './platform/vault.ts';
+import { createVault, loadEncryptionKey, type Vault } from './platform/vault.ts';
 import { collectServiceMetrics, observeAttempts, observeRequests } from './service-metrics.ts';
 import { version } from './version.ts';
 
@@ -74,6 +81,8 @@ type Platform = {
   /** Whether no other process shares the data directory. */
   ownsDataDirectory: boolean;
   storage: Storage;
+  egress: Egress;
+  vault: Vault;
   signer: Signer;
   mutations: Mutations;
   authenticator: Authenticator;
@@ -99,10 +108,12 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const { db } = database;
   const freshKeys = await ensureFirstOrganization(db, config);
   const storage = await openDiskStorage(path.join(config.dataDir, 'media'));
+  await prepareWebhookPartitions(db);
   const vault = createVault(await loadEncryptionKey(config.encryptionKey, config.dataDir));
   const signer = await loadSigner(db, 'urls-and-cursors');
   const metrics = createMetrics(log);
   starting.use(collectProcessMetrics(metrics, version));
+  const egress = starting.use(openEgress(config, metrics));
   const feedIndex = starting.use(new FeedIndex(db, log));
   const port = config.port === 0 ? await findFreePort(config.host) : config.port;
   const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
@@ -115,6 +126,8 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     database,
     ownsDataDirectory,
     storage,
+    egress,
+    vault,
     signer,
     mutations: createMutations(db, vault),
     authenticator: createAuthenticator(db),
@@ -158,6 +171,37 @@ async function openPostgres(
   return { connection: postgres.connection, ownsDataDirectory: true };
 }
 
+/** The way out for every request to a host that a customer has named. */
+function openEgress(config: Config, metrics: Metrics): Egress {
+  const blocked = metrics.counter({
+    name: 'egress_blocked_total',
+    help: 'Outgoing requests that were refused because their target is no public address.',
+  });
+  return createEgress({
+    allow: parseAllowList(config.egressAllow),
+    onBlocked: () => blocked.add(1),
+  });
+}
+
+/** Sends webhook deliveries. */
+function startSender(platform: Platform, stack: AsyncDisposableStack): void {
+  const { config, log, metrics, database, egress, vault, wakeups } = platform;
+  const sender = stack.use(
+    startDeliverySender({
+      db: database.db,
+      log,
+      egress,
+      vault,
+      scheduleMs: config.webhookScheduleMs,
+      concurrency: config.webhookConcurrency,
+      wakeups,
+      isOnlySender: platform.ownsDataDirectory,
+      onAttempt: observeDeliveries(metrics),
+    }),
+  );
+  collectDeliveryMetrics(metrics, { db: database.db, underWay: () => sender.underWay() });
+}
+
 /** Background work, as far as the roles of this process ask for it. */
 function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorkers | null {
   const { config, log, database, storage, authenticator, mutations } = platform;
@@ -168,6 +212,7 @@ function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorker
     { name: 'record key use', intervalMs: 10 * second, run: () => authenticator.recordUse() },
   ];
   if (config.roles.includes('worker')) {
+    startSender(platform, stack);
     chores.push(
       {
         name: 'expire uploads',
@@ -191,10 +236,21 @@ function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorker
         intervalMs: hour,
         run: (signal) => storage.cleanUp(24 * hour, signal),
       },
+      {
+        name: 'prepare webhook partitions',
+        intervalMs: hour,
+        run: () => prepareWebhookPartitions(db),
+      },
+      {
+        name: 'expire webhook data',
+        intervalMs: hour,
+        run: (signal) => expireWebhookData(db, config.webhookRetentionMs, signal),
+      },
     );
   }
   stack.use(startChores(chores, log));
   if (!config.roles.includes('media')) return null;
+  const observeAttempt = observeAttempts(platform.metrics);
   return stack.use(
     startQueueWorkers({
       db,
@@ -211,7 +267,11 @@ function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorker
         }),
       ],
       wakeups: platform.wakeups,
-      onAttempt: observeAttempts(platform.metrics),
+      onAttempt: (report) => {
+        observeAttempt(report);
+        // An attempt may have recorded an event.
+        platform.wakeups.nudge(webhookDeliveries);
+      },
       ...(platform.ownsDataDirectory && { exclusiveName: 'owner of the data directory' }),
     }),
   );
@@ -293,7 +353,16 @@ async function addRoutes(
     onUploaded: onQueued,
   });
   addProcessingRoutes(app, { mutations, urls: access, onQueued });
-  addPlaybackRoutes(app, { db, storage, access });
+  addPlaybackRoutes(app, { db, storage, mutations, access });
+  addWebhookRoutes(app, {
+    db,
+    cursors,
+    mutations,
+    vault: platform.vault,
+    egress: platform.egress,
+    totalTimeoutMs: defaultSenderTiming.totalTimeoutMs,
+    onDue: () => platform.wakeups.nudge(webhookDeliveries),
+  });
   addFeedRoutes(app, {
     index: feedIndex,
     cursors: createFeedCursors(platform.signer),

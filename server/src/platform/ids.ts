@@ -9,6 +9,7 @@ export type ApiKeyId = TypeId<'key'>;
 export type UploadSessionId = TypeId<'upl'>;
 export type FeedId = TypeId<'fed'>;
 export type RequestId = TypeId<'req'>;
+export type BulkJobId = TypeId<'job'>;
 export type WebhookId = TypeId<'whk'>;
 export type DeliveryId = TypeId<'dlv'>;
 /** A UUID in its lower-case text form. */
@@ -20,10 +21,16 @@ export function newTypeId<Prefix extends string>(prefix: Prefix): TypeId<Prefix>
 
 /**
  * An id that says it was made at `moment` (milliseconds), whatever this process's clock says.
- * The order of such ids as text, byte by byte, is the order of their moments.
+ * The order of such ids as text, byte by byte, is the order of their moments, and of the numbers
+ * (32 bits) for those of one moment.
  */
-export function newTypeIdAt<Prefix extends string>(prefix: Prefix, moment: Date): TypeId<Prefix> {
-  const uuid = uuidv7({ msecs: moment.getTime() });
+export function newTypeIdAt<Prefix extends string>(
+  prefix: Prefix,
+  moment: Date,
+  number?: number,
+): TypeId<Prefix> {
+  const msecs = moment.getTime();
+  const uuid = uuidv7(number === undefined ? { msecs } : { msecs, seq: number });
   return TypeID.fromUUID(prefix, uuid).toString() as TypeId<Prefix>;
 }
 

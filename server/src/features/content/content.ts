@@ -39,9 +39,17 @@ import {
 
 export { entityTag, itemColumns, presentItem } from './item.ts';
 export type { Item, ItemRow, MediaUrls } from './item.ts';
-export type { Metadata } from './metadata.ts';
+export { mergeCustomMetadata, normalizeTags } from './metadata.ts';
+export type { Metadata, Patch } from './metadata.ts';
 export { findItems, touched } from './queries.ts';
-export { ContentItem, contentTypes, NewContentMetadata } from './schemas.ts';
+export {
+  ContentItem,
+  ContentPatch,
+  contentTypes,
+  NewContentMetadata,
+  publishStatuses,
+  visibilities,
+} from './schemas.ts';
 
 /** Bytes of the random name that begins every public media path of an item. */
 const playbackIdBytes = 16;
@@ -183,8 +191,10 @@ function requireId(id: string): ContentId {
   return contentId;
 }
 
+export const noSuchItemMessage = 'There is no content item with this id.';
+
 function noSuchItem(): ApiError {
-  return new ApiError('NOT_FOUND', { message: 'There is no content item with this id.' });
+  return new ApiError('NOT_FOUND', { message: noSuchItemMessage });
 }
 
 function checkPrecondition(row: ItemRow, ifMatch: string | undefined): void {

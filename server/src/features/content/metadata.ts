@@ -47,11 +47,11 @@ export function checkSchedule(publishAt: Date | null, expiresAt: Date | null): v
 }
 
 /** Tags without surrounding space and without repeats, in the order given. Case matters. */
-function normalizeTags(tags: readonly string[]): string[] {
+export function normalizeTags(tags: readonly string[], path = 'tags'): string[] {
   const trimmed = tags.map((tag) => tag.trim());
   for (const [index, tag] of trimmed.entries()) {
-    if (tag === '') throw fieldError(`tags[${index}]`, 'must not be empty');
-    if (tag.includes(',')) throw fieldError(`tags[${index}]`, 'must not hold a comma');
+    if (tag === '') throw fieldError(`${path}[${index}]`, 'must not be empty');
+    if (tag.includes(',')) throw fieldError(`${path}[${index}]`, 'must not hold a comma');
   }
   return [...new Set(trimmed)];
 }

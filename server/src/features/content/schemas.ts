@@ -3,8 +3,8 @@ import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../platform/ht
 
 export const contentTypes = ['video', 'carousel', 'video_carousel', 'live_stream'] as const;
 const uploadStatuses = ['pending', 'processing', 'ready', 'error'] as const;
-const publishStatuses = ['published', 'unpublished'] as const;
-const visibilities = ['public', 'unlisted', 'private'] as const;
+export const publishStatuses = ['published', 'unpublished'] as const;
+export const visibilities = ['public', 'unlisted', 'private'] as const;
 const resolutionTiers = ['audio-only', 'SD', 'HD', 'FHD', 'UHD'] as const;
 const errorReasons = [
   'UNSUPPORTED_MEDIA',

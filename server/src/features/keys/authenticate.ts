@@ -10,7 +10,9 @@ const cachedForMs = 3_000;
 const mostCachedKeys = 10_000;
 const touchIntervalMs = 60_000;
 
-type Cached = { owner: Promise<KeyOwner | null>; readAt: number };
+/** The monotonic moment at which a key expires makes that exact, however long it is cached. */
+type Known = KeyOwner & { expiresAt: number };
+type Cached = { owner: Promise<Known | null>; readAt: number };
 
 export type Authenticator = {
   authenticate: Authenticate;
@@ -26,12 +28,12 @@ export function createAuthenticator(db: Db): Authenticator {
   const used = new Set<ApiKeyId>();
   const touchedAt = new Map<ApiKeyId, number>();
 
-  function lookUp(key: string): Promise<KeyOwner | null> {
+  function lookUp(key: string): Promise<Known | null> {
     const cached = cache.get(key);
     const nowMs = performance.now();
     if (cached !== undefined && nowMs - cached.readAt < cachedForMs) return cached.owner;
     if (cache.size >= mostCachedKeys) cache.clear();
-    const owner = findKeyOwner(db, hashKey(key));
+    const owner = readOwner(db, key);
     cache.set(key, { owner, readAt: nowMs });
     owner.catch(() => cache.delete(key));
     return owner;
@@ -59,10 +61,15 @@ export function createAuthenticator(db: Db): Authenticator {
   };
 }
 
-function toPrincipal(owner: KeyOwner | null): Principal {
+async function readOwner(db: Db, key: string): Promise<Known | null> {
+  const owner = await findKeyOwner(db, hashKey(key));
+  return owner && { ...owner, expiresAt: performance.now() + owner.expiresInMs };
+}
+
+function toPrincipal(owner: Known | null): Principal {
   if (owner === null) throw new ApiError('UNAUTHORIZED');
   if (owner.isRevoked) throw new ApiError('KEY_REVOKED');
-  if (owner.isExpired) throw new ApiError('KEY_EXPIRED');
+  if (owner.expiresAt <= performance.now()) throw new ApiError('KEY_EXPIRED');
   const { organizationId, keyId, type, allowedOrigins } = owner;
   return { organizationId, keyId, type, allowedOrigins };
 }

@@ -9,6 +9,7 @@ import {
   countOtherSecretKeys,
   findKeyOwner,
   insertKey,
+  lockSecretKeys,
   listKeys,
   revokeKey,
   type KeyRow,
@@ -98,6 +99,7 @@ async function storeKey(
 export async function revoke(tx: Tx, organizationId: OrganizationId, id: string) {
   const keyId = parseTypeId('key', id);
   if (keyId === null) throw new ApiError('NOT_FOUND');
+  await lockSecretKeys(tx, organizationId);
   const row = await revokeKey(tx, organizationId, keyId);
   if (row === null) throw new ApiError('NOT_FOUND');
   const isSecret = row.type === 'secret';

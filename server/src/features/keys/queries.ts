@@ -101,6 +101,18 @@ export async function revokeKey(
   return row ?? null;
 }
 
+/** Lets one request at a time decide which secret key is the last one. */
+export async function lockSecretKeys(tx: Tx, organizationId: OrganizationId): Promise<void> {
+  await tx
+    .selectFrom('api_key')
+    .select('api_key_id')
+    .where('organization_id', '=', organizationId)
+    .where('type', '=', 'secret')
+    .orderBy('api_key_id')
+    .forUpdate()
+    .execute();
+}
+
 /** Secret keys that would still work after the given one is revoked. */
 export async function countOtherSecretKeys(
   tx: Tx,
@@ -124,7 +136,8 @@ export type KeyOwner = {
   keyId: ApiKeyId;
   type: KeyType;
   isRevoked: boolean;
-  isExpired: boolean;
+  /** From the moment of reading; Infinity for a key that never expires. */
+  expiresInMs: number;
   allowedOrigins: string[];
 };
 
@@ -134,7 +147,13 @@ export async function findKeyOwner(db: Db, hash: Buffer): Promise<KeyOwner | nul
     .innerJoin('organization', 'organization.organization_id', 'api_key.organization_id')
     .select(['api_key.organization_id', 'api_key_id', 'type', 'allowed_origins'])
     .select(sql<boolean>`revoked_at is not null`.as('is_revoked'))
-    .select(sql<boolean>`coalesce(api_key.expires_at <= now(), false)`.as('is_expired'))
+    .select(
+      sql<
+        number | null
+      >`extract(epoch from api_key.expires_at - clock_timestamp())::float8 * 1000`.as(
+        'expires_in_ms',
+      ),
+    )
     .where('hash', '=', hash)
     .executeTakeFirst();
   if (row === undefined) return null;
@@ -143,7 +162,7 @@ export async function findKeyOwner(db: Db, hash: Buffer): Promise<KeyOwner | nul
     keyId: row.api_key_id as ApiKeyId,
     type: row.type,
     isRevoked: row.is_revoked,
-    isExpired: row.is_expired,
+    expiresInMs: row.expires_in_ms ?? Infinity,
     allowedOrigins: row.allowed_origins,
   };
 }

@@ -2,9 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { principalOf } from '../../platform/http/principal.ts';
+import { principalOf, type Principal } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams, Nullable, Timestamp } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/server.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import { getItem, type ItemRow } from '../content/content.ts';
@@ -12,7 +13,12 @@ import type { MediaAccess } from './media-urls.ts';
 import { sendMedia } from './send-media.ts';
 import { findPlaybackRules, type PlaybackRules } from './queries.ts';
 
-export type PlaybackRouteParts = { db: Db; storage: Storage; access: MediaAccess };
+export type PlaybackRouteParts = {
+  db: Db;
+  storage: Storage;
+  mutations: Mutations;
+  access: MediaAccess;
+};
 
 export function addPlaybackRoutes(app: HttpApp, parts: PlaybackRouteParts): void {
   addPlaybackTokenRoute(app, parts);
@@ -26,7 +32,7 @@ const PlaybackToken = Type.Object({
   expiresIn: Type.Integer({ description: 'Seconds.' }),
 });
 
-function addPlaybackTokenRoute(app: HttpApp, { db, access }: PlaybackRouteParts): void {
+function addPlaybackTokenRoute(app: HttpApp, parts: PlaybackRouteParts): void {
   app.post(
     '/v1/content/:id/playback-token',
     {
@@ -40,25 +46,34 @@ function addPlaybackTokenRoute(app: HttpApp, { db, access }: PlaybackRouteParts)
         response: answers({ 200: Envelope(PlaybackToken) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const principal = principalOf(request);
-      const row = await getItem(db, principal.organizationId, request.params.id);
-      const isViewer = principal.type === 'publishable';
-      if (isViewer && !mayViewersPlay(row)) throw new ApiError('NOT_FOUND');
-      if (!row.protected && row.visibility !== 'private') throw new ApiError('NOT_PROTECTED');
-      if (row.media_prefix === null) throw new ApiError('CONTENT_NOT_READY');
-      const nowMs = Date.now();
-      const signed = access.sign(row, nowMs);
-      return {
-        data: {
-          streamingUrl: signed.streamingUrl,
-          thumbnailUrl: signed.thumbnailUrl,
-          expiresAt: formatTimestamp(signed.expiresAt),
-          expiresIn: Math.floor((signed.expiresAt.getTime() - nowMs) / 1_000),
-        },
-      };
+      const { id } = request.params;
+      if (principal.type === 'secret') {
+        return parts.mutations.mutate(request, reply, async (tx) => ({
+          data: await signItem(tx, parts.access, principal, id),
+        }));
+      }
+      return { data: await signItem(parts.db, parts.access, principal, id) };
     },
   );
+}
+
+/** @throws ApiError NOT_FOUND, NOT_PROTECTED, CONTENT_NOT_READY */
+async function signItem(db: Db, access: MediaAccess, principal: Principal, id: string) {
+  const row = await getItem(db, principal.organizationId, id);
+  const isViewer = principal.type === 'publishable';
+  if (isViewer && !mayViewersPlay(row)) throw new ApiError('NOT_FOUND');
+  if (!row.protected && row.visibility !== 'private') throw new ApiError('NOT_PROTECTED');
+  if (row.media_prefix === null) throw new ApiError('CONTENT_NOT_READY');
+  const nowMs = Date.now();
+  const { streamingUrl, thumbnailUrl, expiresAt } = access.sign(row, nowMs);
+  return {
+    streamingUrl,
+    thumbnailUrl,
+    expiresAt: formatTimestamp(expiresAt),
+    expiresIn: Math.floor((expiresAt.getTime() - nowMs) / 1_000),
+  };
 }
 
 /** An item that a viewer may know of: the same conditions as the feed's, unlisted ones included. */

@@ -22,11 +22,11 @@ import {
 } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { MediaError, runMediaTask, type MediaTaskOptions } from '../media/media.ts';
-import { enqueueProcessing, processMedia } from './processing.ts';
+import { recordEvent } from '../webhooks/webhooks.ts';
+import { enqueueProcessing, failProcessing, processMedia } from './processing.ts';
 import {
   findPreparation,
   findSource,
-  markFailed,
   markProcessing,
   markReady,
   recordProgress,
@@ -114,7 +114,14 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       hasThumbnail: prepared.thumbnail !== null,
       info: prepared.info,
     });
-    if (ready === null || prepared.remainingRungs.length === 0) return;
+    if (ready === null) return;
+    await recordEvent(tx, organizationId, 'content.ready', {
+      contentId,
+      title: ready.title,
+      duration: ready.duration_seconds,
+      status: 'ready',
+    });
+    if (prepared.remainingRungs.length === 0) return;
     await storePreparation(tx, organizationId, contentId, { mediaPrefix, prepared });
     await enqueueProcessing(tx, organizationId, contentId);
   });
@@ -140,10 +147,7 @@ async function complete(parts: MediaJobParts, context: JobContext, work: Work): 
 /** The bytes are at fault, so another run would end the same. */
 async function fail(context: JobContext, contentId: string, error: MediaError): Promise<JobAnswer> {
   context.log.info({ contentId, code: error.code, detail: error.detail }, 'media refused');
-  await context.finish(async (tx) => {
-    await markFailed(tx, context.organizationId, contentId, error);
-    await removePreparation(tx, context.organizationId, contentId);
-  });
+  await context.finish((tx) => failProcessing(tx, context.organizationId, contentId, error));
   return done;
 }
 

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
+import { recordEvent } from '../webhooks/webhooks.ts';
 import { markFailed, removePreparation } from './queries.ts';
 
 export const processMedia = defineJob({
@@ -12,13 +13,30 @@ export const processMedia = defineJob({
   retry: { maxAttempts: 3, delayMs: doublingDelay(2_000, 60_000) },
   concurrency: 1,
   onExhausted: async (tx, { contentId }, failure) => {
-    await markFailed(tx, failure.organizationId, contentId, {
+    await failProcessing(tx, failure.organizationId, contentId, {
       code: 'PROCESSING_FAILED',
       message: `Processing failed ${failure.attempts} times. The original is kept: try again later.`,
     });
-    await removePreparation(tx, failure.organizationId, contentId);
   },
 });
+
+/** Moves an item to `error`, with its event. An item that is ready or failed already stays. */
+export async function failProcessing(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+  { code, message }: { code: string; message: string },
+): Promise<void> {
+  const row = await markFailed(tx, organizationId, contentId, { code, message });
+  await removePreparation(tx, organizationId, contentId);
+  if (row === null) return;
+  await recordEvent(tx, organizationId, 'content.errored', {
+    contentId,
+    title: row.title,
+    status: 'error',
+    error: { code, message },
+  });
+}
 
 /** Puts an item in line for processing, in the transaction that made it `pending` or `ready`. */
 export async function enqueueProcessing(

@@ -99,14 +99,14 @@ export async function markReady(
   return row ?? null;
 }
 
-/** `pending` or `processing` → `error`. */
+/** `pending` or `processing` → `error`. Null when the item is in another state. */
 export async function markFailed(
   tx: Tx,
   organizationId: string,
   contentId: string,
   reason: { code: string; message: string },
-): Promise<void> {
-  await tx
+): Promise<ItemRow | null> {
+  const row = await tx
     .updateTable('content')
     .set({
       upload_status: 'error',
@@ -118,7 +118,9 @@ export async function markFailed(
     .where('organization_id', '=', organizationId)
     .where('content_id', '=', contentId)
     .where('upload_status', 'in', ['pending', 'processing'])
-    .execute();
+    .returning(itemColumns)
+    .executeTakeFirst();
+  return row ?? null;
 }
 
 /** `error` → `pending`, for another run over the same bytes. */

@@ -1,15 +1,31 @@
-import { inTransaction, type Db } from '../../platform/database/database.ts';
+import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { expireSessions, findUnnamedSources } from './queries.ts';
+import { recordEvent } from '../webhooks/webhooks.ts';
+import { expireSessions, findUnnamedSources, type FailedUpload } from './queries.ts';
 
 const expiredAtOnce = 500;
 
-/** Ends the uploads whose time is over. */
+/** Ends the uploads whose time is over, each with its event. */
 export async function expireUploads(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const count = await inTransaction(db, (tx) => expireSessions(tx, expiredAtOnce));
+    const count = await inTransaction(db, async (tx) => {
+      const failed = await expireSessions(tx, expiredAtOnce);
+      for (const upload of failed) await recordFailure(tx, upload);
+      return failed.length;
+    });
     if (count < expiredAtOnce) return;
   }
+}
+
+async function recordFailure(tx: Tx, upload: FailedUpload): Promise<void> {
+  const { organizationId, contentId, title, code, message } = upload;
+  const error = { code, message };
+  await recordEvent(tx, organizationId, 'content.errored', {
+    contentId,
+    title,
+    status: 'error',
+    error,
+  });
 }
 
 /** Files younger than this may belong to a transaction that has not committed yet. */

@@ -110,13 +110,21 @@ export async function setSource(
     .executeTakeFirstOrThrow();
 }
 
+export type FailedUpload = {
+  organizationId: string;
+  contentId: string;
+  title: string;
+  code: string;
+  message: string;
+};
+
 /**
  * Ends uploads whose time is over: the item goes to `error`, and its URL no longer works.
  *
- * @returns how many there were, at most `limit`
+ * @returns the items that failed by it, at most `limit`
  */
-export async function expireSessions(tx: Tx, limit: number): Promise<number> {
-  const { rows } = await sql<{ content_id: string }>`
+export async function expireSessions(tx: Tx, limit: number): Promise<FailedUpload[]> {
+  const { rows } = await sql<FailedUpload>`
     with expired as (
       delete from upload_session
       where (organization_id, upload_session_id) in (
@@ -138,9 +146,10 @@ export async function expireSessions(tx: Tx, limit: number): Promise<number> {
       and content.content_id = expired.content_id
       and content.upload_status = 'pending'
       and content.source_key is null
-    returning content.content_id
+    returning content.organization_id as "organizationId", content.content_id as "contentId",
+      content.title, content.error_code as code, content.error_message as message
   `.execute(tx);
-  return rows.length;
+  return rows;
 }
 
 /** Which of the given storage keys no item names. */

@@ -228,3 +228,44 @@ export async function recordAttempts(
     union all select delivery_id from released`.execute(db);
   return new Set(rows.map((row) => row.deliveryId));
 }
+
+export type LineReading = {
+  state: 'ready' | 'sending' | 'scheduled';
+  /** Exact up to `mostCounted`. */
+  deliveries: number;
+  /** Of ready and scheduled ones; 0 when none is due. */
+  oldestDueAgeMs: number;
+};
+
+/** Counting stops here, so that metrics stay cheap in a flood. */
+const mostCounted = 100_000;
+
+/** The deliveries that have not ended, by state. Those of disabled webhooks are not due. */
+export async function measureLine(db: Db): Promise<LineReading[]> {
+  const { rows } = await sql<LineReading>`
+    with recursive lane as (
+      (select webhook_id from webhook_delivery where state = 'ready' order by webhook_id limit 1)
+      union all
+      select next.webhook_id from lane cross join lateral (
+        select delivery.webhook_id from webhook_delivery delivery
+        where delivery.state = 'ready' and delivery.webhook_id > lane.webhook_id
+        order by delivery.webhook_id limit 1) next
+    ), oldest (state, due_at) as (
+      select 'ready', min(head.due_at) from lane
+      join webhook on webhook.webhook_id = lane.webhook_id and webhook.status = 'active'
+      cross join lateral (
+        select due_at from webhook_delivery delivery
+        where delivery.state = 'ready' and delivery.webhook_id = lane.webhook_id
+        order by due_at limit 1) head
+      union all
+      select 'scheduled', min(due_at) from webhook_delivery where state = 'scheduled'
+    )
+    select kind.state,
+      (select count(*) from (select from webhook_delivery delivery
+        where delivery.state = kind.state limit ${mostCounted}) few) as deliveries,
+      coalesce(greatest(0, extract(epoch from now() - oldest.due_at)), 0)::float8 * 1000
+        as "oldestDueAgeMs"
+    from (values ('ready'), ('sending'), ('scheduled')) as kind (state)
+    left join oldest on oldest.state = kind.state`.execute(db);
+  return rows;
+}

@@ -45,10 +45,18 @@ export class RoundTripConnection implements DatabaseConnection {
   #transaction: TransactionState = 'none';
   #begin: Statement = statement('begin');
   #isBroken = false;
+  /**
+   * A connection can break between two statements. The next one fails then; without a listener,
+   * the process would end here.
+   */
+  readonly #onLost = () => {
+    this.#isBroken = true;
+  };
 
   constructor(client: PoolClient, types: Pool['options']['types']) {
     this.#client = client;
     this.#types = types;
+    client.on('error', this.#onLost);
   }
 
   sendAhead<Row>({ sql: text, parameters: values }: CompiledQuery<Row>): Ahead<Row> {
@@ -99,6 +107,8 @@ export class RoundTripConnection implements DatabaseConnection {
 
   release(): void {
     this.#client.release(this.#isBroken);
+    // The pool listens again from here on.
+    this.#client.off('error', this.#onLost);
   }
 
   async #send(last: Statement): Promise<SentResult> {

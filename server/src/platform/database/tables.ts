@@ -20,6 +20,14 @@ export type PublishStatus = 'published' | 'unpublished';
 export type Visibility = 'public' | 'unlisted' | 'private';
 export type VideoQuality = 'basic' | 'plus';
 export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
+export type BulkJobOperation =
+  | 'update'
+  | 'delete'
+  | 'tag'
+  | 'visibility'
+  | 'publish'
+  | 'unpublish';
+export type BulkJobStatus = 'processing' | 'complete' | 'cancelled' | 'failed';
 export type KeyType = 'secret' | 'publishable';
 
 type OrganizationTable = {
@@ -216,6 +224,48 @@ type WebhookDeliveryCountTable = {
 
 type WebhookSenderTable = { sender_id: string; name: string; beats: Generated<number> };
 
+/** See `features/bulk/bulk-job.ts` for its states. */
+type BulkJobTable = {
+  organization_id: string;
+  bulk_job_id: string;
+  operation: BulkJobOperation;
+  filter: Json<unknown>;
+  changes: ColumnType<unknown, string | null, never>;
+  status: BulkJobStatus;
+  total_items: number;
+  successful_items: Generated<number>;
+  failed_items: Generated<number>;
+  created_at: DefaultTimestamp;
+  completed_at: NullableTimestamp;
+};
+
+type BulkJobChunkTable = {
+  organization_id: string;
+  bulk_job_id: string;
+  position: number;
+  content_ids: string[];
+};
+
+type BulkJobFailureTable = {
+  organization_id: string;
+  bulk_job_id: string;
+  content_id: string;
+  code: string;
+  message: string;
+};
+
+/** Written by a trigger of `content` alone. */
+type DeletedContentTable = {
+  organization_id: string;
+  content_id: string;
+  serial_number: number;
+  playback_id: string | null;
+  source_key: string | null;
+  changed_xid: ColumnType<string, never, never>;
+  deleted_at: DefaultTimestamp;
+  purged_at: NullableTimestamp;
+};
+
 export type Tables = {
   organization: OrganizationTable;
   api_key: ApiKeyTable;
@@ -225,6 +275,10 @@ export type Tables = {
   upload_session: UploadSessionTable;
   media_preparation: MediaPreparationTable;
   job: JobTable;
+  bulk_job: BulkJobTable;
+  bulk_job_chunk: BulkJobChunkTable;
+  bulk_job_failure: BulkJobFailureTable;
+  deleted_content: DeletedContentTable;
   webhook: WebhookTable;
   webhook_event: WebhookEventTable;
   webhook_delivery: WebhookDeliveryTable;

@@ -34,6 +34,19 @@ export type Mutations = {
     work: (tx: Tx) => Promise<Answer>,
     fingerprint?: string,
   ): Promise<FastifyReply>;
+  /**
+   * Like `mutate`, for routes that ask the outside world first: `ask` runs before the transaction,
+   * so that a slow answer holds no connection to the database. It doesn't run for a repeat, nor
+   * while this process is asking for a request with the same key.
+   *
+   * @throws ApiError IDEMPOTENCY_MISMATCH, IDEMPOTENCY_IN_FLIGHT
+   */
+  mutateAfter<T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ask: () => Promise<T>,
+    work: (tx: Tx, asked: T) => Promise<Answer>,
+  ): Promise<FastifyReply>;
   /** Drops answers whose time is over. */
   prune(): Promise<void>;
 };
@@ -42,7 +55,33 @@ const keptForHours = 24;
 const mostKeyCharacters = 255;
 
 export function createMutations(db: Db, vault: Vault): Mutations {
+  /** Keys, with their organizations, for which `mutateAfter` is asking. */
+  const asking = new Set<string>();
   return {
+    async mutateAfter(request, reply, ask, work) {
+      const { organizationId } = principalOf(request);
+      const key = readKey(request);
+      if (key === null) {
+        const asked = await ask();
+        return this.mutate(request, reply, (tx) => work(tx, asked));
+      }
+      const context = `${organizationId} ${key}`;
+      if (asking.has(context)) throw inFlight();
+      asking.add(context);
+      try {
+        const lookup = await inTransaction(db, (tx) =>
+          lockKey(tx, organizationId, key, keptForHours),
+        );
+        // What was stored meanwhile, or is just being stored, is the business of `mutate`.
+        const asked = lookup.isLocked && lookup.stored === null ? await ask() : null;
+        return await this.mutate(request, reply, (tx) => {
+          if (asked === null) throw inFlight();
+          return work(tx, asked);
+        });
+      } finally {
+        asking.delete(context);
+      }
+    },
     async mutate(request, reply, work, fingerprint) {
       const { organizationId } = principalOf(request);
       const key = readKey(request);
@@ -54,9 +93,7 @@ export function createMutations(db: Db, vault: Vault): Mutations {
       const context = `${organizationId} ${key}`;
       const { answer, replayed } = await inTransaction(db, async (tx) => {
         const { isLocked, stored } = await lockKey(tx, organizationId, key, keptForHours);
-        if (!isLocked) {
-          throw new ApiError('IDEMPOTENCY_IN_FLIGHT', { headers: { 'retry-after': '1' } });
-        }
+        if (!isLocked) throw inFlight();
         if (stored !== null)
           return { answer: replay(stored, print, vault, context), replayed: true };
         const fresh = render(request, await work(tx));
@@ -68,6 +105,10 @@ export function createMutations(db: Db, vault: Vault): Mutations {
     },
     prune: () => pruneAnswers(db, keptForHours),
   };
+}
+
+function inFlight(): ApiError {
+  return new ApiError('IDEMPOTENCY_IN_FLIGHT', { headers: { 'retry-after': '1' } });
 }
 
 type Rendered = { statusCode: number; headers: Record<string, string>; body: string };

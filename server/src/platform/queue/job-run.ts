@@ -1,6 +1,6 @@
 /** One attempt at one job, from the claim to its settlement. The states are in `queue.ts`. */
 import type { Logger } from 'pino';
-import { isDatabaseAway, sqlState } from '../database/database-errors.ts';
+import { isDatabaseAway } from '../database/database-errors.ts';
 import { inTransaction, type Db, type Tx } from '../database/database.ts';
 import { sleep } from '../lifecycle.ts';
 import { retryDelayMs } from './job-definition.ts';
@@ -18,8 +18,9 @@ import {
   removeClaimed,
   rescheduleClaimed,
   selectJobState,
-  type ClaimedJob,
-} from './queries.ts';
+} from './claim-queries.ts';
+import { clip, connectionBroke, reasonOf, runExhausted } from './job-failure.ts';
+import type { ClaimedJob } from './queries.ts';
 
 /**
  * What became of an attempt. `lost`: another worker has the job. `unsettled`: the database was away
@@ -47,11 +48,9 @@ export type JobRunOptions = {
 
 /** How often a failing onExhausted is tried after the last attempt (invariant 3). */
 const exhaustionTries = 5;
-const exhaustionTimeoutMs = 30_000;
 const databaseRetryMs = 250;
 /** Settlements that ran into a statement's or a lock's time limit before the attempt is given up. */
 const mostSlowWrites = 3;
-const longestReason = 2_000;
 
 export class JobRun {
   readonly claim: ClaimedJob;
@@ -242,7 +241,7 @@ export class JobRun {
       return await this.#persist(result, () =>
         inTransaction(db, async (tx) => {
           if (!(await failClaimed(tx, this.claim, attempts, reason))) return false;
-          await this.#exhausted(tx, { reason, attempts });
+          await runExhausted(tx, this.#job, this.claim, { reason, attempts });
           return true;
         }),
       );
@@ -255,20 +254,6 @@ export class JobRun {
       return this.#persist(result, () =>
         inTransaction(db, (tx) => failClaimed(tx, this.claim, attempts, reason)),
       );
-    }
-  }
-
-  async #exhausted(tx: Tx, failure: { reason: string; attempts: number }): Promise<void> {
-    const { jobId, organizationId, payload } = this.claim;
-    const late = new AbortController();
-    try {
-      const deadline = sleep(exhaustionTimeoutMs, late.signal).then(() => {
-        if (!late.signal.aborted) throw new Error('onExhausted took too long');
-      });
-      const hook = this.#job.exhausted(tx, payload, { jobId, organizationId, ...failure });
-      await Promise.race([hook, deadline]);
-    } finally {
-      late.abort();
     }
   }
 
@@ -301,18 +286,4 @@ export class JobRun {
     const { name, jobId, organizationId, attempt } = this.claim;
     return { job: name, jobId, organizationId, attempt };
   }
-}
-
-/** Errors after which the same effect is worth running again at once: not slow statements. */
-function connectionBroke(error: unknown): boolean {
-  return isDatabaseAway(error) && !['57014', '55P03', '25P03'].includes(sqlState(error) ?? '');
-}
-
-function reasonOf(error: unknown): string {
-  return clip(error instanceof Error ? error.message : String(error));
-}
-
-/** Without zero characters, which PostgreSQL's text cannot hold. */
-function clip(reason: string): string {
-  return reason.replaceAll('\0', '').slice(0, longestReason);
 }

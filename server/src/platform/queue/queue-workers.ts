@@ -8,14 +8,13 @@ import { background, sleep } from '../lifecycle.ts';
 import type { HandledJob } from './job-handler.ts';
 import { JobRun, type AttemptOutcome, type AttemptResult } from './job-run.ts';
 import {
-  claimJob,
-  ping,
-  promoteDueJobs,
   renewLeases,
-  selectWaitingNames,
-  takeBackJobs,
-  type ClaimedJob,
-} from './queries.ts';
+  selectNow,
+  takeBackExpired,
+  takeBackFrom,
+  type TakenBack,
+} from './claim-queries.ts';
+import { claimJob, promoteDueJobs, selectWaitingNames, type ClaimedJob } from './queries.ts';
 import { Doorbell, type JobWakeups } from './wakeups.ts';
 
 /** One attempt, for metrics. */
@@ -138,7 +137,7 @@ class Workers implements QueueWorkers {
 
   async #claimWaiting(signal: AbortSignal): Promise<void> {
     const { db } = this.#options;
-    if (!this.#tookBackOwn) await this.#takeBack(this.#worker);
+    if (!this.#tookBackOwn) this.#noteTaken(await takeBackFrom(db, this.#worker, batch));
     this.#tookBackOwn = true;
     const open = [...this.#jobs.values()].filter((job) => this.#hasFreeSlot(job));
     if (open.length === 0) return;
@@ -203,30 +202,29 @@ class Workers implements QueueWorkers {
     this.#options.onAttempt?.({ name, outcome, attempt, durationMs, waitedMs });
   }
 
-  /**
-   * Renews first, so that this process never takes back its own jobs, and takes back only after a
-   * prompt round trip: a statement that was on its way while the database hung would otherwise find
-   * every lease expired.
-   */
+  /** Renews first and takes back after that, so that this process never takes its own jobs. */
   async #beat(signal: AbortSignal): Promise<void> {
+    const { db } = this.#options;
     const { takeBackEveryMs, renewEveryMs } = this.#timing;
     let renewedAt = performance.now();
     while (!signal.aborted) {
       await sleep(this.#inTrouble ? retryAfterTroubleMs : takeBackEveryMs, signal);
-      await this.#attentive(async () => {
-        const isDue = this.#inTrouble || performance.now() - renewedAt >= renewEveryMs;
-        if (!isDue) return ping(this.#options.db);
+      if (this.#inTrouble || performance.now() - renewedAt >= renewEveryMs) {
         renewedAt = performance.now();
-        return this.#renew();
-      });
-      if (signal.aborted || !this.#mayTakeBack()) continue;
-      await this.#attentive(() => this.#takeBack(null));
+        await this.#attentive(() => this.#renew());
+      }
+      // A late answer is trouble, so that a hang which ends here takes nothing back.
+      const seenAt = await this.#attentive(() => selectNow(db));
+      if (seenAt === null || signal.aborted || !this.#mayTakeBack()) continue;
+      await this.#attentive(async () =>
+        this.#noteTaken(await takeBackExpired(db, seenAt, renewEveryMs, batch)),
+      );
     }
   }
 
   async #renew(): Promise<void> {
     const runs = [...this.#runs.keys()];
-    if (runs.length === 0) return ping(this.#options.db);
+    if (runs.length === 0) return;
     const claims = runs.map((run) => run.claim);
     const held = await renewLeases(this.#options.db, claims, this.#timing.leaseMs);
     for (const run of runs) if (!held.has(run.claim.claimId)) run.leaseIsGone();
@@ -238,21 +236,24 @@ class Workers implements QueueWorkers {
     return performance.now() - this.#lastTroubleAt > renewEveryMs + retryAfterTroubleMs;
   }
 
-  async #takeBack(worker: string | null): Promise<void> {
-    const taken = await takeBackJobs(this.#options.db, worker, batch);
+  #noteTaken(taken: TakenBack[]): void {
     for (const job of taken) this.#options.log.warn(job, 'job taken back from a worker that ended');
     if (taken.length > 0) this.#doorbell.ring();
   }
 
-  /** Notices when the database is away or answers late, and logs only the changes. */
-  async #attentive(work: () => Promise<void>): Promise<void> {
+  /**
+   * Notices when the database is away or answers late, and logs only the changes. Returns null when
+   * it is away.
+   */
+  async #attentive<T>(work: () => Promise<T>): Promise<T | null> {
     const startedAt = performance.now();
     try {
-      await work();
+      const result = await work();
       if (this.#inTrouble) this.#options.log.info('the queue reaches the database again');
       this.#inTrouble = false;
       const late = performance.now() - startedAt > this.#timing.renewEveryMs;
       if (late) this.#lastTroubleAt = performance.now();
+      return result;
     } catch (error) {
       this.#lastTroubleAt = performance.now();
       if (!isDatabaseAway(error)) throw error;
@@ -260,6 +261,7 @@ class Workers implements QueueWorkers {
         this.#options.log.warn({ err: error }, 'the queue cannot reach the database');
       }
       this.#inTrouble = true;
+      return null;
     }
   }
 

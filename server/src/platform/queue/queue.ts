@@ -38,7 +38,8 @@
  *   4. Only now() of the database decides what is due and which lease has run out.
  *   5. While the database can be reached, a holder renews often enough to keep its lease. A worker
  *      takes expired leases back only after it has itself reached the database without trouble for
- *      longer than a renewal interval, so that after an outage the holders come first.
+ *      longer than a renewal interval, so that after an outage the holders come first; and a take
+ *      back that was on its way during a hang takes nothing.
  *   6. The claim prefers the organization with the fewest running jobs of the name, then the
  *      longest due job. Claims at the same moment may each see the other as not yet running.
  *   7. A lost connection during COMMIT leaves a doubt that is resolved by the row, never by a
