@@ -4,24 +4,49 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const newEnough = Number(process.versions.node.split('.')[0]) >= 24;
-const installed = path.join(
-  path.dirname(createRequire(import.meta.url).resolve('node/package.json')),
-  'bin/node',
-);
-const node = newEnough || !existsSync(installed) ? process.execPath : installed;
-const script = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
-const child = spawn(
-  node,
-  ['--disable-warning=ExperimentalWarning', script, ...process.argv.slice(2)],
-  { stdio: 'inherit' },
-);
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.on(signal, () => child.kill(signal));
+const leastMajor = 24;
+
+/** The running Node where it is new enough, else the installed one; undefined where there is none. */
+function findNode() {
+  if (Number(process.versions.node.split('.')[0]) >= leastMajor) return process.execPath;
+  try {
+    const folder = path.dirname(createRequire(import.meta.url).resolve('node/package.json'));
+    const installed = path.join(folder, 'bin/node');
+    return existsSync(installed) ? installed : undefined;
+  } catch {
+    return undefined;
+  }
 }
-child.on('exit', (code, signal) => {
-  process.exitCode = code ?? (signal === null ? 1 : 128);
-});
+
+function start(node) {
+  const script = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
+  const child = spawn(
+    node,
+    ['--disable-warning=ExperimentalWarning', script, ...process.argv.slice(2)],
+    { stdio: 'inherit' },
+  );
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => child.kill(signal));
+  }
+  child.on('error', (error) => {
+    process.stderr.write(`${node} can't be run: ${error.message}\n`);
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (os.constants.signals[signal] ?? 0);
+  });
+}
+
+const node = findNode();
+if (node === undefined) {
+  process.stderr.write(
+    `Reelfeed needs Node ${leastMajor}; this is ${process.version}. Run npm ci: it installs one.\n`,
+  );
+  process.exitCode = 1;
+} else {
+  start(node);
+}

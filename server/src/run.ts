@@ -1,5 +1,6 @@
 /** Running the service in the foreground until it is told to stop. */
 import { once } from 'node:events';
+import type { Logger } from 'pino';
 import {
   ConfigurationError,
   readConfig,
@@ -7,10 +8,13 @@ import {
   type Config,
 } from './platform/config.ts';
 import { DataDirectoryError } from './platform/data-directory.ts';
+import { connectionProblem } from './platform/database/database-errors.ts';
 import { MigrationError } from './platform/database/migrate.ts';
+import { ApiError } from './platform/http/errors.ts';
 import { createLogger } from './platform/logging.ts';
 import { EmbeddedPostgresError } from './platform/postgres/embedded-postgres-error.ts';
 import { AllowListError } from './platform/egress/allow-list.ts';
+import type { KeyPair } from './features/organizations/organizations.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
 export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
@@ -19,8 +23,14 @@ export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
 };
 
 /**
- * Starts the service, says where it is, and stops it on SIGTERM or SIGINT. A second signal ends
- * the process at once.
+ * Ctrl-C in a terminal reaches every process of the foreground, and `npm` and the launcher pass it
+ * on once more: signals this close together are one.
+ */
+const sameSignalMs = 500;
+
+/**
+ * Starts the service, says where it is, and stops it on SIGTERM or SIGINT. A second signal, half a
+ * second later or more, ends the process at once.
  */
 export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {}): Promise<void> {
   const config = readConfig(env);
@@ -28,20 +38,36 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
   for (const name of unknownVariables(env)) {
     log.warn({ variable: name }, 'unknown environment variable: no setting has this name');
   }
-  const stop = new AbortController();
-  const onSignal = (name: NodeJS.Signals) => {
-    if (stop.signal.aborted) process.exit(1);
-    log.info({ signal: name }, 'stopping');
-    stop.abort();
-  };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-  await using service = await startService(config, { ...options, log, signal: stop.signal });
-  announce(service, config);
-  await options.onReady?.(service, config, stop.signal);
-  if (!stop.signal.aborted) await once(stop.signal, 'abort');
+  const { signal } = stopOnSignals(log);
+  try {
+    const onFreshKeys = announceKeys;
+    await using service = await startService(config, { ...options, log, signal, onFreshKeys });
+    announce(service, config);
+    await options.onReady?.(service, config, signal);
+    if (!signal.aborted) await once(signal, 'abort');
+  } catch (error) {
+    // A start that was told to stop has not failed.
+    const isStopped = error instanceof Error && error.name === 'AbortError';
+    if (!signal.aborted || !isStopped) throw error;
+  }
 }
 
-/** The only place where keys are printed, and only those that were made just now. */
+function stopOnSignals(log: Logger): AbortController {
+  const stop = new AbortController();
+  let stoppedAt = 0;
+  const onSignal = (name: NodeJS.Signals) => {
+    if (!stop.signal.aborted) {
+      log.info({ signal: name }, 'stopping');
+      stoppedAt = performance.now();
+      stop.abort();
+    } else if (performance.now() - stoppedAt >= sameSignalMs) {
+      process.exit(1);
+    }
+  };
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  return stop;
+}
+
 function announce(service: Service, config: Config): void {
   const lines = ['', `  Reelfeed is ready: ${service.listeningUrl ?? config.roles.join(', ')}`];
   if (service.listeningUrl !== null) {
@@ -50,13 +76,17 @@ function announce(service: Service, config: Config): void {
       `  API reference      ${service.publicUrl}/docs`,
     );
   }
-  const { secretKey, publishableKey } = service.freshKeys;
+  process.stdout.write(`${lines.join('\n')}\n\n`);
+}
+
+/** The only place where keys are printed, and only those that were made just now. */
+function announceKeys({ secretKey, publishableKey }: KeyPair): void {
+  if (secretKey === null && publishableKey === null) return;
+  const lines = [''];
   if (secretKey !== null) lines.push(`  Secret key         ${secretKey}`);
   if (publishableKey !== null) lines.push(`  Publishable key    ${publishableKey}`);
-  if (secretKey !== null || publishableKey !== null) {
-    lines.push('  These keys are shown this once: keep them.');
-  }
-  process.stdout.write(`${lines.join('\n')}\n\n`);
+  lines.push('  These keys are shown this once: keep them.');
+  process.stdout.write(`${lines.join('\n')}\n`);
 }
 
 /** Errors whose message tells a person what to do; any other one is shown with its stack. */
@@ -66,16 +96,18 @@ const explained = [
   EmbeddedPostgresError,
   MigrationError,
   AllowListError,
+  ApiError,
 ];
 
 /** Prints why the process could not go on, and makes it end with a failure. */
 export function reportFailure(error: unknown): void {
-  const isExplained = explained.some((type) => error instanceof type) || isAddressInUse(error);
-  const text = isExplained && error instanceof Error ? error.message : error;
-  process.stderr.write(`${text instanceof Error ? (text.stack ?? text.message) : String(text)}\n`);
+  process.stderr.write(`${explain(error)}\n`);
   process.exitCode = 1;
 }
 
-function isAddressInUse(error: unknown): boolean {
-  return error instanceof Error && (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+/** What to tell a person of an error; of one that nobody foresaw, also where it happened. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (explained.some((type) => error instanceof type)) return error.message;
+  return connectionProblem(error) ?? error.stack ?? error.message;
 }

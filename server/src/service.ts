@@ -38,7 +38,9 @@ import {
 import { migrate } from './platform/database/migrate.ts';
 import { parseAllowList } from './platform/egress/allow-list.ts';
 import { createEgress, type Egress } from './platform/egress/egress.ts';
+import { followRequests } from './platform/http/graceful-close.ts';
 import { addHealthRoutes } from './platform/http/health-routes.ts';
+import { explainListening } from './platform/http/listen-problem.ts';
 import { createListCursors } from './platform/http/list-cursor.ts';
 import { createHttpServer, type HttpServer } from './platform/http/server.ts';
 import { createMutations, type Mutations } from './platform/idempotency/idempotency.ts';
@@ -59,14 +61,17 @@ export type Service = AsyncDisposable & {
   /** Where this process listens; null without the role `api`. */
   listeningUrl: string | null;
   publicUrl: string;
-  /** Keys that this start has made and that nobody has seen yet. */
-  freshKeys: KeyPair;
 };
 
 export type ServiceOptions = {
   log: Logger;
   /** Aborts the start. A started service is stopped by disposing of it. */
   signal: AbortSignal;
+  /**
+   * Told of the keys that this start has made, right after they began to work: nobody could learn
+   * them later, even where the start fails.
+   */
+  onFreshKeys?: (keys: KeyPair) => void;
   /** Given to everyone who opens the feed page: for demonstrations. */
   playerKey?: string;
 };
@@ -106,7 +111,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     openDatabase({ connection, poolSize: config.databasePoolSize, log }),
   );
   const { db } = database;
-  const freshKeys = await ensureFirstOrganization(db, config);
+  options.onFreshKeys?.(await ensureFirstOrganization(db, config));
   const storage = await openDiskStorage(path.join(config.dataDir, 'media'));
   await prepareWebhookPartitions(db);
   const vault = createVault(await loadEncryptionKey(config.encryptionKey, config.dataDir));
@@ -147,7 +152,6 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   return {
     listeningUrl,
     publicUrl,
-    freshKeys,
     async [Symbol.asyncDispose]() {
       draining = true;
       await running.disposeAsync();
@@ -208,6 +212,9 @@ function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorker
   const { db } = database;
   const second = 1_000;
   const hour = 3_600 * second;
+  const startedAt = Date.now();
+  const settledBefore = () =>
+    Math.max(Date.now() - 24 * hour, platform.ownsDataDirectory ? startedAt : 0);
   const chores: Chore[] = [
     { name: 'record key use', intervalMs: 10 * second, run: () => authenticator.recordUse() },
   ];
@@ -224,7 +231,7 @@ function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorker
       {
         name: 'sweep sources',
         intervalMs: 24 * hour,
-        run: (signal) => sweepSources(db, storage, signal),
+        run: (signal) => sweepSources(db, storage, new Date(settledBefore()), signal),
       },
       {
         name: 'clean up archived',
@@ -234,7 +241,8 @@ function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorker
       {
         name: 'clean up work',
         intervalMs: hour,
-        run: (signal) => storage.cleanUp(24 * hour, signal),
+        // Nobody else works in a data directory of our own: what we do not hold is left over.
+        run: (signal) => storage.cleanUp(platform.ownsDataDirectory ? 0 : 24 * hour, signal),
       },
       {
         name: 'prepare webhook partitions',
@@ -292,20 +300,11 @@ async function listen(
     observe: observeRequests(platform.metrics),
     isDraining,
   });
+  const close = followRequests(server.app);
   await addRoutes(server, platform, options);
-  const url = await server.app.listen({ port, host: config.host });
-  stack.defer(() => closeWithin(server, config.shutdownGraceMs));
+  const url = await server.app.listen({ port, host: config.host }).catch(explainListening(config));
+  stack.defer(() => close(config.shutdownGraceMs));
   return url;
-}
-
-/** Waits for the requests under way; those that outlast the grace are cut off. */
-async function closeWithin({ app }: HttpServer, graceMs: number): Promise<void> {
-  const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);
-  try {
-    await app.close();
-  } finally {
-    clearTimeout(cut);
-  }
 }
 
 async function addRoutes(
@@ -347,7 +346,7 @@ async function addRoutes(
     limits: {
       maxUploadBytes: config.maxUploadBytes,
       minFreeBytes: config.minFreeBytes,
-      silenceMs: 60_000,
+      arrival: { windowMs: config.uploadSilenceMs, leastBytes: 1024 },
     },
     expiryMs: config.uploadExpiryMs,
     onUploaded: onQueued,
@@ -378,7 +377,7 @@ async function addRoutes(
 /** Port 0 is for tests: handed-out URLs need the number before the server listens. */
 async function findFreePort(host: string): Promise<number> {
   const probe = createServer().listen(0, host);
-  await once(probe, 'listening');
+  await once(probe, 'listening').catch(explainListening({ port: 0, host }));
   const address = probe.address();
   probe.close();
   await once(probe, 'close');

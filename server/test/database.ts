@@ -73,7 +73,7 @@ let cleanups: AsyncDisposableStack | undefined;
  * first: hooks of `node:test` run in the order they were added, which would take a database away
  * from under the service.
  */
-export function atEnd(cleanUp: () => Promise<unknown>): void {
+export function atEnd(cleanUp: () => PromiseLike<unknown>): void {
   if (cleanups === undefined) {
     cleanups = new AsyncDisposableStack();
     after(async () => {

@@ -3,9 +3,10 @@ import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { generateClip } from '../features/media/sample-clips.ts';
-import { readConfig, unknownVariables, type Config } from '../platform/config.ts';
+import { ConfigurationError, readConfig, unknownVariables, type Config } from '../platform/config.ts';
 import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
 import { openDatabase } from '../platform/database/database.ts';
+import { connectionProblem } from '../platform/database/database-errors.ts';
 import { migrationStatus } from '../platform/database/migrate.ts';
 import { parseAllowList } from '../platform/egress/allow-list.ts';
 import { createLogger } from '../platform/logging.ts';
@@ -27,20 +28,41 @@ export type Finding = {
 type Check = (config: Config, env: NodeJS.ProcessEnv) => Promise<Finding[]>;
 
 export const doctor: Command = async ({ env, json }) => {
-  const config = readConfig(env);
-  const findings: Finding[] = [];
-  for (const [subject, check] of Object.entries(checks)) {
-    try {
-      findings.push(...(await check(config, env)));
-    } catch (error) {
-      findings.push({ subject, state: 'problem', detail: (error as Error).message });
-    }
-  }
+  const findings = await examine(env);
   const problems = findings.filter(({ state }) => state === 'problem').length;
   const closing = problems === 0 ? 'No problem was found.' : `Problems found: ${problems}.`;
   print(json, { version, findings }, [...findings.flatMap(toLines), '', closing]);
   if (problems > 0) process.exitCode = 1;
 };
+
+async function examine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const config = tryConfig(env);
+  // Nothing else can be looked at while it is unclear where it is.
+  if (config instanceof ConfigurationError) return [problemOf('Settings', config)];
+  const findings: Finding[] = [];
+  for (const [subject, check] of Object.entries(checks)) {
+    try {
+      findings.push(...(await check(config, env)));
+    } catch (error) {
+      findings.push(problemOf(subject, error));
+    }
+  }
+  return findings;
+}
+
+function tryConfig(env: NodeJS.ProcessEnv): Config | ConfigurationError {
+  try {
+    return readConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+}
+
+function problemOf(subject: string, error: unknown): Finding {
+  const detail = connectionProblem(error) ?? (error as Error).message;
+  return { subject, state: 'problem', detail };
+}
 
 const signs = { ok: 'ok      ', note: 'note    ', problem: 'PROBLEM ' } as const;
 

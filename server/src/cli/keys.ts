@@ -3,65 +3,64 @@ import { listOrganizations } from '../features/organizations/organizations.ts';
 import { readConfig } from '../platform/config.ts';
 import { inTransaction, type Db } from '../platform/database/database.ts';
 import type { KeyType } from '../platform/database/tables.ts';
-import { ApiError } from '../platform/http/errors.ts';
 import type { OrganizationId } from '../platform/ids.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
 import { withDatabase } from './with-database.ts';
 
+const longestName = 200;
 const usage = `Usage:
   reelfeed keys list
-  reelfeed keys create --type secret|publishable --name <name>
+  reelfeed keys create --type secret|publishable --name <1 to 200 characters>
   reelfeed keys revoke <key id>
   reelfeed keys generate --type secret|publishable    prints a key for the configuration
 With more than one organization, choose it by --org <id>.`;
 
 export const keysCommand: Command = async (input) => {
-  const [action, id] = input.positionals;
-  if (action === 'generate') {
+  const [action = '', ...words] = input.positionals;
+  if (action === 'generate' && words.length === 0) {
     const key = generateKey(requireType(input.type));
     print(input.json, { key }, [key]);
     return;
   }
-  const act = actions[action ?? ''];
+  // What was typed is judged before a database is opened, or even made.
+  const act = Object.hasOwn(actions, action) ? actions[action]?.(input, words) : undefined;
   if (act === undefined) throw new UsageError(usage);
-  await withDatabase(readConfig(input.env), async (db) => {
-    try {
-      await act(db, await chooseOrganization(db, input.org), input, id);
-    } catch (error) {
-      if (error instanceof ApiError) throw new UsageError(error.message);
-      throw error;
-    }
-  });
+  await withDatabase(readConfig(input.env), async (db) =>
+    act(db, await chooseOrganization(db, input.org)),
+  );
 };
 
-type Action = (
-  db: Db,
-  organizationId: OrganizationId,
-  input: CommandInput,
-  id: string | undefined,
-) => Promise<void>;
+type Act = (db: Db, organizationId: OrganizationId) => Promise<void>;
 
-const actions: Record<string, Action> = {
-  async list(db, organizationId, { json }) {
-    const keys = (await allKeys(db, organizationId)).map(presentKey);
-    const lines = keys.map(
-      (key) =>
-        `${key.id}  ${key.type.padEnd(11)}  ${key.prefix}…  ${key.revokedAt === null ? 'works  ' : 'revoked'}  ${key.name}`,
-    );
-    print(json, keys, lines);
-  },
-  async create(db, organizationId, { json, type, name }) {
-    if (name === undefined || name === '') throw new UsageError(usage);
+/** Each checks what was typed (undefined: it is wrong) and returns what to do. */
+const actions: Record<string, (input: CommandInput, words: string[]) => Act | undefined> = {
+  list: ({ json }, words) => (words.length === 0 ? (...on) => list(json, ...on) : undefined),
+  create: ({ json, type, name }, words) => {
+    const length = [...(name ?? '')].length;
+    if (words.length > 0 || name === undefined || length < 1 || length > longestName) return;
     const request = { type: requireType(type), name, expiresAt: null };
-    const key = await inTransaction(db, (tx) => createKey(tx, organizationId, request));
-    print(json, key, [key.key, 'The key is shown this once: keep it.']);
+    return async (db, organizationId) => {
+      const key = await inTransaction(db, (tx) => createKey(tx, organizationId, request));
+      print(json, key, [key.key, 'The key is shown this once: keep it.']);
+    };
   },
-  async revoke(db, organizationId, { json }, id) {
-    if (id === undefined) throw new UsageError(usage);
-    const key = await inTransaction(db, (tx) => revoke(tx, organizationId, id));
-    print(json, key, [`${key.id} is revoked. Running processes refuse it within five seconds.`]);
+  revoke: ({ json }, [id, ...others]) => {
+    if (id === undefined || others.length > 0) return;
+    return async (db, organizationId) => {
+      const key = await inTransaction(db, (tx) => revoke(tx, organizationId, id));
+      print(json, key, [`${key.id} is revoked. Running processes refuse it within five seconds.`]);
+    };
   },
 };
+
+async function list(json: boolean, db: Db, organizationId: OrganizationId): Promise<void> {
+  const keys = (await allKeys(db, organizationId)).map(presentKey);
+  const lines = keys.map(
+    (key) =>
+      `${key.id}  ${key.type.padEnd(11)}  ${key.prefix}…  ${key.revokedAt === null ? 'works  ' : 'revoked'}  ${key.name}`,
+  );
+  print(json, keys, lines);
+}
 
 function requireType(type: string | undefined): KeyType {
   if (type === 'secret' || type === 'publishable') return type;

@@ -2,10 +2,15 @@
 import { parseArgs } from 'node:util';
 import { UsageError, type Command } from './command.ts';
 
-const { ConfigurationError } = await import('../platform/config.ts');
+type Entry = {
+  summary: string;
+  /** Words behind the command's name; none unless it says so. */
+  mostWords?: number;
+  /** Loaded when it is asked for, so that `reelfeed help` does not wait for the whole service. */
+  load: () => Promise<Command>;
+};
 
-/** Loaded when it is asked for, so that `reelfeed help` does not wait for the whole service. */
-const commands: Record<string, { summary: string; load: () => Promise<Command> }> = {
+const commands: Record<string, Entry> = {
   start: {
     summary: 'start the service in the foreground',
     load: async () => (await import('./start.ts')).start,
@@ -16,15 +21,18 @@ const commands: Record<string, { summary: string; load: () => Promise<Command> }
   },
   migrate: {
     summary: 'bring the database up to this version; `migrate status` only looks',
+    mostWords: 1,
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   org: {
     summary: '`org create <name>` makes an organization with its keys, `org list` shows all',
+    mostWords: Infinity,
     load: async () => (await import('./organizations.ts')).organizationsCommand,
   },
   keys: {
     summary:
       '`keys create --type secret|publishable --name <name>`, `list`, `revoke <id>`, `generate`',
+    mostWords: 2,
     load: async () => (await import('./keys.ts')).keysCommand,
   },
   doctor: {
@@ -54,15 +62,12 @@ function help(): string {
 
 async function main(): Promise<void> {
   const [name, ...rest] = process.argv.slice(2);
-  const command = commands[name ?? ''];
-  if (command === undefined) {
-    const wantsHelp = name === undefined || name === 'help' || name === '--help';
-    (wantsHelp ? process.stdout : process.stderr).write(
-      wantsHelp ? help() : `There is no command "${name}".\n\n${help()}`,
-    );
-    process.exitCode = wantsHelp ? 0 : 2;
+  if (name === undefined || name === 'help' || [name, ...rest].some(isHelpOption)) {
+    process.stdout.write(help());
     return;
   }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined) throw new UsageError(`There is no command "${name}".\n\n${help()}`);
   const run = await command.load();
   const { values, positionals } = parseArgs({
     args: rest,
@@ -74,15 +79,29 @@ async function main(): Promise<void> {
       name: { type: 'string' },
     },
   });
+  const unexpected = positionals[command.mostWords ?? 0];
+  if (unexpected !== undefined) {
+    throw new UsageError(`\`reelfeed ${name}\` does not take "${unexpected}".\n\n${help()}`);
+  }
   await run({ env: process.env, positionals, ...values });
+}
+
+function isHelpOption(argument: string): boolean {
+  return argument === '--help' || argument === '-h';
+}
+
+/** What was typed is at fault: our own usage errors, and those of the parser of options. */
+function isUsageError(error: unknown): boolean {
+  if (error instanceof UsageError) return true;
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  return code?.startsWith('ERR_PARSE_ARGS_') ?? false;
 }
 
 try {
   await main();
 } catch (error) {
-  const isUsage = error instanceof UsageError || (error instanceof TypeError && 'code' in error);
-  if (isUsage || error instanceof ConfigurationError) {
-    process.stderr.write(`${(error as Error).message}\n`);
+  if (isUsageError(error)) {
+    process.stderr.write(`${(error as Error).message.trimEnd()}\n`);
     process.exitCode = 2;
   } else {
     (await import('../run.ts')).reportFailure(error);

@@ -1,5 +1,9 @@
 import type { Config } from '../platform/config.ts';
-import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
+import {
+  claimDataDirectory,
+  DataDirectoryError,
+  type DataDirectory,
+} from '../platform/data-directory.ts';
 import { openDatabase, type DatabaseConnection, type Db } from '../platform/database/database.ts';
 import { migrate } from '../platform/database/migrate.ts';
 import { createLogger } from '../platform/logging.ts';
@@ -16,15 +20,27 @@ export async function withConnection<T>(
 ): Promise<T> {
   if (config.databaseUrl !== null) return work({ url: config.databaseUrl });
   await using stack = new AsyncDisposableStack();
+  const claim = await claimUnlessOwned(config.dataDir);
+  if ('connection' in claim) return work(claim.connection);
+  const dataDir = stack.use(claim.dataDir);
+  const log = createLogger('error');
   const { signal } = new AbortController();
+  const postgres = stack.use(await startEmbeddedPostgres({ dataDir, log, signal }));
+  return await work(postgres.connection);
+}
+
+/** The data directory, or the way to the server of the service that owns it. */
+async function claimUnlessOwned(
+  path: string,
+): Promise<{ dataDir: DataDirectory } | { connection: DatabaseConnection }> {
   try {
-    const dataDir = stack.use(await claimDataDirectory(config.dataDir));
-    const log = createLogger('error');
-    const postgres = stack.use(await startEmbeddedPostgres({ dataDir, log, signal }));
-    return await work(postgres.connection);
+    return { dataDir: await claimDataDirectory(path) };
   } catch (error) {
     if (!(error instanceof DataDirectoryError)) throw error;
-    return work(await connectionToRunningServer(config.dataDir));
+    // Without a password file the directory is not owned but unusable, which the error explains.
+    const connection = await connectionToRunningServer(path).catch(() => null);
+    if (connection === null) throw error;
+    return { connection };
   }
 }
 

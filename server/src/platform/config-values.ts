@@ -54,13 +54,40 @@ export function httpUrl(): Parser<string> {
   return (raw) => {
     if (!URL.canParse(raw)) return { problem };
     const url = new URL(raw);
-    const plain = url.search === '' && url.hash === '' && url.username === '';
+    const plain = !/[?#]/.test(raw) && url.username === '' && url.password === '';
     if (!plain || (url.protocol !== 'http:' && url.protocol !== 'https:')) return { problem };
     return { value: url.href.replace(/\/+$/, '') };
   };
 }
 
-const byteUnits: Record<string, number> = { '': 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 };
+/** Anything else would be taken for the name of a database on some other host. */
+export function postgresUrl(): Parser<string> {
+  return (raw) => {
+    const value = raw.trim();
+    return /^postgres(ql)?:\/\//.test(value) && URL.canParse(value)
+      ? { value }
+      : { problem: 'a URL such as postgres://user:password@host:5432/database' };
+  };
+}
+
+/** Exactly this many bytes in base64; a decoder alone would skip over wrong characters. */
+export function base64Bytes(length: number): Parser<string> {
+  return (raw) => {
+    const value = raw.trim();
+    const isBase64 = /^(?:[\w+/-]{4})*(?:[\w+/-]{2,3}={0,2})?$/.test(value);
+    return isBase64 && Buffer.from(value, 'base64').length === length
+      ? { value }
+      : { problem: `${length} bytes in base64, such as \`openssl rand -base64 ${length}\` prints` };
+  };
+}
+
+const byteUnits: Record<string, number> = {
+  '': 1,
+  KB: 2 ** 10,
+  MB: 2 ** 20,
+  GB: 2 ** 30,
+  TB: 2 ** 40,
+};
 
 /** A number of bytes; the units KB, MB, GB and TB are powers of 1,024. */
 export function bytes(): Parser<number> {
@@ -81,16 +108,29 @@ const durationUnitsMs: Record<string, number> = {
   d: 86_400_000,
 };
 
-/** A length of time in milliseconds, written with its unit: 500ms, 30s, 5m, 24h, 30d. */
-export function duration(): Parser<number> {
+/** Ten years: far more than anybody means, and little enough for every date to stay valid. */
+const longestDuration = '3650d';
+/** Node's timers hold 2^31 - 1 ms, somewhat more than this; a longer one fires at once. */
+export const longestTimer = '24d';
+
+/**
+ * A length of time in milliseconds, written with its unit: 500ms, 30s, 5m, 24h, 30d. The bounds
+ * are written so as well, and both are allowed.
+ */
+export function duration({ min = '0s', max = longestDuration } = {}): Parser<number> {
+  const [leastMs, mostMs] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0];
   return (raw) => {
-    const match = /^(\d{1,9})\s*(ms|s|m|h|d)$/.exec(raw.trim());
-    const unitMs = match === null ? undefined : durationUnitsMs[match[2] ?? ''];
-    if (match === null || unitMs === undefined) {
-      return { problem: 'a time with its unit, such as 500ms, 30s, 5m, 24h or 30d' };
-    }
-    return { value: Number(match[1]) * unitMs };
+    const value = parseDuration(raw);
+    return value !== null && value >= leastMs && value <= mostMs
+      ? { value }
+      : { problem: `a time from ${min} to ${max} with its unit, such as 500ms, 30s, 5m or 24h` };
   };
+}
+
+function parseDuration(raw: string): number | null {
+  const match = /^(\d{1,9})\s*(ms|s|m|h|d)$/.exec(raw.trim());
+  const unitMs = match === null ? undefined : durationUnitsMs[match[2] ?? ''];
+  return match === null || unitMs === undefined ? null : Number(match[1]) * unitMs;
 }
 
 const mostAttempts = 20;

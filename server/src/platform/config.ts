@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import {
+  base64Bytes,
   bytes,
   choice,
   choices,
@@ -12,7 +13,9 @@ import {
   httpUrl,
   integer,
   list,
+  longestTimer,
   optional,
+  postgresUrl,
   retrySchedule,
   text,
   type Parser,
@@ -56,7 +59,7 @@ export const settings = {
   }),
   databaseUrl: setting({
     env: 'DATABASE_URL',
-    parse: optional(text()),
+    parse: optional(postgresUrl()),
     fallback: '',
     about: 'PostgreSQL 15 or newer. Empty: the embedded PostgreSQL.',
     secret: true,
@@ -95,7 +98,7 @@ export const settings = {
   }),
   encryptionKey: setting({
     env: 'REELFEED_ENCRYPTION_KEY',
-    parse: optional(text()),
+    parse: optional(base64Bytes(32)),
     fallback: '',
     about:
       'Encrypts secrets in the database: 32 bytes in base64. Empty: a key file in the data directory. Set the same one on every process of a cluster.',
@@ -120,6 +123,12 @@ export const settings = {
     fallback: '24h',
     about: 'How long an upload URL stays valid.',
   }),
+  uploadSilenceMs: setting({
+    env: 'REELFEED_UPLOAD_SILENCE',
+    parse: duration(),
+    fallback: '30s',
+    about: 'An upload that brings less than a kilobyte for this long is ended.',
+  }),
   archiveRetentionMs: setting({
     env: 'REELFEED_ARCHIVE_RETENTION',
     parse: duration(),
@@ -134,19 +143,19 @@ export const settings = {
   }),
   mediaMaxDurationMs: setting({
     env: 'REELFEED_MEDIA_MAX_DURATION',
-    parse: duration(),
+    parse: duration({ min: '1s' }),
     fallback: '1h',
     about: 'Longest accepted video.',
   }),
   mediaDeadlineMs: setting({
     env: 'REELFEED_MEDIA_DEADLINE',
-    parse: duration(),
+    parse: duration({ min: '1s', max: longestTimer }),
     fallback: '2h',
     about: 'A processing attempt that takes longer is ended and tried again.',
   }),
   mediaStallMs: setting({
     env: 'REELFEED_MEDIA_STALL',
-    parse: duration(),
+    parse: duration({ min: '1s', max: longestTimer }),
     fallback: '60s',
     about: 'A processing attempt without progress for this long is ended and tried again.',
   }),
@@ -191,7 +200,7 @@ export const settings = {
   }),
   shutdownGraceMs: setting({
     env: 'REELFEED_SHUTDOWN_GRACE',
-    parse: duration(),
+    parse: duration({ max: longestTimer }),
     fallback: '25s',
     about: 'How long requests in flight may take to finish after SIGTERM.',
   }),
@@ -230,17 +239,17 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   return values as Config;
 }
 
-function readRaw(
-  env: NodeJS.ProcessEnv,
-  definition: Setting<unknown>,
-  problems: string[],
-): string {
+function readRaw(env: NodeJS.ProcessEnv, definition: Setting<unknown>, problems: string[]): string {
   const given = env[definition.env];
   if (given !== undefined && given !== '') return given;
   const file = definition.secret ? env[`${definition.env}_FILE`] : undefined;
   if (file === undefined || file === '') return definition.fallback;
   try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    const content = readFileSync(file, 'utf8').trim();
+    // An empty file is a secret that has not been written: going on without it would, for one,
+    // start the embedded database in place of the one that holds the data.
+    if (content === '') problems.push(`${definition.env}_FILE: the file ${file} is empty`);
+    return content;
   } catch (error) {
     problems.push(`${definition.env}_FILE: cannot read ${file}: ${(error as Error).message}`);
     return definition.fallback;

@@ -1,7 +1,15 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 
 /** Fields that may hold a key, a token or a password, wherever a caller puts them. */
-const redacted = ['authorization', 'key', 'token', 'secret', 'password', 'headers', 'connectionString'];
+const redacted = [
+  'authorization',
+  'key',
+  'token',
+  'secret',
+  'password',
+  'headers',
+  'connectionString',
+];
 
 /**
  * The service's logger: one JSON object a line. ERROR means that a person must act.
@@ -12,16 +20,21 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     level,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
-    serializers: { err: describeError },
+    serializers: { err: (error: unknown) => describeError(error) },
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: redacted.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
+/** Causes may name each other in a circle. */
+const mostCauses = 5;
+const mostListedErrors = 10;
+
 /** What helps a person, and nothing else that a library has hung on its error objects. */
-function describeError(error: unknown): unknown {
+function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
+  if (depth > mostCauses) return { type: error.name, message: error.message };
   const { name, message, stack, cause } = error;
   const code = (error as NodeJS.ErrnoException).code;
   return {
@@ -29,6 +42,10 @@ function describeError(error: unknown): unknown {
     message,
     stack,
     ...(code !== undefined && { code }),
-    ...(cause !== undefined && { cause: describeError(cause) }),
+    ...(cause !== undefined && { cause: describeError(cause, depth + 1) }),
+    // A connection that was tried on several addresses fails so, with an empty message.
+    ...(error instanceof AggregateError && {
+      errors: error.errors.slice(0, mostListedErrors).map((one) => describeError(one, depth + 1)),
+    }),
   };
 }

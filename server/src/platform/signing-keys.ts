@@ -3,10 +3,14 @@ import type { Db } from './database/database.ts';
 
 /** Signs short values, the same on every process of a cluster. */
 export type Signer = {
-  /** The first `bytes` bytes of HMAC-SHA256. */
+  /** The first `bytes` bytes of HMAC-SHA256; from 8 to 32. */
   sign(data: Buffer | string, bytes: number): Buffer;
+  /** Whether `sign` made the signature, by its length. One of fewer than 8 bytes proves nothing. */
   verify(data: Buffer | string, signature: Buffer): boolean;
 };
+
+/** Shorter ones could be guessed, and an empty one would fit anything. */
+const shortestSignatureBytes = 8;
 
 /** The signer of the given name; its key is made at the first use and kept in the database. */
 export async function loadSigner(db: Db, name: string): Promise<Signer> {
@@ -27,6 +31,7 @@ export async function loadSigner(db: Db, name: string): Promise<Signer> {
   return {
     sign,
     verify: (data, signature) => {
+      if (signature.length < shortestSignatureBytes) return false;
       const expected = sign(data, signature.length);
       return expected.length === signature.length && timingSafeEqual(expected, signature);
     },

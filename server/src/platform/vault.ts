@@ -1,8 +1,10 @@
 /** Encryption of secrets at rest: AES-256-GCM with a key that the database never sees. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { link, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { ConfigurationError } from './config.ts';
+import { base64Bytes } from './config-values.ts';
+import { sync } from './storage/durable.ts';
 
 export type Vault = {
   /** `context` binds the ciphertext to its place: it opens only with the same text. */
@@ -15,6 +17,7 @@ const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
 const formatVersion = 1;
+const headerBytes = 1 + nonceBytes + tagBytes;
 
 export function createVault(key: Buffer): Vault {
   return {
@@ -25,11 +28,12 @@ export function createVault(key: Buffer): Vault {
       return Buffer.concat([Buffer.of(formatVersion), nonce, cipher.getAuthTag(), body]);
     },
     open(sealed, context) {
-      if (sealed[0] !== formatVersion) throw new Error('The sealed value has an unknown format.');
+      if (sealed[0] !== formatVersion || sealed.length < headerBytes)
+        throw new Error('The sealed value has an unknown format.');
       const nonce = sealed.subarray(1, 1 + nonceBytes);
-      const tag = sealed.subarray(1 + nonceBytes, 1 + nonceBytes + tagBytes);
-      const body = sealed.subarray(1 + nonceBytes + tagBytes);
-      const decipher = createDecipheriv('aes-256-gcm', key, nonce)
+      const tag = sealed.subarray(1 + nonceBytes, headerBytes);
+      const body = sealed.subarray(headerBytes);
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
         .setAAD(Buffer.from(context))
         .setAuthTag(tag);
       return Buffer.concat([decipher.update(body), decipher.final()]).toString('utf8');
@@ -39,37 +43,54 @@ export function createVault(key: Buffer): Vault {
 
 /**
  * The encryption key: `REELFEED_ENCRYPTION_KEY`, else the file `encryption.key` of the data
- * directory, which the first start makes.
+ * directory, which the first start makes. Any number of processes may call it at the same moment:
+ * all get the same key.
+ *
+ * @throws ConfigurationError when the given key, or what the file holds, is no key
  */
 export async function loadEncryptionKey(given: string | null, dataDir: string): Promise<Buffer> {
   if (given !== null) return decodeKey(given, 'REELFEED_ENCRYPTION_KEY');
   const file = path.join(dataDir, 'encryption.key');
+  return (await readKeyFile(file)) ?? createKeyFile(file);
+}
+
+async function readKeyFile(file: string): Promise<Buffer | null> {
   try {
     return decodeKey(await readFile(file, 'utf8'), file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
   }
-  return createKeyFile(file);
 }
 
+/**
+ * The file gets its name when its content is on the disk: a kill at any point leaves the whole key
+ * or none, and of several processes the first to name its file wins.
+ */
 async function createKeyFile(file: string): Promise<Buffer> {
-  const key = randomBytes(keyBytes);
-  const handle = await open(file, 'wx', 0o600);
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {
-    await handle.writeFile(`${key.toString('base64')}\n`);
-    await handle.sync();
+    const handle = await open(draft, 'wx', 0o600);
+    try {
+      await handle.writeFile(`${randomBytes(keyBytes).toString('base64')}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await link(draft, file).catch(ignoreExisting);
   } finally {
-    await handle.close();
+    await rm(draft, { force: true });
   }
-  return key;
+  await sync(path.dirname(file));
+  return decodeKey(await readFile(file, 'utf8'), file);
+}
+
+function ignoreExisting(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
 }
 
 function decodeKey(text: string, source: string): Buffer {
-  const key = Buffer.from(text.trim(), 'base64');
-  if (key.length !== keyBytes) {
-    throw new ConfigurationError(
-      `${source} must hold ${keyBytes} bytes in base64, such as \`openssl rand -base64 32\` prints.`,
-    );
-  }
-  return key;
+  const parsed = base64Bytes(keyBytes)(text);
+  if ('problem' in parsed) throw new ConfigurationError(`${source} must hold ${parsed.problem}.`);
+  return Buffer.from(parsed.value, 'base64');
 }

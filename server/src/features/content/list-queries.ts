@@ -72,15 +72,22 @@ function filtered(db: Db, organizationId: OrganizationId, filter: ListFilter): C
   if (filter.section !== undefined) query = query.where('section', '=', filter.section);
   if (filter.author !== undefined) query = query.where('author', '=', filter.author);
   if (filter.createdAfter !== undefined)
-    query = query.where('created_at', '>', new Date(filter.createdAfter));
+    query = query.where('created_at', '>=', nextMillisecond(filter.createdAfter));
   if (filter.createdBefore !== undefined)
     query = query.where('created_at', '<', new Date(filter.createdBefore));
   if (filter.search !== undefined) {
     query = query.where(
-      sql<boolean>`search_text @@ to_tsquery('simple', ${prefixQuery(filter.search)})`,
+      // What PostgreSQL keeps as one word, such as 2.0 or example.com, is found whole.
+      sql<boolean>`search_text @@ (to_tsquery('simple', ${prefixQuery(filter.search)})
+        || plainto_tsquery('simple', ${filter.search}))`,
     );
   }
   return query;
+}
+
+/** Clients see times in milliseconds, and an item is not after the time that it shows. */
+function nextMillisecond(timestamp: string): Date {
+  return new Date(Date.parse(timestamp) + 1);
 }
 
 function splitTags(tags: string): string[] {

@@ -34,7 +34,9 @@ export type FeedView = { index: OrganizationIndex; nowMs: number };
 export class FeedIndex implements AsyncDisposable {
   readonly #db: Db;
   readonly #known = new Map<OrganizationId, Known>();
+  readonly #loading = new Map<OrganizationId, Promise<void>>();
   readonly #polling: AsyncDisposable;
+  #refreshing: Promise<void> | null = null;
   #seen: (Moment & { readAt: number }) | null = null;
   #changes = 0;
   #appliedChanges = 0;
@@ -47,11 +49,12 @@ export class FeedIndex implements AsyncDisposable {
 
   /** @throws ApiError UNAVAILABLE when the database was out of reach for too long */
   async view(organizationId: OrganizationId): Promise<FeedView> {
-    if (!this.#known.has(organizationId)) await this.#inTurn(() => this.#load(organizationId));
-    if (this.#isBehind()) {
-      // Of the requests that wait here, the first one refreshes for all.
-      await this.#inTurn(async () => (this.#isBehind() ? this.#refresh() : undefined));
-    }
+    const upTo = this.#changes;
+    if (!this.#known.has(organizationId)) await this.#loadOnce(organizationId);
+    // After an outage the poll may be in its back-off, which is no reason to refuse any longer.
+    if (this.#isStale()) await this.#refreshOnce();
+    // A refresh that was under way may have begun before the change, so this can take a second one.
+    while (this.#appliedChanges < upTo) await this.#refreshOnce();
     const entry = this.#known.get(organizationId);
     if (entry === undefined || this.#seen === null) throw new ApiError('UNAVAILABLE');
     entry.usedAt = performance.now();
@@ -69,8 +72,26 @@ export class FeedIndex implements AsyncDisposable {
     await this.#polling[Symbol.asyncDispose]();
   }
 
-  #isBehind(): boolean {
-    return this.#appliedChanges < this.#changes;
+  #isStale(): boolean {
+    return this.#seen === null || performance.now() - this.#seen.readAt > staleAfterMs;
+  }
+
+  /** All who wait share one refresh: in an outage they fail together, not one after another. */
+  #refreshOnce(): Promise<void> {
+    this.#refreshing ??= this.#inTurn(() => this.#refresh()).finally(() => {
+      this.#refreshing = null;
+    });
+    return this.#refreshing;
+  }
+
+  #loadOnce(organizationId: OrganizationId): Promise<void> {
+    const underWay = this.#loading.get(organizationId);
+    if (underWay !== undefined) return underWay;
+    const loading = this.#inTurn(() => this.#load(organizationId)).finally(() => {
+      this.#loading.delete(organizationId);
+    });
+    this.#loading.set(organizationId, loading);
+    return loading;
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -83,7 +104,7 @@ export class FeedIndex implements AsyncDisposable {
     while (!signal.aborted) {
       await sleep(pollIntervalMs, signal);
       if (this.#known.size === 0) continue;
-      await this.#inTurn(() => this.#refresh());
+      await this.#refreshOnce();
       this.#forgetUnused();
     }
   }

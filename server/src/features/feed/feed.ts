@@ -1,5 +1,5 @@
 /** The feed: what a viewer sees next. */
-import { newTypeId, type FeedId, type OrganizationId } from '../../platform/ids.ts';
+import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
 import { isDue } from './feed-entry.ts';
 import type { FeedCursors, FeedSession } from './feed-cursor.ts';
 import type { FeedIndex, FeedView } from './feed-index.ts';
@@ -24,9 +24,9 @@ const orderedAhead = 200;
 export const largestPage = 50;
 
 /**
- * One page of the feed as the bytes of its JSON. The first page fixes an order that later pages follow, so
- * nothing repeats while items and schedules change; an item that may not be shown any more is
- * left out, whatever a cursor says.
+ * One page of the feed as the bytes of its JSON. The first page fixes an order that later pages
+ * follow, so nothing repeats while items and schedules change; an item that may not be shown any
+ * more is left out, whatever a cursor says.
  *
  * @throws ApiError INVALID_CURSOR, UNAVAILABLE
  */
@@ -57,31 +57,30 @@ export async function readFeedPage(
   });
 }
 
-type Taken = { page: RankedEntry[]; next: FeedSession & { feedId: FeedId } };
+type Taken = { page: RankedEntry[]; next: FeedSession };
 
-/** Takes the next items of the session's order, and orders more where it runs short. */
+/**
+ * Takes the next items of the session's order, and orders more for the pages after it. What a
+ * cursor gives is in the cursor: a page is never filled up with items that came later, so reading
+ * it again gives the same one, less what may not be shown any more.
+ */
 function takePage(view: FeedView, request: FeedRequest, session: FeedSession): Taken {
+  const isFirst = request.cursor === null;
+  const order = isFirst ? orderMore(view, request, [], session.served) : session.order;
   const served = new Set(session.served);
-  let order = session.order;
   const page: RankedEntry[] = [];
-  const fill = () => {
-    let used = 0;
-    while (page.length < request.limit && used < order.length) {
-      const serialNumber = order[used] ?? -1;
-      used += 1;
-      served.add(serialNumber);
-      const entry = view.index.find(serialNumber);
-      if (entry === undefined || !isDue(entry, view.nowMs)) continue;
-      if (!request.excludedIds.has(entry.contentId)) page.push(...rank([entry], view.nowMs));
-    }
-    order = order.slice(used);
-  };
-  fill();
-  if (page.length < request.limit || order.length < largestPage) {
-    order = orderMore(view, request, order, served);
-    fill();
+  let used = 0;
+  while (page.length < request.limit && used < order.length) {
+    const serialNumber = order[used] ?? -1;
+    used += 1;
+    served.add(serialNumber);
+    const entry = view.index.find(serialNumber);
+    if (entry === undefined || !isDue(entry, view.nowMs)) continue;
+    if (!request.excludedIds.has(entry.contentId)) page.push(...rank([entry], view.nowMs));
   }
-  return { page, next: { feedId: session.feedId, order, served } };
+  const rest = order.slice(used);
+  const ahead = rest.length < largestPage ? orderMore(view, request, rest, served) : rest;
+  return { page, next: { feedId: session.feedId, order: ahead, served } };
 }
 
 function orderMore(
@@ -89,9 +88,12 @@ function orderMore(
   request: FeedRequest,
   order: readonly number[],
   served: ReadonlySet<number>,
-): number[] {
+): readonly number[] {
+  const { excludedIds } = request;
   const taken = new Set([...served, ...order]);
-  const candidates = skeleton(view, request.filter, taken, orderedAhead - order.length);
-  const more = applyRules(rank(candidates, view.nowMs), request.excludedIds);
+  const wanted = orderedAhead - order.length;
+  // As many more as the rules may leave out, so that exclusions alone never end a feed.
+  const candidates = skeleton(view, request.filter, taken, wanted + excludedIds.size);
+  const more = applyRules(rank(candidates, view.nowMs), excludedIds).slice(0, wanted);
   return [...order, ...more.map(({ entry }) => entry.serialNumber)];
 }

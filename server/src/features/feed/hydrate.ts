@@ -16,7 +16,8 @@ export type Hydrator = (
 /**
  * Items are kept as the bytes of their JSON by revision, so a page of known items reads nothing and
  * serializes nothing; all the unknown ones of a page are read in one statement. An item that is
- * gone meanwhile gives null.
+ * gone from the feed meanwhile gives null: its row may be newer than its entry, and that of an item
+ * that has become private would be presented with its signed URLs.
  */
 export function createHydrator(db: Db, urls: MediaUrls): Hydrator {
   const fragments = new Map<string, Fragment>();
@@ -41,7 +42,7 @@ export function createHydrator(db: Db, urls: MediaUrls): Hydrator {
     if (missing.length > 0) {
       const ids = missing.map((entry) => entry.contentId);
       for (const row of await findItems(db, organizationId, ids)) {
-        fresh.set(row.content_id, remember(row));
+        if (isInFeed(row)) fresh.set(row.content_id, remember(row));
       }
     }
     const isMissing = new Set(missing);
@@ -50,6 +51,15 @@ export function createHydrator(db: Db, urls: MediaUrls): Hydrator {
       return source.get(entry.contentId)?.json ?? null;
     });
   };
+}
+
+/** The condition of the index, on a row that was read after it. */
+function isInFeed(row: ItemRow): boolean {
+  return (
+    row.upload_status === 'ready' &&
+    row.publish_status === 'published' &&
+    row.visibility === 'public'
+  );
 }
 
 /** An item with the fields that only the feed has. */

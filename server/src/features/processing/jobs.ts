@@ -62,7 +62,8 @@ export function mediaJob(parts: MediaJobParts): HandledJob {
           folder.path,
           context.signal,
         );
-        if (sourcePath === null) return skipped('the original bytes are gone');
+        if (sourcePath === null)
+          return await fail(context, contentId, new MediaError(...bytesGone));
         const work = { contentId, source, sourcePath, outputDir: path.join(folder.path, 'out') };
         return step === 'prepare'
           ? await prepare(parts, context, work)
@@ -77,6 +78,13 @@ export function mediaJob(parts: MediaJobParts): HandledJob {
     { concurrency: parts.concurrency, timeoutMs: parts.deadlineMs },
   );
 }
+
+/** Skipping such an item would leave it in `processing` for ever. */
+const bytesGone = [
+  'PROCESSING_FAILED',
+  'The original bytes are gone from the storage. Upload the file again.',
+  { retryable: false },
+] as const;
 
 type Work = { contentId: string; source: MediaSource; sourcePath: string; outputDir: string };
 
@@ -108,12 +116,14 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
   await progress.settled();
   const mediaPrefix = `${work.source.playbackId}/${randomBytes(6).toString('hex')}`;
   await storage.putFolder(work.outputDir, `media/${mediaPrefix}`, signal);
+  let isTaken = false;
   await context.finish(async (tx) => {
     const ready = await markReady(tx, organizationId, contentId, {
       mediaPrefix,
       hasThumbnail: prepared.thumbnail !== null,
       info: prepared.info,
     });
+    isTaken = ready !== null;
     if (ready === null) return;
     await recordEvent(tx, organizationId, 'content.ready', {
       contentId,
@@ -125,7 +135,27 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
     await storePreparation(tx, organizationId, contentId, { mediaPrefix, prepared });
     await enqueueProcessing(tx, organizationId, contentId);
   });
+  if (isTaken) await removeOtherAttempts(storage, work.source.playbackId, mediaPrefix, signal);
+  else await storage.removePrefix(`media/${mediaPrefix}`, signal);
   return done;
+}
+
+/**
+ * Removes what attempts before this one published and no row came to name. Only an attempt whose
+ * item has become ready may do so: one that has lost its lease could take the winner's files away.
+ */
+async function removeOtherAttempts(
+  storage: Storage,
+  playbackId: string,
+  mediaPrefix: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const others = new Set<string>();
+  for await (const { key } of storage.list(`media/${playbackId}`, signal)) {
+    const attempt = key.split('/').slice(0, 3).join('/');
+    if (attempt !== `media/${mediaPrefix}`) others.add(attempt);
+  }
+  for (const attempt of others) await storage.removePrefix(attempt, signal);
 }
 
 async function complete(parts: MediaJobParts, context: JobContext, work: Work): Promise<JobAnswer> {

@@ -9,7 +9,10 @@ export type MediaSource = {
   sourceKey: string | null;
 };
 
-/** What processing needs to know of an item; null when it is gone or archived. */
+/**
+ * What processing needs to know of an item; null when it is gone. Archived items are processed as
+ * well, so that one that is restored later was not left half way.
+ */
 export async function findSource(
   db: Db,
   organizationId: string,
@@ -20,7 +23,6 @@ export async function findSource(
     .select(['upload_status', 'playback_id', 'source_key'])
     .where('organization_id', '=', organizationId)
     .where('content_id', '=', contentId)
-    .where('archived_at', 'is', null)
     .executeTakeFirst();
   if (row === undefined) return null;
   return {

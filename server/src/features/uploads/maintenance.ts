@@ -28,12 +28,20 @@ async function recordFailure(tx: Tx, upload: FailedUpload): Promise<void> {
   });
 }
 
-/** Files younger than this may belong to a transaction that has not committed yet. */
-const settledAfterMs = 24 * 3_600_000;
 const keysAtOnce = 500;
 
-/** Removes original files that a kill left without a row. @returns how many */
-export async function sweepSources(db: Db, storage: Storage, signal: AbortSignal): Promise<number> {
+/**
+ * Removes original files that a kill left without a row. Files that were written after
+ * `settledBefore` are left alone: they may belong to a transaction that has not committed yet.
+ *
+ * @returns how many
+ */
+export async function sweepSources(
+  db: Db,
+  storage: Storage,
+  settledBefore: Date,
+  signal: AbortSignal,
+): Promise<number> {
   let removed = 0;
   let keys: string[] = [];
   const flush = async () => {
@@ -44,7 +52,7 @@ export async function sweepSources(db: Db, storage: Storage, signal: AbortSignal
     keys = [];
   };
   for await (const file of storage.list('sources', signal)) {
-    if (Date.now() - file.modifiedAt.getTime() < settledAfterMs) continue;
+    if (file.modifiedAt >= settledBefore) continue;
     keys.push(file.key);
     if (keys.length >= keysAtOnce) await flush();
   }

@@ -4,6 +4,7 @@ import { refuseBadText } from '../../platform/http/text-rules.ts';
 import { validationError } from '../../platform/http/translate-error.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { NewContentMetadata, type Metadata } from '../content/content.ts';
+import { watchArrival } from './arrival.ts';
 import { receiveMedia, type ReceivedMedia, type UploadLimits } from './receive-media.ts';
 
 /** Bounds of everything in the form but the file itself. */
@@ -29,6 +30,25 @@ export async function receiveForm(
   storage: Storage,
   limits: UploadLimits,
 ): Promise<ReceivedForm> {
+  using arrival = watchArrival(request.raw, limits.arrival);
+  const received = receiveParts(request, storage, limits, arrival.signal);
+  // The form's reader does not know of time-outs; it ends when the connection is closed.
+  const timedOut = Promise.withResolvers<never>();
+  const onTimeout = () => timedOut.reject(arrival.signal.reason);
+  arrival.signal.addEventListener('abort', onTimeout);
+  try {
+    return await Promise.race([received, timedOut.promise]);
+  } finally {
+    arrival.signal.removeEventListener('abort', onTimeout);
+  }
+}
+
+async function receiveParts(
+  request: FastifyRequest,
+  storage: Storage,
+  limits: UploadLimits,
+  signal: AbortSignal,
+): Promise<ReceivedForm> {
   const fields = new Map<string, string[]>();
   let media: ReceivedMedia | null = null;
   try {
@@ -36,9 +56,9 @@ export async function receiveForm(
     for await (const part of parts) {
       if (part.type === 'field') {
         if (part.valueTruncated) throw fieldError(part.fieldname, 'is too long');
-        fields.set(part.fieldname, [...(fields.get(part.fieldname) ?? []), String(part.value)]);
+        fields.set(part.fieldname, [...(fields.get(part.fieldname) ?? []), textOf(part)]);
       } else if (part.fieldname === 'file' && media === null) {
-        media = await receiveMedia(storage, part.file, limits, null);
+        media = await receiveMedia(storage, part.file, limits, null, signal);
       } else {
         throw fieldError(part.fieldname, 'is not a known file part: send one part named file');
       }
@@ -63,6 +83,17 @@ function isFormError(error: unknown): error is Error {
 
 function formMessage(cause: Error) {
   return { message: 'The multipart form is malformed or has too many parts.', cause };
+}
+
+/** The form's reader has parsed the parts that say they are JSON. */
+function textOf({ fieldname, value }: { fieldname: string; value: unknown }): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw fieldError(fieldname, 'is nested too deep');
+  }
 }
 
 /** Form fields are text; these are read as the types that the metadata schema wants. */
@@ -94,11 +125,29 @@ function readTags(given: readonly string[]): unknown {
     .filter((tag) => tag !== '');
 }
 
+/** Much more than any field may hold, and few enough for everything that recurses. */
+const mostJsonDepth = 100;
+
 function readJson(name: string, text: string): unknown {
-  if (text.includes('"__proto__"')) throw fieldError(name, 'must not hold a key __proto__');
+  // Counting every opening bracket, also those in strings, would refuse good text.
+  const outsideOfStrings = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '');
+  let depth = 0;
+  for (const letter of outsideOfStrings) {
+    if (letter === '[' || letter === '{') depth += 1;
+    else if (letter === ']' || letter === '}') depth -= 1;
+    if (depth > mostJsonDepth) throw fieldError(name, 'is nested too deep');
+  }
+  let hasProto = false;
+  const look = (key: string, value: unknown) => {
+    hasProto ||= key === '__proto__';
+    return value;
+  };
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text, look);
   } catch {
     throw fieldError(name, 'must be JSON');
   }
+  if (hasProto) throw fieldError(name, 'must not hold a key __proto__');
+  return value;
 }

@@ -4,13 +4,13 @@ import type { ReceivedFile } from '../../platform/storage/receive.ts';
 import { FileTooLargeError, StorageFullError } from '../../platform/storage/storage-errors.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { SNIFF_BYTES, sniffMedia } from '../media/media.ts';
+import type { ArrivalRule } from './arrival.ts';
 
 export type UploadLimits = {
   maxUploadBytes: number;
   /** Free space that an upload leaves to the database. */
   minFreeBytes: number;
-  /** An upload that sends nothing for this long is ended. */
-  silenceMs: number;
+  arrival: ArrivalRule;
 };
 
 export type ReceivedMedia = { file: ReceivedFile; mediaType: string };
@@ -26,15 +26,8 @@ export async function receiveMedia(
   source: Readable,
   limits: UploadLimits,
   declaredBytes: number | null,
+  signal: AbortSignal,
 ): Promise<ReceivedMedia> {
-  const silence = new AbortController();
-  let timer = setTimeout(() => silence.abort(), limits.silenceMs);
-  const heard = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), limits.silenceMs);
-  };
-  source.on('data', heard);
-  source.pause();
   let mediaType = '';
   try {
     const file = await storage.work.receive(
@@ -48,15 +41,11 @@ export async function receiveMedia(
           mediaType = requireMedia(head);
         },
       },
-      silence.signal,
+      signal,
     );
     return { file, mediaType };
   } catch (error) {
-    if (silence.signal.aborted) throw new ApiError('REQUEST_TIMEOUT', { cause: error });
     throw translate(error, limits);
-  } finally {
-    clearTimeout(timer);
-    source.off('data', heard);
   }
 }
 
@@ -83,5 +72,14 @@ function translate(error: unknown, limits: UploadLimits): unknown {
   if (error instanceof StorageFullError) {
     return new ApiError('INSUFFICIENT_STORAGE', { cause: error });
   }
+  if (isCutOff(error)) {
+    return new ApiError('INVALID_REQUEST', { message: 'The upload was cut off.', cause: error });
+  }
   return error;
+}
+
+/** The sender has gone, so nobody hears the answer; it must not look like a fault of ours. */
+function isCutOff(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  return code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE';
 }

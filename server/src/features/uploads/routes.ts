@@ -17,6 +17,7 @@ import {
   type MediaUrls,
   type Metadata,
 } from '../content/content.ts';
+import { watchArrival } from './arrival.ts';
 import { receiveForm } from './multipart.ts';
 import { receiveMedia, type UploadLimits } from './receive-media.ts';
 import {
@@ -62,7 +63,6 @@ function addCreateRoute(app: HttpApp, parts: UploadRouteParts): void {
     '/v1/content/upload',
     {
       config: { access: 'secret', streamsBody: true },
-      bodyLimit: Number.MAX_SAFE_INTEGER,
       schema: {
         operationId: 'uploadContent',
         summary: 'Create a video item and upload its bytes',
@@ -89,6 +89,12 @@ function addCreateRoute(app: HttpApp, parts: UploadRouteParts): void {
 
 function createFromJson(request: FastifyRequest, reply: FastifyReply, parts: UploadRouteParts) {
   const { organizationId } = principalOf(request);
+  // The schema goes by the Content-Type, so a request without a body has met none.
+  if (request.body === undefined) {
+    throw new ApiError('INVALID_REQUEST', {
+      message: 'The body is missing: send the metadata as JSON, or a multipart form with the file.',
+    });
+  }
   return parts.mutations.mutate(request, reply, async (tx) => {
     const metadata = request.body as Metadata;
     const { row, token, expiresAt } = await openUpload(
@@ -150,7 +156,6 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
     '/v1/uploads/:token',
     {
       config: { access: 'public', streamsBody: true },
-      bodyLimit: Number.MAX_SAFE_INTEGER,
       schema: {
         operationId: 'putUploadBytes',
         summary: 'Send the bytes of an upload',
@@ -166,11 +171,13 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
         await requireOpenSession(parts.db, token);
         refuseDeclaredSize(request, parts.limits);
         const declared = Number(request.headers['content-length'] ?? Number.NaN);
+        using arrival = watchArrival(request.raw, parts.limits.arrival);
         const media = await receiveMedia(
           parts.storage,
           request.raw,
           parts.limits,
           Number.isSafeInteger(declared) ? declared : null,
+          arrival.signal,
         );
         await using _file = media.file;
         const row = await completeUpload(parts.db, parts.storage, token, media);

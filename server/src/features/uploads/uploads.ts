@@ -7,6 +7,7 @@
  * 3. What was refused or interrupted leaves no file, and the URL stays good until it expires.
  */
 import { createHash } from 'node:crypto';
+import { isDatabaseAway } from '../../platform/database/database-errors.ts';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { newTypeId, randomName, type OrganizationId } from '../../platform/ids.ts';
@@ -93,8 +94,8 @@ async function acceptSource(
 
 /**
  * Moves a received file to its final place for as long as `work` may need it; when `work` throws,
- * the file goes again. A kill in between leaves a file that no row names, which `sweepSources`
- * removes.
+ * the file goes again. A kill in between, or a database that was lost, leaves a file that no row
+ * names, which `sweepSources` removes.
  */
 export async function withStoredSource<T>(
   storage: Storage,
@@ -107,7 +108,8 @@ export async function withStoredSource<T>(
   try {
     return await work(key);
   } catch (error) {
-    await storage.remove(key);
+    // A connection that was lost during COMMIT leaves open whether a row names the file.
+    if (!isDatabaseAway(error)) await storage.remove(key);
     throw error;
   }
 }

@@ -28,6 +28,7 @@ const awaySystemCodes = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'EHOSTUNREACH',
+  'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
@@ -51,6 +52,36 @@ export function isDatabaseAway(error: unknown): boolean {
     return true;
   }
   return awayMessages.test(error.message);
+}
+
+/** Whether a transaction lost against others, however often it was tried: 40001, 40P01. */
+export function isContention(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === '40001' || state === '40P01';
+}
+
+/** Server states of a connection that needs other settings: rights, user, password, database. */
+const refusedStates = /^(28...|3D000|42501)$/;
+const refusedEncryption = /SSL|TLS|certificate/i;
+
+/**
+ * What a person must know when a process can't use its database: one sentence without secrets.
+ * Null for errors that do not come from the connection.
+ */
+export function connectionProblem(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const reason = (
+    error instanceof AggregateError ? error.errors.map(String).join('; ') : error.message
+  ).replace(/\.$/, '');
+  if (refusedStates.test(sqlState(error) ?? '')) {
+    return `PostgreSQL refuses the connection: ${reason}. Check DATABASE_URL.`;
+  }
+  if (isDatabaseAway(error)) {
+    return `PostgreSQL can't be reached: ${reason}. Check that it runs, and DATABASE_URL.`;
+  }
+  return refusedEncryption.test(reason)
+    ? `PostgreSQL can't be reached securely: ${reason}. Check the sslmode of DATABASE_URL.`
+    : null;
 }
 
 /** Whether PostgreSQL itself has run out of disk space (53100). */

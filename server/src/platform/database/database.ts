@@ -1,7 +1,7 @@
 import { Kysely, type CompiledQuery, type Transaction } from 'kysely';
 import { Pool, TypeOverrides, type PoolConfig } from 'pg';
 import type { Logger } from 'pino';
-import { isDatabaseAway, sqlState } from './database-errors.ts';
+import { isContention, isDatabaseAway } from './database-errors.ts';
 import { createDialect, RoundTripConnection, type Ahead } from './driver.ts';
 import { preparingClient } from './prepared-statements.ts';
 import type { Tables } from './tables.ts';
@@ -93,9 +93,7 @@ export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Pr
     try {
       return await db.transaction().execute(work);
     } catch (error) {
-      const state = sqlState(error);
-      const worthAnother = state === '40001' || state === '40P01';
-      if (!worthAnother || attempt >= mostTries) throw error;
+      if (!isContention(error) || attempt >= mostTries) throw error;
     }
   }
 }

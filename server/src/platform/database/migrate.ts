@@ -32,13 +32,15 @@ export async function readMigrations(): Promise<Migration[]> {
  * whole migrations only.
  *
  * @returns the names of the migrations that this call applied
- * @throws MigrationError when the database is of a newer version, or a file was changed after it
- *   had been applied
+ * @throws MigrationError when the database is of a newer version, a file was changed after it had
+ *   been applied, or the server is not what this version needs
  */
 export async function migrate(connection: DatabaseConnection, log: Logger): Promise<string[]> {
   return withMigrationClient(connection, async (client) => {
+    await checkServer(client);
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
     const migrations = await readMigrations();
+    await client.query(historyTable);
     const applied = await appliedMigrations(client);
     checkHistory(migrations, applied);
     const pending = migrations.filter((migration) => !applied.has(migration.name));
@@ -54,7 +56,9 @@ export async function migrate(connection: DatabaseConnection, log: Logger): Prom
 export async function migrationStatus(connection: DatabaseConnection): Promise<MigrationStatus> {
   return withMigrationClient(connection, async (client) => {
     const migrations = await readMigrations();
-    const applied = await appliedMigrations(client);
+    const applied = (await historyExists(client))
+      ? await appliedMigrations(client)
+      : new Map<string, string>();
     const known = new Set(migrations.map((migration) => migration.name));
     return {
       applied: [...applied.keys()].filter((name) => known.has(name)),
@@ -71,8 +75,13 @@ async function withMigrationClient<T>(
   const client = new Client({
     ...poolConnection(connection),
     application_name: 'reelfeed-migrate',
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
     options: '-c timezone=UTC -c lock_timeout=0 -c statement_timeout=0',
   });
+  // A lost connection also fails the statement under way; without a listener it would end the
+  // process.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     return await work(client);
@@ -81,13 +90,41 @@ async function withMigrationClient<T>(
   }
 }
 
+const oldestServer = 15;
+
+/** Also what a migration would stumble over, said before it starts. */
+async function checkServer(client: Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; encoding: string }>(
+    `select current_setting('server_version') as version,
+       current_setting('server_encoding') as encoding`,
+  );
+  const { version = '', encoding = '' } = rows[0] ?? {};
+  if (Number.parseInt(version, 10) < oldestServer) {
+    throw new MigrationError(`PostgreSQL ${oldestServer} or newer is needed; this is ${version}.`);
+  }
+  if (encoding !== 'UTF8') {
+    throw new MigrationError(
+      `The database has the encoding ${encoding}, which can't hold every text. Create it with ` +
+        "encoding 'UTF8'.",
+    );
+  }
+}
+
+const historyTable = `
+  create table if not exists schema_migration (
+    name text primary key,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+  )`;
+
+async function historyExists(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ exists: boolean }>(
+    `select to_regclass('schema_migration') is not null as exists`,
+  );
+  return rows[0]?.exists ?? false;
+}
+
 async function appliedMigrations(client: Client): Promise<Map<string, string>> {
-  await client.query(`
-    create table if not exists schema_migration (
-      name text primary key,
-      checksum text not null,
-      applied_at timestamptz not null default now()
-    )`);
   const { rows } = await client.query<{ name: string; checksum: string }>(
     'select name, checksum from schema_migration order by name',
   );

@@ -63,7 +63,7 @@ function decode(request: FastifyRequest, body: Buffer): string {
 function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
   const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>();
   app.addHook('preParsing', async (request, reply, payload) => {
-    if (request.routeOptions.config.streamsBody || !hasBody(request)) return payload;
+    if (isStreamed(request) || !hasBody(request)) return payload;
     const timer = setTimeout(() => {
       const answer = new ApiError('REQUEST_TIMEOUT');
       // Destroyed any earlier, the connection would take the answer with it.
@@ -77,6 +77,12 @@ function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
   app.addHook('preValidation', async (request) => clear(request));
   app.addHook('onResponse', async (request) => clear(request));
   app.addHook('onRequestAbort', async (request) => clear(request));
+}
+
+/** A route that streams media may take JSON as well, which then has the time of any JSON. */
+function isStreamed(request: FastifyRequest): boolean {
+  const isJson = /^application\/json\b/i.test(request.headers['content-type'] ?? '');
+  return request.routeOptions.config.streamsBody === true && !isJson;
 }
 
 function hasBody(request: FastifyRequest): boolean {

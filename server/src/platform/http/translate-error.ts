@@ -1,5 +1,5 @@
 import type { FastifyError } from 'fastify';
-import { isDatabaseAway, isDatabaseFull } from '../database/database-errors.ts';
+import { isContention, isDatabaseAway, isDatabaseFull } from '../database/database-errors.ts';
 import { ApiError, codeForStatus, type ErrorDetail } from './errors.ts';
 
 /**
@@ -11,7 +11,9 @@ export function translateError(error: unknown): ApiError {
   if (isDatabaseFull(error) || systemCode(error) === 'ENOSPC') {
     return new ApiError('INSUFFICIENT_STORAGE', { cause: error });
   }
-  if (isDatabaseAway(error)) return new ApiError('UNAVAILABLE', { cause: error });
+  if (isDatabaseAway(error) || isContention(error)) {
+    return new ApiError('UNAVAILABLE', { cause: error });
+  }
   if (isFastifyError(error)) return fromFastify(error);
   return new ApiError('INTERNAL_ERROR', { cause: error });
 }

@@ -4,7 +4,8 @@
  * them are read from it.
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { FastifySchema, FastifySchemaCompiler } from 'fastify';
+import type { FastifySchema, FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import type { TSchema } from 'typebox';
 import { parseTimestamp } from '../time.ts';
 
 function createAjv(): Ajv2020 {
@@ -33,10 +34,10 @@ export const validatorCompiler: FastifySchemaCompiler<FastifySchema> = ({ schema
       if (Object.hasOwn(parameters, name)) parameters[name] = read(parameters[name]);
     }
     const isValid = validate(parameters);
-    check.errors = validate.errors;
+    check.errors = validate.errors ?? null;
     return isValid;
   };
-  check.errors = validate.errors;
+  check.errors = validate.errors ?? null;
   return check;
 };
 
@@ -54,6 +55,15 @@ function typedParameters(schema: FastifySchema): [name: string, read: ReadText][
     const read = readers[String(type)];
     return read === undefined ? [] : [[name, read]];
   });
+}
+
+/** What a schema finds wrong with a value from a body; null when nothing is. */
+export function compileBody(
+  schema: TSchema,
+): (value: unknown) => readonly FastifySchemaValidationError[] | null {
+  const validate = ajv.compile(schema);
+  return (value) =>
+    validate(value) ? null : (validate.errors ?? []).map((error) => ({ ...error, params: { ...error.params } }));
 }
 
 /** An absolute http or https URL without credentials. */

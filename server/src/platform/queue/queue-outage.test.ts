@@ -34,6 +34,7 @@ class FaultyLine {
   fault: Fault = 'none';
   broken = 0;
   #cut = false;
+  #held = false;
 
   async open(): Promise<DatabaseConnection> {
     this.#server.listen(0, '127.0.0.1');
@@ -68,6 +69,7 @@ class FaultyLine {
           .write(data);
       this.fault = 'none';
     });
+    if (this.#held) this.hold();
   }
 
   cut(): void {
@@ -81,10 +83,12 @@ class FaultyLine {
 
   /** As if the server had been stopped: what was sent is kept, and nothing is answered. */
   hold(): void {
+    this.#held = true;
     for (const socket of this.#sockets) socket.pause();
   }
 
   resume(): void {
+    this.#held = false;
     for (const socket of this.#sockets) socket.resume();
   }
 

@@ -1,0 +1,27 @@
+/**
+ * A process: posts a body to a URL with undici and nothing else, over kept connections, until the
+ * time is over. Arguments: URL, file of the body, connections, seconds. Prints the posts a second.
+ */
+import { readFileSync } from 'node:fs';
+import { Pool } from 'undici';
+
+const [url = '', bodyFile = '', connections = '64', seconds = '3'] = process.argv.slice(2);
+const body = readFileSync(bodyFile);
+const target = new URL(url);
+const pool = new Pool(target.origin, { connections: Number(connections) });
+const headers = { 'content-type': 'application/json' };
+let posted = 0;
+const startedAt = performance.now();
+const endsAt = startedAt + Number(seconds) * 1_000;
+
+async function post(): Promise<void> {
+  while (performance.now() < endsAt) {
+    const answer = await pool.request({ method: 'POST', path: target.pathname, headers, body });
+    await answer.body.dump();
+    posted += 1;
+  }
+}
+
+await Promise.all(Array.from({ length: Number(connections) }, post));
+process.stdout.write(`${(posted / (performance.now() - startedAt)) * 1_000}\n`);
+await pool.close();

@@ -1,0 +1,125 @@
+/** A receiver in a process of its own, the service that sends to it, and deliveries to send. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { Agent, request } from 'undici';
+import { createTestAuthority } from '../../server/src/platform/egress/test-certificate.ts';
+import { type BenchService } from './service.ts';
+
+const receiverScript = fileURLToPath(new URL('./webhook-receiver.ts', import.meta.url));
+
+export type BenchReceiver = AsyncDisposable & {
+  url: string;
+  /** The certificate to trust, and the file that holds it. */
+  ca: string;
+  caFile: string;
+  /** Settings that let the service send to it. */
+  env: Record<string, string>;
+  count(): Promise<{ count: number; lastAt: number }>;
+  arrivals(): Promise<[title: string, at: number][]>;
+};
+
+export async function startBenchReceiver({ keepsArrivals = false } = {}): Promise<BenchReceiver> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-'));
+  const authority = createTestAuthority();
+  const certificate = authority.issue(['127.0.0.1']);
+  const files = {
+    key: path.join(folder, 'key.pem'),
+    cert: path.join(folder, 'cert.pem'),
+    ca: path.join(folder, 'ca.pem'),
+  };
+  await writeFile(files.key, certificate.key);
+  await writeFile(files.cert, certificate.cert);
+  await writeFile(files.ca, authority.cert);
+  const args = [receiverScript, files.key, files.cert, keepsArrivals ? 'arrivals' : ''];
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const port = Number(line.toString());
+  const agent = new Agent({ connect: { ca: authority.cert }, connections: 1 });
+  const ask = async (target: string) => {
+    const { body } = await request(`https://127.0.0.1:${port}${target}`, { dispatcher: agent });
+    return body.json();
+  };
+  return {
+    url: `https://127.0.0.1:${port}/hook`,
+    ca: authority.cert,
+    caFile: files.ca,
+    env: { NODE_EXTRA_CA_CERTS: files.ca, REELFEED_EGRESS_ALLOW: `127.0.0.1:${port}` },
+    count: () => ask('/count') as Promise<{ count: number; lastAt: number }>,
+    arrivals: () => ask('/arrivals') as Promise<[string, number][]>,
+    async [Symbol.asyncDispose]() {
+      await agent.destroy();
+      child.kill('SIGTERM');
+      if (child.exitCode === null) await once(child, 'exit');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Registers `count` webhooks for content.ready, and gives their ids. */
+export async function registerWebhooks(
+  service: BenchService,
+  url: string,
+  count: number,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const answer = await fetch(`${service.url}/v1/webhooks`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${service.secretKey}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ url: `${url}/${n}`, events: ['content.ready'] }),
+    });
+    const { data } = (await answer.json()) as { data: { id: string } };
+    ids.push(data.id);
+  }
+  return ids;
+}
+
+/** The body of a bench delivery, as the service would make it. */
+export function benchBody(webhookId: string, title: string): string {
+  return JSON.stringify({
+    event: 'content.ready',
+    data: { contentId: '0198c0de-0000-7000-8000-000000000000', title, duration: 15, status: 'ready' },
+    timestamp: '2026-01-31T12:00:00.000Z',
+    webhookId,
+  });
+}
+
+/** Puts `count` due deliveries in line, spread evenly over the webhooks, in one transaction. */
+export async function fillLine(
+  { database }: BenchService,
+  webhookIds: readonly string[],
+  count: number,
+): Promise<void> {
+  await sql`
+    insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
+      occurred_at, created_at, due_at)
+    select organization_id, webhook_id, 'dlv_' || lpad(to_hex((extract(epoch from clock_timestamp())
+        * 1000)::bigint), 12, '0') || substr(md5(random()::text), 1, 14),
+      gen_random_uuid(), 'content.ready', replace(${benchBody('WEBHOOK', 'A clip of the benchmark')},
+        'WEBHOOK', webhook_id), now(), now(), now()
+    from generate_series(1, ${count}::int) n
+    join (select organization_id, webhook_id, row_number() over (order by webhook_id) - 1 as place
+      from webhook where webhook_id = any(${webhookIds}::text[])) hook
+      on hook.place = n % ${webhookIds.length}::int
+  `.execute(database.db);
+}
+
+/** Waits until the receiver has got `target` deliveries in all. @returns when the latest came */
+export async function waitForCount(receiver: BenchReceiver, target: number): Promise<number> {
+  for (;;) {
+    const { count, lastAt } = await receiver.count();
+    if (count >= target) return lastAt;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+

@@ -1,0 +1,137 @@
+/**
+ * For receivers of webhooks, on a server: whether a request really comes from the service, and
+ * what it says. Needs Node's crypto; it has no place in a browser, where no secret may be.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** A verified delivery. */
+export interface WebhookEvent<Data = unknown> {
+  readonly event: string;
+  readonly data: Data;
+  /** When it happened, ISO 8601. */
+  readonly timestamp: string;
+  readonly webhookId: string;
+  /** The same on every attempt. A delivery may come more than once: keep what you have handled. */
+  readonly deliveryId: string;
+}
+
+export interface VerifyWebhookOptions {
+  /**
+   * How far the moment of sending may lie from now, either way. Default 300. Infinity accepts
+   * requests of any age, for example recorded ones in tests.
+   */
+  readonly toleranceSeconds?: number;
+}
+
+/** Headers as Node, Express and Fastify give them, or as `fetch` does. */
+export type WebhookHeaders =
+  | Headers
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The request doesn't come from the service, is too old, or was changed on its way. */
+export class WebhookVerificationError extends Error {
+  override readonly name = 'WebhookVerificationError';
+}
+
+/**
+ * Verifies a delivery and returns what it says.
+ *
+ * Both signatures of the service must be right: its own over the body and the moment of the event,
+ * and that of Standard Webhooks, which also covers the delivery's id and the moment of sending, so
+ * that a recorded request can't be sent again later or under another id. Signatures are compared
+ * in constant time. While a secret is being replaced, either one is enough.
+ *
+ * @param rawBody the bytes as they came, not an object that was parsed and written again
+ * @param secrets the secret of the webhook (`whsec_…`), or several
+ * @throws WebhookVerificationError
+ * @throws TypeError for secrets that can't be the service's
+ */
+export function verifyWebhook<Data = unknown>(
+  rawBody: string | Uint8Array,
+  headers: WebhookHeaders,
+  secrets: string | readonly string[],
+  options: VerifyWebhookOptions = {},
+): WebhookEvent<Data> {
+  const keys = typeof secrets === 'string' ? [secrets] : secrets;
+  if (keys.length === 0 || !keys.every((key) => /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(key))) {
+    throw new TypeError('A secret starts with whsec_ and is the whole text that the service gave.');
+  }
+  const body = typeof rawBody === 'string' ? Buffer.from(rawBody) : Buffer.from(rawBody);
+  const eventTimestamp = requireHeader(headers, 'x-service-timestamp');
+  const deliveryId = requireHeader(headers, 'webhook-id');
+  const sentAt = requireHeader(headers, 'webhook-timestamp');
+  requireFresh(sentAt, options.toleranceSeconds ?? 300);
+
+  const own = [
+    ...requireHeader(headers, 'x-service-signature').split(','),
+    ...(readHeader(headers, 'x-service-signature-previous') ?? '').split(','),
+  ];
+  requireSignature(
+    own,
+    keys.map((key) => `sha256=${hmac(key, `${eventTimestamp}.`, body).toString('hex')}`),
+  );
+  requireSignature(
+    requireHeader(headers, 'webhook-signature').split(' '),
+    keys.map((key) => {
+      const bytes = Buffer.from(key.slice('whsec_'.length), 'base64');
+      return `v1,${hmac(bytes, `${deliveryId}.${sentAt}.`, body).toString('base64')}`;
+    }),
+  );
+  return { ...parseBody(body), deliveryId } as WebhookEvent<Data>;
+}
+
+function hmac(key: string | Buffer, prefix: string, body: Buffer): Buffer {
+  return createHmac('sha256', key).update(prefix).update(body).digest();
+}
+
+/** One of the given signatures must be one of the right ones; every pair is compared. */
+function requireSignature(given: readonly string[], right: readonly string[]): void {
+  let matches = 0;
+  for (const one of given.slice(0, 32)) {
+    const bytes = Buffer.from(one.trim());
+    for (const other of right) {
+      const expected = Buffer.from(other);
+      if (bytes.length === expected.length && timingSafeEqual(bytes, expected)) matches += 1;
+    }
+  }
+  if (matches === 0) throw new WebhookVerificationError('No signature is right.');
+}
+
+function requireFresh(sentAt: string, toleranceSeconds: number): void {
+  const seconds = /^\d{1,12}$/.test(sentAt) ? Number(sentAt) : Number.NaN;
+  if (Number.isNaN(seconds)) {
+    throw new WebhookVerificationError('The header webhook-timestamp is no number of seconds.');
+  }
+  if (Math.abs(Date.now() / 1_000 - seconds) > toleranceSeconds) {
+    throw new WebhookVerificationError(
+      'The request was sent too long ago, or a clock is wrong: see webhook-timestamp.',
+    );
+  }
+}
+
+function readHeader(headers: WebhookHeaders, name: string): string | null {
+  if (headers instanceof Headers) return headers.get(name);
+  // Frameworks give names in lower case; a plain object may hold them in any.
+  const found = Object.entries(headers).filter(([key]) => key.toLowerCase() === name);
+  const values = found.flatMap(([, value]) => value ?? []);
+  if (values.length > 1) throw new WebhookVerificationError(`The header ${name} came twice.`);
+  return values[0] ?? null;
+}
+
+function requireHeader(headers: WebhookHeaders, name: string): string {
+  const value = readHeader(headers, name);
+  if (value === null || value === '') {
+    throw new WebhookVerificationError(`The header ${name} is missing.`);
+  }
+  return value;
+}
+
+function parseBody(body: Buffer): object {
+  try {
+    const parsed: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof parsed === 'object' && parsed !== null) return parsed;
+  } catch {
+    // Said below: a body with a right signature that is no JSON isn't from the service.
+  }
+  throw new WebhookVerificationError('The body is no JSON object.');
+}

@@ -1,0 +1,241 @@
+/**
+ * Bulk jobs: one operation on every item that matches a filter, however many.
+ *
+ *                create (items)         last chunk
+ *                     │                     │
+ *                     ▼                     ▼
+ *                processing ─────────▶ complete ◀──── create (no items)
+ *                     │ │
+ *        cancel ◀─────┘ └─────▶ failed
+ *
+ * Who moves a job:
+ *   create      a request: the set of items is written with the job, in its transaction
+ *   last chunk  a worker, in the transaction that does the last items
+ *   cancel      a request: what is done stays done, the rest is dropped
+ *   failed      the queue, when a chunk could not be done however often it was tried
+ *
+ * Invariants:
+ *   1. The set is fixed at creation: it is the filter's matches in the snapshot of the creating
+ *      transaction, stored as ids. Items that match later never join, those that match no longer
+ *      stay in. One that is deleted or archived meanwhile fails with NOT_FOUND.
+ *   2. A chunk is done by one transaction that locks the job, takes the chunk's row away, changes
+ *      its items and counts them. So each item is done exactly once, whatever is killed and however
+ *      many workers believe that the job is theirs.
+ *   3. total = successful + failed + the items of the chunks that are left (none after the end).
+ *   4. The lock of the job decides between a chunk and a cancellation: after the answer to a
+ *      cancellation no further item is changed.
+ *   5. The end and its event are one transaction.
+ */
+import { Type, type Static } from 'typebox';
+import type { Db, Tx } from '../../platform/database/database.ts';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import {
+  newTypeId,
+  parseTypeId,
+  type BulkJobId,
+  type OrganizationId,
+} from '../../platform/ids.ts';
+import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
+import { enqueue } from '../../platform/queue/queue.ts';
+import { formatTimestamp } from '../../platform/time.ts';
+import { recordEvent } from '../webhooks/webhooks.ts';
+import { toItemChange, type ItemChange } from './item-change.ts';
+import {
+  countMatches,
+  countProcessing,
+  endJob,
+  findJob,
+  insertJob,
+  lockJob,
+  removeChunks,
+  sampleMatches,
+  type BulkJobRow,
+} from './queries.ts';
+import type { BulkJobUpdate, NewBulkJob } from './schemas.ts';
+
+type NewJob = Static<typeof NewBulkJob>;
+
+/** Unfinished jobs of one organization. */
+const mostProcessing = 1_000;
+const mostSampled = 10;
+
+/** Carries a bulk job on for a while; the handler is in `jobs.ts`. */
+export const runBulkJob = defineJob({
+  name: 'run-bulk-job',
+  payload: Type.Object({ jobId: Type.String() }),
+  timeoutMs: 120_000,
+  retry: { maxAttempts: 20, delayMs: doublingDelay(500, 60_000) },
+  concurrency: 2,
+  onExhausted: async (tx, { jobId }, { organizationId }) => {
+    const organization = organizationId as OrganizationId;
+    const job = await lockJob(tx, organization, jobId as BulkJobId);
+    if (job?.status !== 'processing') return;
+    await removeChunks(tx, organization, jobId as BulkJobId);
+    await endJob(tx, organization, jobId as BulkJobId, 'failed');
+  },
+});
+
+/**
+ * Creates a job with the items that match now. One without items is complete at once.
+ *
+ * @throws ApiError VALIDATION_ERROR, LIMIT_EXCEEDED (too many unfinished jobs)
+ */
+export async function createBulkJob(
+  tx: Tx,
+  organizationId: OrganizationId,
+  { operation, filter, update }: NewJob,
+): Promise<BulkJobRow> {
+  readJobChange(operation, update);
+  if ((await countProcessing(tx, organizationId)) >= mostProcessing) {
+    throw new ApiError('LIMIT_EXCEEDED', {
+      message: `At most ${mostProcessing} bulk jobs can be unfinished. Wait, or cancel some.`,
+    });
+  }
+  const jobId = newTypeId('job');
+  const request = { operation, filter, changes: update ?? null };
+  const job = await insertJob(tx, organizationId, jobId, request);
+  if (job.total_items === 0) return completeJob(tx, organizationId, jobId);
+  await enqueueBulkJob(tx, organizationId, jobId);
+  return job;
+}
+
+/** What a job would do, without doing it. @throws ApiError VALIDATION_ERROR */
+export async function previewBulkJob(
+  db: Db,
+  organizationId: OrganizationId,
+  { operation, filter, update }: NewJob,
+) {
+  readJobChange(operation, update);
+  const [totalItems, sample] = await Promise.all([
+    countMatches(db, organizationId, filter),
+    sampleMatches(db, organizationId, filter, mostSampled),
+  ]);
+  return {
+    dryRun: true,
+    operation,
+    totalItems,
+    sample: sample.map((row) => ({ id: row.content_id, title: row.title })),
+  };
+}
+
+/** @throws ApiError NOT_FOUND, for a malformed or foreign id as well */
+export async function getBulkJob(
+  db: Db,
+  organizationId: OrganizationId,
+  id: string,
+): Promise<BulkJobRow> {
+  const job = await findJob(db, organizationId, requireId(id));
+  if (job === null) throw noSuchJob();
+  return job;
+}
+
+/** @throws ApiError NOT_FOUND, CONFLICT when the job has ended */
+export async function cancelBulkJob(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+): Promise<BulkJobRow> {
+  const jobId = requireId(id);
+  const job = await lockJob(tx, organizationId, jobId);
+  if (job === null) throw noSuchJob();
+  if (job.status !== 'processing') {
+    throw new ApiError('CONFLICT', {
+      message: `Only a job that is processing can be cancelled; this one is ${job.status}.`,
+    });
+  }
+  await removeChunks(tx, organizationId, jobId);
+  return endJob(tx, organizationId, jobId, 'cancelled');
+}
+
+/** processing → complete, with its event. */
+export async function completeJob(
+  tx: Tx,
+  organizationId: OrganizationId,
+  jobId: BulkJobId,
+): Promise<BulkJobRow> {
+  const job = await endJob(tx, organizationId, jobId, 'complete');
+  await recordEvent(tx, organizationId, 'bulk_job.complete', {
+    ...presentBulkJob(job),
+    operation: job.operation,
+  });
+  return job;
+}
+
+export async function enqueueBulkJob(
+  tx: Tx,
+  organizationId: OrganizationId,
+  jobId: BulkJobId,
+): Promise<void> {
+  await enqueue(tx, runBulkJob, { jobId }, { organizationId, uniqueKey: jobId });
+}
+
+/** What a job of the given operation does to each item; null when it deletes. */
+export function readJobChange(
+  operation: NewJob['operation'],
+  update: Static<typeof BulkJobUpdate> | undefined,
+): ItemChange | null {
+  switch (operation) {
+    case 'update':
+      return toItemChange(requireUpdate(operation, update));
+    case 'tag': {
+      const { addTags = [], removeTags = [] } = requireUpdate(operation, update, [
+        'addTags',
+        'removeTags',
+      ]);
+      if (addTags.length + removeTags.length > 0) return toItemChange({ addTags, removeTags });
+      throw fieldError('update.addTags', 'or removeTags must name at least one tag');
+    }
+    case 'visibility': {
+      const { visibility } = requireUpdate(operation, update, ['visibility']);
+      if (visibility !== undefined) return { visibility };
+      throw fieldError('update.visibility', 'is required');
+    }
+    case 'publish':
+    case 'unpublish':
+    case 'delete':
+      if (update !== undefined) throw fieldError('update', `has no meaning with ${operation}`);
+      if (operation === 'delete') return null;
+      return { publishStatus: operation === 'publish' ? 'published' : 'unpublished' };
+  }
+}
+
+/** @throws ApiError VALIDATION_ERROR when `update` is missing or has other fields than these */
+function requireUpdate(
+  operation: string,
+  update: Static<typeof BulkJobUpdate> | undefined,
+  fields?: readonly string[],
+): Static<typeof BulkJobUpdate> {
+  if (update === undefined) throw fieldError('update', 'is required');
+  const other = Object.keys(update).find((field) => fields?.includes(field) === false);
+  if (other !== undefined) throw fieldError(`update.${other}`, `has no meaning with ${operation}`);
+  return update;
+}
+
+/** The answer to a creation: what the status adds is known to be zero. */
+export function presentCreatedJob(job: BulkJobRow) {
+  const { jobId, status, totalItems, processedItems, createdAt } = presentBulkJob(job);
+  return { jobId, status, totalItems, processedItems, createdAt };
+}
+
+export function presentBulkJob(job: BulkJobRow) {
+  return {
+    jobId: job.bulk_job_id,
+    status: job.status,
+    totalItems: job.total_items,
+    processedItems: job.successful_items + job.failed_items,
+    successfulItems: job.successful_items,
+    failedItems: job.failed_items,
+    createdAt: formatTimestamp(job.created_at),
+    ...(job.completed_at !== null && { completedAt: formatTimestamp(job.completed_at) }),
+  };
+}
+
+function requireId(id: string): BulkJobId {
+  const jobId = parseTypeId('job', id);
+  if (jobId === null) throw noSuchJob();
+  return jobId;
+}
+
+function noSuchJob(): ApiError {
+  return new ApiError('NOT_FOUND', { message: 'There is no bulk job with this id.' });
+}

@@ -1,0 +1,305 @@
+/** Bulk jobs and the items that they match. What they do to items is in `change-queries.ts`. */
+import { sql, type SelectQueryBuilder } from 'kysely';
+import type { Static } from 'typebox';
+import type { Db, Tx } from '../../platform/database/database.ts';
+import type { BulkJobOperation, BulkJobStatus, Tables } from '../../platform/database/tables.ts';
+import type { BulkJobId, OrganizationId } from '../../platform/ids.ts';
+import type { BulkJobFilter, BulkJobUpdate } from './schemas.ts';
+
+type Filter = Static<typeof BulkJobFilter>;
+
+const jobColumns = [
+  'bulk_job_id',
+  'operation',
+  'filter',
+  'changes',
+  'status',
+  'total_items',
+  'successful_items',
+  'failed_items',
+  'created_at',
+  'completed_at',
+] as const;
+
+export type BulkJobRow = {
+  bulk_job_id: string;
+  operation: BulkJobOperation;
+  filter: unknown;
+  changes: unknown;
+  status: BulkJobStatus;
+  total_items: number;
+  successful_items: number;
+  failed_items: number;
+  created_at: Date;
+  completed_at: Date | null;
+};
+
+type ContentQuery = SelectQueryBuilder<Tables, 'content', object>;
+
+/** The items that a filter matches; archived ones never do. */
+function matches(db: Db, organizationId: OrganizationId, filter: Filter): ContentQuery {
+  let query: ContentQuery = db
+    .selectFrom('content')
+    .where('organization_id', '=', organizationId)
+    .where('archived_at', 'is', null);
+  const { tags, contentType, section, author, visibility, publishStatus } = filter;
+  if (tags !== undefined) query = query.where(sql<boolean>`tags @> ${tags}::text[]`);
+  if (contentType !== undefined) query = query.where('content_type', '=', contentType);
+  if (section !== undefined) query = query.where('section', '=', section);
+  if (author !== undefined) query = query.where('author', '=', author);
+  if (visibility !== undefined) query = query.where('visibility', '=', visibility);
+  if (publishStatus !== undefined) query = query.where('publish_status', '=', publishStatus);
+  if (filter.createdAfter !== undefined) {
+    query = query.where('created_at', '>', new Date(filter.createdAfter));
+  }
+  if (filter.createdBefore !== undefined) {
+    query = query.where('created_at', '<', new Date(filter.createdBefore));
+  }
+  return query;
+}
+
+export async function countMatches(
+  db: Db,
+  organizationId: OrganizationId,
+  filter: Filter,
+): Promise<number> {
+  const { count } = await matches(db, organizationId, filter)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** The newest of the matching items. */
+export async function sampleMatches(
+  db: Db,
+  organizationId: OrganizationId,
+  filter: Filter,
+  limit: number,
+): Promise<{ content_id: string; title: string }[]> {
+  return matches(db, organizationId, filter)
+    .select(['content_id', 'title'])
+    .orderBy('created_at', 'desc')
+    .orderBy('content_id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+/** Items that one transaction of a job changes: some 50 ms of work, and of waiting for others. */
+const chunkItems = 500;
+
+/**
+ * Writes a job and the ids of its items. Collecting them into one array and slicing that takes a
+ * million items about as long as counting them; `row_number()` with `group by` sorted them all
+ * first, and a row for each item wrote ten times as much.
+ */
+export async function insertJob(
+  tx: Tx,
+  organizationId: OrganizationId,
+  jobId: BulkJobId,
+  request: {
+    operation: BulkJobOperation;
+    filter: Filter;
+    changes: Static<typeof BulkJobUpdate> | null;
+  },
+): Promise<BulkJobRow> {
+  const { operation, filter, changes } = request;
+  const ids = matches(tx, organizationId, filter).select('content_id');
+  const { rows } = await sql<BulkJobRow>`
+    with everything as materialized (
+      select coalesce(array_agg(content_id), '{}') as content_ids from (${ids}) matching
+    ),
+    created as (
+      insert into bulk_job
+        (organization_id, bulk_job_id, operation, filter, changes, status, total_items)
+      select ${organizationId}, ${jobId}, ${operation}, ${JSON.stringify(filter)}::jsonb,
+        ${changes === null ? null : JSON.stringify(changes)}::jsonb, 'processing',
+        cardinality(content_ids)
+      from everything
+      returning ${sql.join(jobColumns.map((column) => sql.ref(column)))}
+    ),
+    chunks as (
+      insert into bulk_job_chunk (organization_id, bulk_job_id, position, content_ids)
+      select ${organizationId}, ${jobId}, position,
+        content_ids[position * ${sql.lit(chunkItems)} + 1 : (position + 1) * ${sql.lit(chunkItems)}]
+      from everything,
+        generate_series(0, (cardinality(content_ids) - 1) / ${sql.lit(chunkItems)}) as position
+      where cardinality(content_ids) > 0
+    )
+    select * from created
+  `.execute(tx);
+  const [row] = rows;
+  if (row === undefined) throw new Error('The bulk job was not written.');
+  return row;
+}
+
+export async function countProcessing(db: Db, organizationId: OrganizationId): Promise<number> {
+  const { count } = await db
+    .selectFrom('bulk_job')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('organization_id', '=', organizationId)
+    .where('completed_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export async function findJob(
+  db: Db,
+  organizationId: OrganizationId,
+  jobId: BulkJobId,
+): Promise<BulkJobRow | null> {
+  const row = await db
+    .selectFrom('bulk_job')
+    .select(jobColumns)
+    .where('organization_id', '=', organizationId)
+    .where('bulk_job_id', '=', jobId)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** The job, locked until the transaction ends. */
+export async function lockJob(
+  tx: Tx,
+  organizationId: OrganizationId,
+  jobId: BulkJobId,
+): Promise<BulkJobRow | null> {
+  const row = await tx
+    .selectFrom('bulk_job')
+    .select(jobColumns)
+    .where('organization_id', '=', organizationId)
+    .where('bulk_job_id', '=', jobId)
+    .forUpdate()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/**
+ * Takes the next chunk of a job away; null when none is left. The job must be locked by an earlier
+ * statement: this one's snapshot must see what the lock's holder before us has taken.
+ */
+export async function takeChunk(
+  tx: Tx,
+  organizationId: OrganizationId,
+  jobId: BulkJobId,
+): Promise<string[] | null> {
+  const { rows } = await sql<{ content_ids: string[] }>`
+    delete from bulk_job_chunk
+    where organization_id = ${organizationId} and bulk_job_id = ${jobId} and position = (
+      select position from bulk_job_chunk
+      where organization_id = ${organizationId} and bulk_job_id = ${jobId}
+      order by position limit 1)
+    returning content_ids
+  `.execute(tx);
+  return rows[0]?.content_ids ?? null;
+}
+
+export async function removeChunks(
+  tx: Tx,
+  organizationId: OrganizationId,
+  jobId: BulkJobId,
+): Promise<void> {
+  await tx
+    .deleteFrom('bulk_job_chunk')
+    .where('organization_id', '=', organizationId)
+    .where('bulk_job_id', '=', jobId)
+    .execute();
+}
+
+/** processing → its end. */
+export async function endJob(
+  tx: Tx,
+  organizationId: OrganizationId,
+  jobId: BulkJobId,
+  status: Exclude<BulkJobStatus, 'processing'>,
+): Promise<BulkJobRow> {
+  return tx
+    .updateTable('bulk_job')
+    .set({ status, completed_at: sql<Date>`clock_timestamp()` })
+    .where('organization_id', '=', organizationId)
+    .where('bulk_job_id', '=', jobId)
+    .where('status', '=', 'processing')
+    .returning(jobColumns)
+    .executeTakeFirstOrThrow();
+}
+
+export type ListedJob = BulkJobRow & { position: string };
+
+/** One page of the jobs, newest first. */
+export async function listJobs(
+  db: Db,
+  organizationId: OrganizationId,
+  status: BulkJobStatus | null,
+  page: { limit: number; after: { createdAt: string; jobId: string } | null },
+): Promise<ListedJob[]> {
+  let query = db
+    .selectFrom('bulk_job')
+    .select(jobColumns)
+    .select(sql<string>`created_at::text`.as('position'))
+    .where('organization_id', '=', organizationId);
+  if (status !== null) query = query.where('status', '=', status);
+  if (page.after !== null) {
+    const { createdAt, jobId } = page.after;
+    query = query.where(
+      sql<boolean>`(created_at, bulk_job_id) < (${createdAt}::timestamptz, ${jobId})`,
+    );
+  }
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('bulk_job_id', 'desc')
+    .limit(page.limit)
+    .execute();
+}
+
+export async function countJobs(
+  db: Db,
+  organizationId: OrganizationId,
+  status: BulkJobStatus | null,
+): Promise<number> {
+  let query = db
+    .selectFrom('bulk_job')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('organization_id', '=', organizationId);
+  if (status !== null) query = query.where('status', '=', status);
+  return (await query.executeTakeFirstOrThrow()).count;
+}
+
+export type FailureRow = { content_id: string; code: string; message: string };
+
+/** One page of the items that failed, by their ids. */
+export async function listFailures(
+  db: Db,
+  organizationId: OrganizationId,
+  jobId: BulkJobId,
+  page: { limit: number; after: string | null },
+): Promise<FailureRow[]> {
+  let query = db
+    .selectFrom('bulk_job_failure')
+    .select(['content_id', 'code', 'message'])
+    .where('organization_id', '=', organizationId)
+    .where('bulk_job_id', '=', jobId);
+  if (page.after !== null) query = query.where('content_id', '>', page.after);
+  return query.orderBy('content_id').limit(page.limit).execute();
+}
+
+const keptForDays = 30;
+
+/** Removes jobs that ended long ago, with their failures. @returns how many, at most `limit` */
+export async function pruneJobs(tx: Tx, limit: number): Promise<number> {
+  const { rows } = await sql`
+    delete from bulk_job where (organization_id, bulk_job_id) in (
+      select organization_id, bulk_job_id from bulk_job
+      where completed_at < now() - make_interval(days => ${keptForDays})
+      order by completed_at limit ${limit} for update skip locked)
+    returning bulk_job_id
+  `.execute(tx);
+  return rows.length;
+}
+
+/**
+ * Keeps the allowance's row as it is after the database's clock was set back, although the request
+ * that noticed it was refused. Without this its entries would never grow older.
+ */
+export async function settleAllowance(tx: Tx, organizationId: OrganizationId): Promise<void> {
+  await sql`
+    select accepted from take_bulk_allowance(${organizationId}, 0, 0, 0, interval '60 seconds')
+  `.execute(tx);
+}

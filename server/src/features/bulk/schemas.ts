@@ -1,0 +1,202 @@
+import { Type } from 'typebox';
+import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../platform/http/schemas.ts';
+import { ContentPatch, contentTypes, publishStatuses, visibilities } from '../content/content.ts';
+
+/** Most items of one request. More are refused as a whole, with a code of their own. */
+export const mostItems = 100;
+
+const { title, description, tags, section, author, articleUrl, customMetadata } =
+  ContentPatch.properties;
+const { visibility, publishStatus, publishAt, expiresAt } = ContentPatch.properties;
+
+/** What an update may say of an item; one that breaks these rules fails alone. */
+export const ItemPatch = Closed({
+  title,
+  description,
+  tags,
+  section,
+  author,
+  articleUrl,
+  customMetadata,
+  visibility,
+  publishStatus,
+  publishAt,
+  expiresAt,
+});
+
+const Id = Type.String({ maxLength: 512, description: 'Of a content item.' });
+const text = (about: string) => Type.Optional(Type.String({ description: about }));
+const textOrNull = (about: string) =>
+  Type.Optional(Nullable(Type.String({ description: about })));
+
+/** The shape alone, which is refused as a whole when it is wrong: the values are `ItemPatch`. */
+export const BulkUpdateItem = Closed(
+  {
+    id: Id,
+    title: text('1 to 200 characters.'),
+    description: textOrNull('At most 2,000 characters.'),
+    tags: Type.Optional(
+      Type.Array(Type.String(), { description: 'Replaces the tags. At most 100 of 1 to 100.' }),
+    ),
+    section: textOrNull('At most 200 characters.'),
+    author: textOrNull('At most 200 characters.'),
+    articleUrl: textOrNull('http or https, at most 2,048 characters.'),
+    customMetadata: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'Merged; null removes a key. At most 16 KiB and 8 levels.',
+      }),
+    ),
+    visibility: text('private, unlisted or public.'),
+    publishStatus: text('published (only ready items) or unpublished.'),
+    publishAt: textOrNull('RFC 3339 with an offset.'),
+    expiresAt: textOrNull('RFC 3339 with an offset, after publishAt.'),
+  },
+  { minProperties: 2, description: 'An id and at least one field.' },
+);
+
+const ids = Type.Array(Id, {
+  minItems: 1,
+  description: `At most ${mostItems}. A repeated id is processed and reported once.`,
+});
+const continueOnError = Type.Optional(
+  Type.Boolean({
+    default: false,
+    description:
+      'false: stop at the first item that fails; those before it stay done, those behind it are ' +
+      'untouched and not counted. true: report failures and go on.',
+  }),
+);
+const tagList = (about: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+      maxItems: 100,
+      description: about,
+    }),
+  );
+const addTags = tagList('Tags that the items get.');
+const removeTags = tagList('Tags that the items lose, after `addTags`: of both, removal wins.');
+
+export const BulkUpdate = Closed({
+  items: Type.Array(BulkUpdateItem, { minItems: 1, description: `At most ${mostItems}.` }),
+  continueOnError,
+});
+export const BulkDelete = Closed({ ids, continueOnError });
+export const BulkTag = Closed({ ids, addTags, removeTags });
+export const BulkVisibility = Closed({ ids, visibility: OneOf(visibilities) });
+
+const Failure = Type.Object({
+  id: Type.String(),
+  error: Type.Object({
+    code: OneOf(['NOT_FOUND', 'VALIDATION_ERROR'] as const),
+    message: Type.String(),
+  }),
+});
+
+function outcome<T extends ReturnType<typeof Type.Object>>(successful: T) {
+  return Type.Object({
+    successful: Type.Array(successful, { description: 'In the order of the request.' }),
+    failed: Type.Array(Failure),
+    totalProcessed: Type.Integer(),
+    totalSuccessful: Type.Integer(),
+    totalFailed: Type.Integer(),
+  });
+}
+
+const id = Type.String();
+export const BulkUpdated = outcome(Type.Object({ id, status: Type.Literal('updated') }));
+export const BulkDeleted = outcome(Type.Object({ id, status: Type.Literal('deleted') }));
+export const BulkTagged = outcome(Type.Object({ id, tags: Type.Array(Type.String()) }));
+export const BulkShown = outcome(Type.Object({ id, visibility: OneOf(visibilities) }));
+
+export const bulkJobOperations = [
+  'update',
+  'delete',
+  'tag',
+  'visibility',
+  'publish',
+  'unpublish',
+] as const;
+const bulkJobStatuses = ['processing', 'complete', 'cancelled', 'failed'] as const;
+const word = Type.Optional(Type.String({ minLength: 1, maxLength: 200 }));
+
+export const BulkJobFilter = Closed(
+  {
+    tags: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+        minItems: 1,
+        maxItems: 100,
+        description: 'Items that have all of them.',
+      }),
+    ),
+    contentType: Type.Optional(OneOf(contentTypes)),
+    section: word,
+    author: word,
+    visibility: Type.Optional(OneOf(visibilities)),
+    publishStatus: Type.Optional(OneOf(publishStatuses)),
+    createdAfter: Type.Optional(Timestamp),
+    createdBefore: Type.Optional(Timestamp),
+  },
+  { minProperties: 1, description: 'All conditions must hold; at least one is needed.' },
+);
+
+export const BulkJobUpdate = Closed(
+  {
+    addTags,
+    removeTags,
+    title,
+    description,
+    section,
+    author,
+    visibility,
+    publishStatus,
+    publishAt,
+    expiresAt,
+  },
+  { minProperties: 1 },
+);
+
+export const NewBulkJob = Closed({
+  operation: OneOf(bulkJobOperations),
+  filter: BulkJobFilter,
+  update: Type.Optional(BulkJobUpdate),
+  dryRun: Type.Optional(
+    Type.Boolean({ description: 'Answer how many items it would be, and change nothing.' }),
+  ),
+});
+
+const count = Type.Integer({ minimum: 0 });
+const jobStart = {
+  jobId: Type.String(),
+  status: OneOf(bulkJobStatuses),
+  totalItems: count,
+  processedItems: count,
+};
+
+export const CreatedBulkJob = Type.Object({ ...jobStart, createdAt: Timestamp });
+export const BulkJobPreview = Type.Object({
+  dryRun: Type.Literal(true),
+  operation: OneOf(bulkJobOperations),
+  totalItems: count,
+  sample: Type.Array(Type.Object({ id: Type.String(), title: Type.String() }), {
+    description: 'The newest of the items, at most ten.',
+  }),
+});
+export const BulkJob = Type.Object({
+  ...jobStart,
+  successfulItems: count,
+  failedItems: count,
+  createdAt: Timestamp,
+  completedAt: Type.Optional(Timestamp),
+});
+export const ListedBulkJob = Type.Object({
+  ...BulkJob.properties,
+  operation: OneOf(bulkJobOperations),
+  filter: Type.Unknown(),
+  update: Nullable(Type.Unknown()),
+});
+export const BulkJobFailure = Failure;
+
+export const BulkJobListQuery = Closed({
+  ...pageQuery,
+  status: Type.Optional(OneOf(bulkJobStatuses)),
+});

@@ -1,0 +1,182 @@
+import { fieldError } from '../../platform/http/errors.ts';
+import { readPage } from '../../platform/http/list-cursor.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Envelope, IdParams, ListEnvelope } from '../../platform/http/schemas.ts';
+import type { HttpApp } from '../../platform/http/server.ts';
+import { parseTimestamp } from '../../platform/time.ts';
+import {
+  presentDelivery,
+  recordTest,
+  replayEvents,
+  retryDelivery,
+  sendTest,
+  totalOf,
+} from './deliveries.ts';
+import { countDeliveries, listDeliveries } from './delivery-queries.ts';
+import { getActiveWebhook, getWebhook, requireWebhookId } from './registrations.ts';
+import type { WebhookRouteParts } from './routes.ts';
+import {
+  Delivery,
+  DeliveryListQuery,
+  DeliveryParams,
+  NewReplay,
+  NewTest,
+  Replay,
+  RetriedDelivery,
+  TestResult,
+} from './schemas.ts';
+import { createSecretReader } from './secrets.ts';
+import { requireTarget } from './target.ts';
+
+const tags = ['Webhooks'];
+const config = { access: 'secret' as const };
+
+export function addDeliveryRoutes(app: HttpApp, parts: WebhookRouteParts): void {
+  addListRoute(app, parts);
+  addRetryRoute(app, parts);
+  addReplayRoute(app, parts);
+  addTestRoute(app, parts);
+}
+
+function addListRoute(app: HttpApp, { db, cursors }: WebhookRouteParts): void {
+  app.get(
+    '/v1/webhooks/:id/deliveries',
+    {
+      config,
+      schema: {
+        operationId: 'listWebhookDeliveries',
+        summary: 'List the deliveries of a webhook',
+        description: 'Newest first.',
+        tags,
+        params: IdParams,
+        querystring: DeliveryListQuery,
+        response: answers({ 200: ListEnvelope(Delivery) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      await getWebhook(db, organizationId, webhookId);
+      const { status = null, ...page } = request.query;
+      const scope = { list: 'deliveries', organizationId, filter: { webhookId, status } };
+      return readPage(cursors, scope, page, {
+        count: async () => totalOf(await countDeliveries(db, organizationId, webhookId), status),
+        read: (limit, after) =>
+          listDeliveries(db, organizationId, webhookId, {
+            status,
+            limit,
+            after: after && { createdAt: new Date(Number(after[0])), deliveryId: String(after[1]) },
+          }),
+        position: (row) => [row.createdAt.getTime(), row.deliveryId],
+        present: presentDelivery,
+      });
+    },
+  );
+}
+
+function addRetryRoute(app: HttpApp, parts: WebhookRouteParts): void {
+  const { db, mutations, egress, onDue } = parts;
+  app.post(
+    '/v1/webhooks/:webhookId/deliveries/:deliveryId/retry',
+    {
+      config,
+      schema: {
+        operationId: 'retryWebhookDelivery',
+        summary: 'Send a delivery again',
+        description: 'One more attempt of a delivery that has ended, whatever its result was.',
+        tags,
+        params: DeliveryParams,
+        response: answers({ 200: Envelope(RetriedDelivery) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.webhookId);
+      await mutations.mutateAfter(
+        request,
+        reply,
+        async () => {
+          const webhook = await getActiveWebhook(db, organizationId, webhookId);
+          return requireTarget(egress, webhook.url);
+        },
+        async (tx) => ({
+          data: await retryDelivery(tx, organizationId, webhookId, request.params.deliveryId),
+        }),
+      );
+      onDue();
+      return reply;
+    },
+  );
+}
+
+function addReplayRoute(app: HttpApp, parts: WebhookRouteParts): void {
+  const { db, mutations, egress, onDue } = parts;
+  app.post(
+    '/v1/webhooks/:id/replay',
+    {
+      config,
+      schema: {
+        operationId: 'replayWebhookEvents',
+        summary: 'Send the events that a webhook has missed',
+        description:
+          'Makes a delivery of each event since a moment that the webhook subscribes to and has none of, for example because it was disabled. Calling it again makes none twice.',
+        tags,
+        params: IdParams,
+        body: NewReplay,
+        response: answers({ 200: Envelope(Replay) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      const since = parseTimestamp(request.body.since);
+      if (since === null) throw fieldError('since', 'must be a timestamp');
+      await mutations.mutateAfter(
+        request,
+        reply,
+        async () => {
+          const webhook = await getActiveWebhook(db, organizationId, webhookId);
+          return requireTarget(egress, webhook.url);
+        },
+        async (tx) => ({ data: await replayEvents(tx, organizationId, webhookId, since) }),
+      );
+      onDue();
+      return reply;
+    },
+  );
+}
+
+function addTestRoute(app: HttpApp, parts: WebhookRouteParts): void {
+  const { db, mutations, egress, vault, totalTimeoutMs } = parts;
+  const sending = { db, egress, totalTimeoutMs, readSecrets: createSecretReader(vault) };
+  app.post(
+    '/v1/webhooks/:id/test',
+    {
+      config,
+      schema: {
+        operationId: 'testWebhook',
+        summary: 'Send a test event now',
+        description:
+          'One signed attempt with made-up data, waited for up to 30 seconds. A receiver that fails is an answer, not an error: see `status`.',
+        tags,
+        params: IdParams,
+        body: NewTest,
+        response: answers({ 200: Envelope(TestResult) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      return mutations.mutateAfter(
+        request,
+        reply,
+        async () => {
+          const webhook = await getActiveWebhook(db, organizationId, webhookId);
+          await requireTarget(egress, webhook.url);
+          return sendTest(sending, organizationId, webhookId, request.body.event);
+        },
+        async (tx, sent) => ({ data: await recordTest(tx, sent) }),
+      );
+    },
+  );
+}

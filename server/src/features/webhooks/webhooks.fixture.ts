@@ -1,0 +1,92 @@
+/** What the tests of webhooks share. */
+import { after } from 'node:test';
+import { sql } from 'kysely';
+import { silentLog } from '../../../test/database.ts';
+import { eventually, startService, type TestService } from '../../../test/service.ts';
+import { inTransaction, openDatabase, type Db } from '../../platform/database/database.ts';
+import { recordEvent } from './webhooks.ts';
+
+export type WebhookService = TestService & {
+  db: Db;
+  organizationId: string;
+  /** Records a content.ready event in a transaction of its own. */
+  cause(title: string): Promise<void>;
+  /** Registers a webhook for content.ready unless told otherwise, and gives the answer's data. */
+  register(url: string, events?: string[]): Promise<CreatedWebhook>;
+  deliveries(webhookId: string, query?: string): Promise<ShownDelivery[]>;
+};
+
+export type CreatedWebhook = { id: string; webhookId: string; secret: string; url: string };
+
+export type ShownDelivery = {
+  id: string;
+  event: string;
+  status: string;
+  statusCode?: number;
+  attempts: number;
+  responseTime?: number;
+  payload: { event: string; data: { title: string }; timestamp: string; webhookId: string };
+  lastAttemptAt?: string;
+  lastError?: string;
+  response?: string;
+  nextAttemptAt?: string;
+  createdAt: string;
+  test?: true;
+};
+
+/** The service on a database of its own, which the test looks into as well. */
+export async function startWebhookService(
+  env: Record<string, string> = {},
+): Promise<WebhookService> {
+  const service = await startService(env);
+  const database = openDatabase({ connection: service.connection, poolSize: 4, log: silentLog });
+  after(() => database[Symbol.asyncDispose]());
+  const { db } = database;
+  const { organization_id: organizationId } = await db
+    .selectFrom('organization')
+    .select('organization_id')
+    .executeTakeFirstOrThrow();
+  return {
+    ...service,
+    db,
+    organizationId,
+    cause: (title) => cause(db, organizationId, title),
+    async register(url, events = ['content.ready']) {
+      const { status, body, text } = await service.call('POST', '/v1/webhooks', {
+        body: { url, events },
+      });
+      if (status !== 201) throw new Error(`not registered: ${text}`);
+      return body.data;
+    },
+    async deliveries(webhookId, query = 'limit=100') {
+      const path = `/v1/webhooks/${webhookId}/deliveries?${query}`;
+      return (await service.call('GET', path)).body.data;
+    },
+  };
+}
+
+export async function cause(db: Db, organizationId: string, title: string): Promise<void> {
+  const contentId = '0198c0de-0000-7000-8000-000000000000';
+  await inTransaction(db, (tx) =>
+    recordEvent(tx, organizationId, 'content.ready', {
+      contentId,
+      title,
+      duration: 1.5,
+      status: 'ready',
+    }),
+  );
+}
+
+/** Waits until every delivery of a webhook that is there has ended. */
+export async function allEnded(db: Db, timeoutMs = 30_000): Promise<void> {
+  await eventually(
+    'no delivery is pending',
+    async () => {
+      const { rows } = await sql`
+        select from webhook_delivery join webhook using (organization_id, webhook_id)
+        limit 1`.execute(db);
+      return rows.length === 0 ? true : null;
+    },
+    timeoutMs,
+  );
+}

@@ -1,0 +1,152 @@
+/**
+ * SQL about claims: renewed, taken back and settled. Times are the database's. A statement that is a
+ * transaction by itself takes a `Db`, what has to be one with other writes a `Tx`.
+ *
+ * Writes find a row by its primary key alone. The fence asks for lease_until, which is null in all
+ * states but 'running', instead of the state: with statistics from before a flood the planner takes
+ * `state = …` for rarer than a primary key and reads the flood (41 ms for a claim, not 0.3 ms).
+ */
+import { sql, type RawBuilder } from 'kysely';
+import type { Db, Tx } from '../database/database.ts';
+import type { JobState } from '../database/tables.ts';
+
+/** What a worker holds while it runs a job: the fence of everything that it writes about it. */
+export type Claim = { readonly jobId: number; readonly claimId: string };
+
+/** The database's clock, as text of a timestamptz. */
+export async function selectNow(db: Db): Promise<string> {
+  const { rows } = await sql<{ now: string }>`select now()::text as now`.execute(db);
+  const now = rows[0]?.now;
+  if (now === undefined) throw new Error('the database did not tell its time');
+  return now;
+}
+
+/**
+ * Extends the leases of these claims and returns the ids of those that are still held. Locked rows
+ * are being settled by their own worker: they count as held, and are not waited for.
+ */
+export async function renewLeases(
+  db: Db,
+  claims: readonly Claim[],
+  leaseMs: number,
+): Promise<Set<string>> {
+  const { rows } = await sql<{ claim_id: string }>`
+    with held as materialized (
+      select job_id, claim_id from job
+      where job_id = any(${claims.map((claim) => claim.jobId)}::bigint[])
+        and claim_id = any(${claims.map((claim) => claim.claimId)}::uuid[])
+        and lease_until is not null
+    ), free as materialized (
+      select job.job_id, job.claim_id from job join held using (job_id, claim_id)
+      where job.lease_until is not null order by job.job_id for update of job skip locked
+    ), renewed as (
+      update job
+      set lease_until = now() + ${leaseMs}::double precision * interval '1 millisecond'
+      from free where job.job_id = free.job_id and job.claim_id = free.claim_id
+    )
+    select claim_id from held`.execute(db);
+  return new Set(rows.map((row) => row.claim_id));
+}
+
+export type TakenBack = { jobId: number; name: string; attempts: number; worker: string };
+
+/**
+ * running → waiting for at most `limit` jobs whose lease has run out. Takes nothing when the
+ * statement arrives more than `withinMs` after `seenAt`, a time of the database: after a hang it
+ * would find every lease expired, before the holders could renew them.
+ */
+export async function takeBackExpired(
+  db: Db,
+  seenAt: string,
+  withinMs: number,
+  limit: number,
+): Promise<TakenBack[]> {
+  const isPrompt = sql`now() < ${seenAt}::timestamptz
+    + ${withinMs}::double precision * interval '1 millisecond'`;
+  return takeBack(db, sql`lease_until < now() and ${isPrompt}`, limit);
+}
+
+/** running → waiting for at most `limit` jobs of a worker that is known to be gone. */
+export async function takeBackFrom(db: Db, worker: string, limit: number): Promise<TakenBack[]> {
+  return takeBack(db, sql`worker = ${worker}`, limit);
+}
+
+/**
+ * The attempt stays counted, and the job goes to the end of its organization's line, so that one
+ * that kills its process lets others by.
+ */
+async function takeBack(db: Db, isGone: RawBuilder<unknown>, limit: number): Promise<TakenBack[]> {
+  const { rows } = await sql<TakenBack>`
+    with gone as materialized (
+      select job_id from job where state = 'running' and ${isGone}
+      order by job_id limit ${limit} for update skip locked)
+    update job set state = 'waiting', lease_until = null, run_at = now(),
+      last_error = 'the worker ' || worker || ' ended during attempt ' || attempts
+    from gone where job.job_id = gone.job_id
+    returning job.job_id as "jobId", name, attempts, worker`.execute(db);
+  return rows;
+}
+
+/** running → gone. False when the claim is not held any more. */
+export async function removeClaimed(db: Db, claim: Claim): Promise<boolean> {
+  const { rows } = await sql`delete from job
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId}
+      and lease_until is not null
+    returning job_id`.execute(db);
+  return rows.length > 0;
+}
+
+/** running → waiting, in its old place and without counting the attempt: it was cut short. */
+export async function releaseClaimed(db: Db, claim: Claim): Promise<boolean> {
+  const { rows } = await sql`
+    update job set state = 'waiting', lease_until = null, attempts = attempts - 1
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId}
+      and lease_until is not null
+    returning job_id`.execute(db);
+  return rows.length > 0;
+}
+
+/** running → scheduled, due after `delayMs`. */
+export async function rescheduleClaimed(
+  db: Db,
+  claim: Claim,
+  delayMs: number,
+  reason: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update job set state = 'scheduled', lease_until = null, last_error = ${reason},
+      run_at = now() + ${delayMs}::double precision * interval '1 millisecond'
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId}
+      and lease_until is not null
+    returning job_id`.execute(db);
+  return rows.length > 0;
+}
+
+/** running → failed. `attempts` leaves out claims that ran no handler. */
+export async function failClaimed(
+  tx: Tx,
+  claim: Claim,
+  attempts: number,
+  reason: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    update job set state = 'failed', lease_until = null, failed_at = now(),
+      attempts = ${attempts}, last_error = ${reason}
+    where job_id = ${claim.jobId} and claim_id = ${claim.claimId}
+      and lease_until is not null
+    returning job_id`.execute(tx);
+  return rows.length > 0;
+}
+
+/** Where a job is now, and whose claim was the latest; null when it is gone. */
+export async function selectJobState(
+  db: Db,
+  jobId: number,
+): Promise<{ state: JobState; claimId: string | null } | null> {
+  const row = await db
+    .selectFrom('job')
+    .select(['state', 'claim_id as claimId'])
+    .where('job_id', '=', jobId)
+    .executeTakeFirst();
+  return row ?? null;
+}
