@@ -8,7 +8,7 @@ export async function insertReadyItems(db: Db, from: number, to: number): Promis
       upload_status, publish_status, section, author, tags, duration_seconds, custom_metadata,
       width, height, aspect_ratio, max_frame_rate, video_quality, resolution_tier, progress,
       playback_id, media_prefix, has_thumbnail, created_at)
-    select organization_id, gen_random_uuid(), 'video', 'Clip number ' || n,
+    select organization_id, uuidv7(), 'video', 'Clip number ' || n,
       'A description of clip ' || n || ' that is about as long as people write them.',
       'ready', 'published', 'section-' || n % 10, 'author-' || n % 500,
       array['tag-' || n % 50, 'tag-' || n % 7, 'all'], 15, '{"source":"bench"}',

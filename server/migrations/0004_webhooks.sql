@@ -50,13 +50,14 @@ create table webhook_delivery (
   -- When the event happened; a replay makes deliveries of old events.
   occurred_at timestamptz not null,
   created_at timestamptz not null,
-  state text not null default 'ready' check (state in ('ready', 'sending', 'scheduled')),
+  state text not null default 'ready' check (state in ('ready', 'scheduled')),
   -- When the next attempt is due.
   due_at timestamptz not null,
   attempts integer not null default 0,
   -- Asked for by hand: the attempt is in `attempts` already, and it is the last one.
   is_manual boolean not null default false,
-  -- Who is sending it. Together with `attempts` the fence of what is recorded about the attempt.
+  -- Who is sending it; together with `attempts` the fence of what is recorded about the attempt.
+  -- No index holds it, so that a claim changes none: it rewrites the row in its page.
   sender_id uuid,
   last_attempt_at timestamptz,
   status_code integer,
@@ -64,15 +65,17 @@ create table webhook_delivery (
   last_error text,
   response text,
   primary key (organization_id, webhook_id, delivery_id),
-  constraint webhook_delivery_sending check ((state = 'sending') = (sender_id is not null))
+  constraint webhook_delivery_sending check (sender_id is null or state = 'ready')
 ) with (
   -- Rows live for milliseconds, and what they leave lies at the head of the line that claims read.
-  fillfactor = 70,
+  -- Half of each page is for the version of a row that a claim writes.
+  fillfactor = 50,
   autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_threshold = 1000,
   autovacuum_analyze_scale_factor = 0.05
 );
-create index webhook_delivery_line on webhook_delivery (state, webhook_id, due_at, delivery_id);
+create index webhook_delivery_line on webhook_delivery (webhook_id, due_at, delivery_id)
+  where state = 'ready';
 create index webhook_delivery_scheduled on webhook_delivery (due_at) where state = 'scheduled';
 
 -- Deliveries that have ended, by day of creation: dropping a day costs nothing.
@@ -93,11 +96,11 @@ create table webhook_delivery_log (
   response_time_ms integer,
   last_error text,
   response text,
-  primary key (organization_id, webhook_id, created_at, delivery_id)
+  -- The status comes before the moment, so that this one index serves the list of each status, and
+  -- the list of all as a merge of both.
+  primary key (organization_id, webhook_id, status, created_at, delivery_id)
 ) partition by range (created_at);
 create table webhook_delivery_log_default partition of webhook_delivery_log default;
-create index webhook_delivery_log_by_status
-  on webhook_delivery_log (webhook_id, status, created_at, delivery_id);
 
 -- Ended deliveries, counted in the transaction that ends them, so that statistics and totals are
 -- exact and cost the same at any number. The day is that of the delivery's creation (UTC);

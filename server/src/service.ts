@@ -3,6 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import type { Logger } from 'pino';
+import { runBulkJob } from './features/bulk/bulk-job.ts';
+import { addBulkJobRoutes } from './features/bulk/job-routes.ts';
+import { bulkJobHandler, pruneBulkJobs } from './features/bulk/jobs.ts';
+import { addBulkRoutes } from './features/bulk/routes.ts';
 import { addContentRoutes } from './features/content/routes.ts';
 import { cleanUpArchived } from './features/content/maintenance.ts';
 import { createFeedCursors } from './features/feed/feed-cursor.ts';
@@ -19,6 +23,8 @@ import { registerPlayerRoutes } from './features/player/routes.ts';
 import { mediaJob } from './features/processing/jobs.ts';
 import { processMedia } from './features/processing/processing.ts';
 import { addProcessingRoutes } from './features/processing/routes.ts';
+import { purgeDeleted } from './features/purges/purges.ts';
+import { addPurgeRoutes } from './features/purges/routes.ts';
 import { expireUploads, sweepSources } from './features/uploads/maintenance.ts';
 import { addUploadRoutes } from './features/uploads/routes.ts';
 import { expireWebhookData, prepareWebhookPartitions } from './features/webhooks/maintenance.ts';
@@ -41,12 +47,13 @@ import { createEgress, type Egress } from './platform/egress/egress.ts';
 import { followRequests } from './platform/http/graceful-close.ts';
 import { addHealthRoutes } from './platform/http/health-routes.ts';
 import { explainListening } from './platform/http/listen-problem.ts';
-import { createListCursors } from './platform/http/list-cursor.ts';
-import { createHttpServer, type HttpServer } from './platform/http/server.ts';
+import { createListCursors, type ListCursors } from './platform/http/list-cursor.ts';
+import { createHttpServer, type HttpApp, type HttpServer } from './platform/http/server.ts';
 import { createMutations, type Mutations } from './platform/idempotency/idempotency.ts';
 import { createMetrics, type Metrics } from './platform/metrics.ts';
 import { collectProcessMetrics } from './platform/metrics-process.ts';
 import { startEmbeddedPostgres } from './platform/postgres/embedded-postgres.ts';
+import type { HandledJob } from './platform/queue/job-handler.ts';
 import { pruneFailedJobs } from './platform/queue/queue-reports.ts';
 import { startQueueWorkers, type QueueWorkers } from './platform/queue/queue-workers.ts';
 import { JobWakeups } from './platform/queue/wakeups.ts';
@@ -111,7 +118,8 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     openDatabase({ connection, poolSize: config.databasePoolSize, log }),
   );
   const { db } = database;
-  options.onFreshKeys?.(await ensureFirstOrganization(db, config));
+  const freshKeys = await ensureFirstOrganization(db, config);
+  options.onFreshKeys?.(freshKeys);
   const storage = await openDiskStorage(path.join(config.dataDir, 'media'));
   await prepareWebhookPartitions(db);
   const vault = createVault(await loadEncryptionKey(config.encryptionKey, config.dataDir));
@@ -208,72 +216,23 @@ function startSender(platform: Platform, stack: AsyncDisposableStack): void {
 
 /** Background work, as far as the roles of this process ask for it. */
 function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorkers | null {
-  const { config, log, database, storage, authenticator, mutations } = platform;
-  const { db } = database;
-  const second = 1_000;
-  const hour = 3_600 * second;
-  const startedAt = Date.now();
-  const settledBefore = () =>
-    Math.max(Date.now() - 24 * hour, platform.ownsDataDirectory ? startedAt : 0);
+  const { config, log, database, authenticator } = platform;
   const chores: Chore[] = [
     { name: 'record key use', intervalMs: 10 * second, run: () => authenticator.recordUse() },
   ];
   if (config.roles.includes('worker')) {
     startSender(platform, stack);
-    chores.push(
-      {
-        name: 'expire uploads',
-        intervalMs: 30 * second,
-        run: (signal) => expireUploads(db, signal),
-      },
-      { name: 'prune answers', intervalMs: hour, run: () => mutations.prune() },
-      { name: 'prune failed jobs', intervalMs: hour, run: (signal) => pruneFailedJobs(db, signal) },
-      {
-        name: 'sweep sources',
-        intervalMs: 24 * hour,
-        run: (signal) => sweepSources(db, storage, new Date(settledBefore()), signal),
-      },
-      {
-        name: 'clean up archived',
-        intervalMs: hour,
-        run: (signal) => cleanUpArchived(db, storage, config.archiveRetentionMs, signal),
-      },
-      {
-        name: 'clean up work',
-        intervalMs: hour,
-        // Nobody else works in a data directory of our own: what we do not hold is left over.
-        run: (signal) => storage.cleanUp(platform.ownsDataDirectory ? 0 : 24 * hour, signal),
-      },
-      {
-        name: 'prepare webhook partitions',
-        intervalMs: hour,
-        run: () => prepareWebhookPartitions(db),
-      },
-      {
-        name: 'expire webhook data',
-        intervalMs: hour,
-        run: (signal) => expireWebhookData(db, config.webhookRetentionMs, signal),
-      },
-    );
+    chores.push(...workerChores(platform));
   }
   stack.use(startChores(chores, log));
-  if (!config.roles.includes('media')) return null;
+  const jobs = handledJobs(platform);
+  if (jobs.length === 0) return null;
   const observeAttempt = observeAttempts(platform.metrics);
   return stack.use(
     startQueueWorkers({
-      db,
+      db: database.db,
       log,
-      jobs: [
-        mediaJob({
-          db,
-          storage,
-          limits: { stallMs: config.mediaStallMs, memoryLimitBytes: config.mediaMemoryBytes },
-          maxDurationMs: config.mediaMaxDurationMs,
-          deadlineMs: config.mediaDeadlineMs,
-          concurrency: config.mediaConcurrency,
-          onChange: () => platform.feedIndex.markChanged(),
-        }),
-      ],
+      jobs,
       wakeups: platform.wakeups,
       onAttempt: (report) => {
         observeAttempt(report);
@@ -283,6 +242,85 @@ function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorker
       ...(platform.ownsDataDirectory && { exclusiveName: 'owner of the data directory' }),
     }),
   );
+}
+
+const second = 1_000;
+const hour = 3_600 * second;
+
+/** What one or several workers do again and again; each of it bears being done by two at once. */
+function workerChores({
+  config,
+  log,
+  database: { db },
+  storage,
+  mutations,
+  ownsDataDirectory,
+}: Platform): Chore[] {
+  const startedAt = Date.now();
+  const settledBefore = () => Math.max(Date.now() - 24 * hour, ownsDataDirectory ? startedAt : 0);
+  return [
+    {
+      name: 'expire uploads',
+      intervalMs: 30 * second,
+      run: (signal) => expireUploads(db, signal),
+    },
+    { name: 'prune answers', intervalMs: hour, run: (signal) => mutations.prune(signal) },
+    { name: 'prune failed jobs', intervalMs: hour, run: (signal) => pruneFailedJobs(db, signal) },
+    {
+      name: 'sweep sources',
+      intervalMs: 24 * hour,
+      run: (signal) => sweepSources(db, storage, new Date(settledBefore()), signal),
+    },
+    {
+      name: 'clean up archived',
+      intervalMs: hour,
+      run: (signal) => cleanUpArchived(db, storage, config.archiveRetentionMs, signal),
+    },
+    {
+      name: 'clean up work',
+      intervalMs: hour,
+      // Nobody else works in a data directory of our own: what we do not hold is left over.
+      run: (signal) => storage.cleanUp(ownsDataDirectory ? 0 : 24 * hour, signal),
+    },
+    {
+      name: 'purge deleted items',
+      intervalMs: 10 * second,
+      run: (signal) => purgeDeleted({ db, storage, steps: [], log }, signal),
+    },
+    { name: 'prune bulk jobs', intervalMs: hour, run: (signal) => pruneBulkJobs(db, signal) },
+    {
+      name: 'prepare webhook partitions',
+      intervalMs: hour,
+      run: () => prepareWebhookPartitions(db),
+    },
+    {
+      name: 'expire webhook data',
+      intervalMs: hour,
+      run: (signal) => expireWebhookData(db, config.webhookRetentionMs, signal),
+    },
+  ];
+}
+
+/** What this process takes from the queue, as far as its roles ask for it. */
+function handledJobs(platform: Platform): HandledJob[] {
+  const { config, storage, database } = platform;
+  const { db } = database;
+  const jobs: HandledJob[] = [];
+  if (config.roles.includes('worker')) jobs.push(bulkJobHandler({ db }));
+  if (config.roles.includes('media')) {
+    jobs.push(
+      mediaJob({
+        db,
+        storage,
+        limits: { stallMs: config.mediaStallMs, memoryLimitBytes: config.mediaMemoryBytes },
+        maxDurationMs: config.mediaMaxDurationMs,
+        deadlineMs: config.mediaDeadlineMs,
+        concurrency: config.mediaConcurrency,
+        onChange: () => platform.feedIndex.markChanged(),
+      }),
+    );
+  }
+  return jobs;
 }
 
 /** Builds the HTTP server with every feature's routes and listens. */
@@ -322,7 +360,7 @@ async function addRoutes(
   addHealthRoutes(app, {
     checks: [
       { name: 'database', check: async () => ((await isReachable(db)) ? null : 'is out of reach') },
-      { name: 'storage', check: async () => checkStorage(storage, config.minFreeBytes) },
+      { name: 'storage', check: () => checkStorage(storage) },
     ],
     metrics: platform.metrics,
     isDraining: platform.isDraining,
@@ -352,7 +390,11 @@ async function addRoutes(
     onUploaded: onQueued,
   });
   addProcessingRoutes(app, { mutations, urls: access, onQueued });
-  addPlaybackRoutes(app, { db, storage, mutations, access });
+  const playback = addPlaybackRoutes(app, { db, storage, mutations, access });
+  addBulk(app, platform, cursors, () => {
+    onChange();
+    playback.forgetRules();
+  });
   addWebhookRoutes(app, {
     db,
     cursors,
@@ -374,6 +416,29 @@ async function addRoutes(
   server.complete();
 }
 
+/** Bulk operations, bulk jobs, and the purges that deletions leave behind. */
+function addBulk(
+  app: HttpApp,
+  platform: Platform,
+  cursors: ListCursors,
+  onChange: () => void,
+): void {
+  const { mutations, wakeups } = platform;
+  const { db } = platform.database;
+  addBulkRoutes(app, { db, mutations, onChange });
+  addBulkJobRoutes(app, {
+    db,
+    cursors,
+    mutations,
+    onQueued: () => {
+      wakeups.nudge(runBulkJob.name);
+      // A job without items has ended already, with its event.
+      wakeups.nudge(webhookDeliveries);
+    },
+  });
+  addPurgeRoutes(app, { db, cursors });
+}
+
 /** Port 0 is for tests: handed-out URLs need the number before the server listens. */
 async function findFreePort(host: string): Promise<number> {
   const probe = createServer().listen(0, host);
@@ -385,7 +450,11 @@ async function findFreePort(host: string): Promise<number> {
   return address.port;
 }
 
-async function checkStorage(storage: Storage, minFreeBytes: number): Promise<string | null> {
-  const freeBytes = await storage.work.freeBytes();
-  return freeBytes < minFreeBytes ? 'has less free space than REELFEED_MIN_FREE_BYTES' : null;
+/**
+ * Whether the storage can be reached. One that is nearly full refuses uploads only: behind a load
+ * balancer, an answer of 503 would take the feed away as well.
+ */
+async function checkStorage(storage: Storage): Promise<string | null> {
+  await storage.work.freeBytes();
+  return null;
 }

@@ -265,7 +265,7 @@ test('retry is for failed items whose bytes are there', async () => {
   const replies = await Promise.all(
     Array.from({ length: 5 }, () => service.call('POST', `/v1/content/${id}/retry`)),
   );
-  const statuses = replies.map(({ status }) => status).toSorted();
+  const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b);
   assert.deepEqual(statuses, [200, 409, 409, 409, 409]);
   const { data } = (await get(id)).body;
   assert.equal(data.uploadStatus, 'pending');

@@ -102,10 +102,19 @@ async function serverConnection(): Promise<DatabaseConnection> {
 }
 
 /** A fresh, migrated database of its own, dropped at the end of the test file. */
-export async function cloneDatabase(): Promise<DatabaseConnection> {
+export function cloneDatabase(): Promise<DatabaseConnection> {
+  return createDatabase(`template ${templateName}`);
+}
+
+/** A database without any table, dropped at the end of the test file. */
+export function emptyDatabase(options = ''): Promise<DatabaseConnection> {
+  return createDatabase(options);
+}
+
+async function createDatabase(options: string): Promise<DatabaseConnection> {
   const server = await serverConnection();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await runOn(server, `create database ${name} template ${templateName}`);
+  await runOn(server, `create database ${name} ${options}`);
   atEnd(() => runOn(server, `drop database if exists ${name} with (force)`));
   return inDatabase(server, name);
 }

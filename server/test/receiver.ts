@@ -5,7 +5,10 @@ import { createServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { after } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { createTestAuthority, type TestCertificate } from '../src/platform/egress/test-certificate.ts';
+import {
+  createTestAuthority,
+  type TestCertificate,
+} from '../src/platform/egress/test-certificate.ts';
 
 /** The authority of all receivers of a test file. Give `cert` to other processes. */
 export const authority = createTestAuthority();

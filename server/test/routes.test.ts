@@ -325,9 +325,9 @@ function closed(schema: unknown): unknown {
 function lenientAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   const patterns = {
-    timestamp: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+    'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
     uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-    'http-url': /^https?:/,
+    uri: /^https?:/,
   };
   for (const [format, pattern] of Object.entries(patterns)) ajv.addFormat(format, pattern);
   return ajv;

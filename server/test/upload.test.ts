@@ -1,13 +1,12 @@
 /** Proves both ways of uploading: what is taken, what is refused, and that a refusal leaves nothing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { form, local, sampleBytes } from './media.ts';
 import { HOSTILE_NAMES } from './media-samples.ts';
 import { sendRaw } from './raw-http.ts';
-import { createItem, createOrganization, query } from './seed.ts';
-import { eventually, send, startService, type Reply } from './service.ts';
+import { createItem, createOrganization } from './seed.ts';
+import { send, startService, type Reply } from './service.ts';
+import { assertNothingLeft, storedFiles } from './stored-files.ts';
 
 const mostBytes = 300_000;
 // Without the role `media` nothing is processed: these tests are about the bytes on their way in.
@@ -28,29 +27,6 @@ const postForm = (fields: [string, string | Buffer][]) =>
 function assertCode(reply: Reply, status: number, code: string, what = ''): void {
   assert.equal(reply.status, status, `${what} ${reply.text}`);
   assert.equal(reply.body.error.code, code, what);
-}
-
-/** Files below the storage, by their folder: `objects`, `work` or `trash`. */
-async function files(folder: string): Promise<string[]> {
-  const root = path.join(service.dataDir, 'media', folder);
-  const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
-}
-
-async function countItems(): Promise<number> {
-  const [row] = await query(service, 'select count(*)::int as n from content');
-  return Number(row?.['n']);
-}
-
-/** What a refusal must not change. */
-async function assertNothingLeft(work: () => Promise<void>): Promise<void> {
-  const [objects, items] = [await files('objects'), await countItems()];
-  await work();
-  await eventually('work files to go', async () =>
-    (await files('work')).length === 0 ? true : null,
-  );
-  assert.deepEqual(await files('objects'), objects, 'no stored file');
-  assert.equal(await countItems(), items, 'no item');
 }
 
 test('JSON, then one PUT: the item waits with its bytes, whatever their Content-Type says', async () => {
@@ -110,7 +86,7 @@ test('multipart takes its parts in any order, and tags in three forms', async ()
 });
 
 test('fields of a form that JSON would refuse are refused, and no bytes stay', async () => {
-  await assertNothingLeft(async () => {
+  await assertNothingLeft(service, async () => {
     const refused: [[string, string | Buffer][], string][] = [
       [[['file', clip]], 'title'],
       [[['title', 'a']], 'file'],
@@ -309,7 +285,11 @@ test('a file name is never used', async () => {
     assert.equal(reply.status, 201, reply.text);
     assert.ok(!JSON.stringify(reply.body).includes('passwd'));
   }
-  assert.ok((await files('objects')).every((name) => /^[\w-]{12}$/.test(name)));
+  assert.ok(
+    (await storedFiles(service, 'objects')).every((file) =>
+      /^sources\/[\w-]+\/[\w-]{12}$/.test(file),
+    ),
+  );
 });
 
 test('a malformed form is 400 and a missing or wrong body never 500', async () => {
@@ -327,7 +307,7 @@ test('a malformed form is 400 and a missing or wrong body never 500', async () =
     ]);
   const sized = (type: string, body: string) =>
     raw([`Content-Type: ${type}`, `Content-Length: ${Buffer.byteLength(body)}`], body);
-  await assertNothingLeft(async () => {
+  await assertNothingLeft(service, async () => {
     for (const [answer, expected] of [
       [await raw([]), [400]],
       [await raw(['Content-Length: 0']), [400]],
@@ -358,13 +338,6 @@ test('a malformed form is 400 and a missing or wrong body never 500', async () =
   });
 });
 
-test('JSON on the upload route has the limits of any JSON: a megabyte, and its time', async () => {
-  const reply = await service.call('POST', '/v1/content/upload', {
-    body: { title: 'a', description: 'b'.repeat(1024 * 1024) },
-  });
-  assertCode(reply, 413, 'PAYLOAD_TOO_LARGE');
-});
-
 test('hostile bytes are refused by both ways, or taken as media to be judged by the engine', async () => {
   // These begin like media, so only the engine can tell; see the tests of processing.
   const disguised = [
@@ -391,7 +364,7 @@ test('hostile bytes are refused by both ways, or taken as media to be judged by 
   }
   assert.ok(corpus.length >= 15);
   const { id, uploadUrl } = await createItem(service);
-  await assertNothingLeft(async () => {
+  await assertNothingLeft(service, async () => {
     for (const [name, bytes] of corpus) {
       assertCode(await put(uploadUrl, bytes), 422, 'INVALID_MEDIA', name);
       const reply = await postForm([
@@ -403,174 +376,6 @@ test('hostile bytes are refused by both ways, or taken as media to be judged by 
   });
   assert.equal((await get(id)).body.data.uploadStatus, 'pending');
   assert.equal((await put(uploadUrl, clip)).status, 200, 'the URL is still good');
-});
-
-test('the size limit holds for both ways, declared or not, to the byte', async () => {
-  const exact = Buffer.concat([clip, Buffer.alloc(mostBytes - clip.length)]);
-  const over = Buffer.concat([exact, Buffer.alloc(1)]);
-  const { uploadUrl } = await createItem(service);
-  const pathname = new URL(uploadUrl).pathname;
-  await assertNothingLeft(async () => {
-    assertCode(await put(uploadUrl, over), 413, 'PAYLOAD_TOO_LARGE');
-    const declared = await sendRaw(
-      service.url,
-      [`PUT ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n`],
-      500,
-    );
-    assert.deepEqual(declared.statuses, [413], 'before a byte is sent');
-    const chunked = await sendRaw(
-      service.url,
-      [
-        `PUT ${pathname} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n` +
-          `${over.length.toString(16)}\r\n`,
-        over,
-        '\r\n0\r\n\r\n',
-      ],
-      500,
-    );
-    assert.deepEqual(chunked.statuses, [413]);
-    assertCode(
-      await postForm([
-        ['title', 'a'],
-        ['file', over],
-      ]),
-      413,
-      'PAYLOAD_TOO_LARGE',
-    );
-  });
-  assert.equal((await put(uploadUrl, exact)).status, 200);
-});
-
-test('an upload that is cut off leaves no file, and its URL stays good', async () => {
-  const { id, uploadUrl } = await createItem(service);
-  const pathname = new URL(uploadUrl).pathname;
-  const boundary = 'b';
-  const part = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
-  await assertNothingLeft(async () => {
-    await sendRaw(
-      service.url,
-      [
-        `PUT ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: ${clip.length}\r\n\r\n`,
-        clip.subarray(0, clip.length - 1),
-      ],
-      200,
-    );
-    await sendRaw(
-      service.url,
-      [
-        `POST /v1/content/upload HTTP/1.1\r\nHost: x\r\nContent-Length: ${clip.length + 500}\r\n` +
-          `Authorization: Bearer ${service.secretKey}\r\n` +
-          `Content-Type: multipart/form-data; boundary=${boundary}\r\n\r\n${part}`,
-        clip.subarray(0, clip.length - 1),
-      ],
-      200,
-    );
-  });
-  assert.equal((await get(id)).body.data.uploadStatus, 'pending');
-  assert.equal((await put(uploadUrl, clip)).status, 200);
-});
-
-test('a sender that falls silent or drips gets 408 in every phase, and leaves no file', async () => {
-  const { uploadUrl } = await createItem(service);
-  const head = (target: string, ...headers: string[]) =>
-    [`${target} HTTP/1.1`, 'Host: x', 'Content-Length: 100000', ...headers, '', ''].join('\r\n');
-  const putHead = head(`PUT ${new URL(uploadUrl).pathname}`);
-  const formHead = head(
-    'POST /v1/content/upload',
-    `Authorization: Bearer ${service.secretKey}`,
-    'Content-Type: multipart/form-data; boundary=b',
-  );
-  const filePart = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
-  const drip = Array.from({ length: 60 }, () => ['x', 50]).flat();
-  await assertNothingLeft(async () => {
-    const answers = await Promise.all(
-      [
-        [putHead],
-        [putHead, clip.subarray(0, 9_000)],
-        [putHead, clip.subarray(0, 9_000), ...drip],
-        [formHead],
-        [formHead, '--b\r\nContent-Disposition: form-data; name="title"\r\n\r\na', ...drip],
-        [formHead, filePart, clip.subarray(0, 9_000)],
-        [
-          formHead,
-          filePart,
-          clip,
-          '\r\n--b\r\nContent-Disposition: form-data; name="title"\r\n\r\n',
-        ],
-      ].map((pieces) => sendRaw(service.url, pieces, 8_000)),
-    );
-    for (const [index, answer] of answers.entries()) {
-      assert.deepEqual(answer.statuses, [408], `case ${index}: ${answer.text}`);
-      assert.equal(answer.closed, true, `case ${index} is closed`);
-      assert.equal(answer.body.error.code, 'REQUEST_TIMEOUT');
-    }
-  });
-  assert.equal((await put(uploadUrl, clip)).status, 200);
-});
-
-test('bytes are taken once: a second PUT is 409, of many at once one wins', async () => {
-  const { id, uploadUrl } = await createItem(service);
-  const other = await sampleBytes('silent.mp4');
-  const before = (await files('objects')).length;
-  const replies = await Promise.all(
-    Array.from({ length: 8 }, (_, index) => put(uploadUrl, index % 2 === 0 ? clip : other)),
-  );
-  assert.equal(replies.filter(({ status }) => status === 200).length, 1);
-  for (const reply of replies.filter(({ status }) => status !== 200)) {
-    assertCode(reply, 409, 'CONFLICT');
-  }
-  assertCode(await put(uploadUrl, clip), 409, 'CONFLICT');
-  assert.equal((await files('objects')).length, before + 1);
-  const [row] = await query(
-    service,
-    `select count(*)::int as n from job where payload->>'contentId' = $1`,
-    [id],
-  );
-  assert.equal(row?.['n'], 1, 'processed once');
-});
-
-test('an unknown, mangled or expired URL is 404 before a byte is read', async () => {
-  const { id, uploadUrl } = await createItem(service);
-  const { pathname } = new URL(uploadUrl);
-  const tokens = [
-    `${pathname}x`,
-    pathname.slice(0, -1),
-    '/v1/uploads/x',
-    `/v1/uploads/${'a'.repeat(200)}`,
-  ];
-  for (const target of tokens) {
-    const answer = await sendRaw(
-      service.url,
-      [`PUT ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`],
-      300,
-    );
-    assert.deepEqual(answer.statuses, [404], target);
-  }
-  await query(
-    service,
-    `update upload_session set expires_at = now() - interval '1 second' where content_id = $1`,
-    [id],
-  );
-  assertCode(await put(uploadUrl, clip), 404, 'NOT_FOUND');
-  const { id: archivedId, uploadUrl: archivedUrl } = await createItem(service);
-  await service.call('DELETE', `/v1/content/${archivedId}`);
-  assertCode(await put(archivedUrl, clip), 404, 'NOT_FOUND');
-  await service.call('POST', `/v1/content/${archivedId}/restore`);
-  assert.equal((await put(archivedUrl, clip)).status, 200);
-});
-
-test('keys are checked before the body is read, and publishable ones may not upload', async () => {
-  const ask = (key: string) =>
-    sendRaw(
-      service.url,
-      [
-        `POST /v1/content/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n` +
-          `Authorization: Bearer ${key}\r\nContent-Type: multipart/form-data; boundary=b\r\n\r\n`,
-      ],
-      300,
-    );
-  assert.deepEqual((await ask(service.publishableKey)).statuses, [403]);
-  assert.deepEqual((await ask('rf_sk_wrong')).statuses, [401]);
 });
 
 test('items are protected by default where the organization says so', async () => {

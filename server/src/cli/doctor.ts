@@ -3,7 +3,12 @@ import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { generateClip } from '../features/media/sample-clips.ts';
-import { ConfigurationError, readConfig, unknownVariables, type Config } from '../platform/config.ts';
+import {
+  ConfigurationError,
+  readConfig,
+  unknownVariables,
+  type Config,
+} from '../platform/config.ts';
 import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
 import { openDatabase } from '../platform/database/database.ts';
 import { connectionProblem } from '../platform/database/database-errors.ts';
@@ -215,7 +220,7 @@ function describeMigrations(applied: number, pending: string[], unknown: string[
 /** Says who uses the directory, or null when nobody does. */
 async function findOwner(dataDir: string): Promise<string | null> {
   try {
-    await using _claim = await claimDataDirectory(dataDir);
+    await using _claim = await claimDataDirectory(dataDir, undefined, 0);
     return null;
   } catch (error) {
     if (error instanceof DataDirectoryError) return 'in use by a running service';

@@ -1,6 +1,10 @@
 /** The command `reelfeed`. */
+import { enableCompileCache } from 'node:module';
 import { parseArgs } from 'node:util';
 import { UsageError, type Command } from './command.ts';
+
+// Most of the time of a command goes into parsing; later calls skip it.
+enableCompileCache();
 
 type Entry = {
   summary: string;

@@ -34,7 +34,8 @@ async function claimUnlessOwned(
   path: string,
 ): Promise<{ dataDir: DataDirectory } | { connection: DatabaseConnection }> {
   try {
-    return { dataDir: await claimDataDirectory(path) };
+    // An owner is what this hopes for, so it does not wait for its end.
+    return { dataDir: await claimDataDirectory(path, undefined, 0) };
   } catch (error) {
     if (!(error instanceof DataDirectoryError)) throw error;
     // Without a password file the directory is not owned but unusable, which the error explains.

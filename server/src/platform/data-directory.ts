@@ -62,7 +62,7 @@ export class DataDirectory implements AsyncDisposable {
 
 /**
  * Creates the directory with mode 0700 where it is missing and claims it for this process. Waits up
- * to a second for an owner that is just ending.
+ * to a second for an owner that is just ending, or as long as `patienceMs` says.
  *
  * @throws {DataDirectoryError} when another process owns it, naming that process, or when the
  *   directory can't be written or its file system has no locks.
@@ -70,9 +70,10 @@ export class DataDirectory implements AsyncDisposable {
 export async function claimDataDirectory(
   directory: string,
   signal?: AbortSignal,
+  patienceMs = CLAIM_PATIENCE_MS,
 ): Promise<DataDirectory> {
   const path = await openDirectory(directory);
-  const deadlineMs = performance.now() + CLAIM_PATIENCE_MS;
+  const deadlineMs = performance.now() + patienceMs;
   for (;;) {
     signal?.throwIfAborted();
     const lock = tryLock(path);

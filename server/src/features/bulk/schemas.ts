@@ -26,8 +26,7 @@ export const ItemPatch = Closed({
 
 const Id = Type.String({ maxLength: 512, description: 'Of a content item.' });
 const text = (about: string) => Type.Optional(Type.String({ description: about }));
-const textOrNull = (about: string) =>
-  Type.Optional(Nullable(Type.String({ description: about })));
+const textOrNull = (about: string) => Type.Optional(Nullable(Type.String({ description: about })));
 
 /** The shape alone, which is refused as a whole when it is wrong: the values are `ItemPatch`. */
 export const BulkUpdateItem = Closed(

@@ -193,7 +193,8 @@ function requireId(id: string): ContentId {
 
 export const noSuchItemMessage = 'There is no content item with this id.';
 
-function noSuchItem(): ApiError {
+/** What every id answers that names no item, or none that the caller may know of. */
+export function noSuchItem(): ApiError {
   return new ApiError('NOT_FOUND', { message: noSuchItemMessage });
 }
 

@@ -23,6 +23,12 @@ export type ContentRouteParts = {
 const tags = ['Content'];
 const config = { access: 'secret' as const };
 
+const IfMatch = Type.Object({
+  'if-match': Type.Optional(
+    Type.String({ description: 'The `ETag` of the item that this change was made for.' }),
+  ),
+});
+
 export function addContentRoutes(app: HttpApp, parts: ContentRouteParts): void {
   addListRoute(app, parts);
   addGetRoute(app, parts);
@@ -107,6 +113,7 @@ function addPatchRoute(app: HttpApp, { mutations, urls, onChange }: ContentRoute
           'the change is refused (412) when the item has changed since.',
         tags,
         params: IdParams,
+        headers: IfMatch,
         body: ContentPatch,
         response: answers({ 200: Envelope(ContentItem) }),
       },
@@ -137,6 +144,7 @@ function addArchiveRoute(app: HttpApp, { mutations, onChange }: ContentRoutePart
         description: 'It leaves the feed and the lists at once and can be restored for 30 days.',
         tags,
         params: IdParams,
+        headers: IfMatch,
         response: answers({
           200: Envelope(Type.Object({ id: Type.String(), archived: Type.Literal(true) })),
         }),

@@ -46,7 +46,7 @@ const metadataFields = {
   videoQuality: Type.Optional(
     OneOf(['basic', 'plus'] as const, 'Takes effect when the item is processed. Default: basic.'),
   ),
-  articleUrl: Type.Optional(Nullable(Type.String({ format: 'http-url', maxLength: 2048 }))),
+  articleUrl: Type.Optional(Nullable(Type.String({ format: 'uri', maxLength: 2048 }))),
 };
 
 export const NewContentMetadata = Closed({ title: text(200), ...metadataFields });

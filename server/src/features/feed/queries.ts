@@ -55,8 +55,14 @@ export async function readMoment(db: Db): Promise<Moment> {
 export type ChangePosition = { changedXid: string; serialNumber: number };
 export type ChangePage = { items: IndexedItem[]; last: ChangePosition | null };
 
+/** A version above every other, so that nothing brings a deleted item back into an index. */
+const lastRevision = Number.MAX_SAFE_INTEGER;
+
 /**
- * Items that a transaction changed which was not yet visible in an earlier snapshot. A sequence or
+ * Items that a transaction changed which was not yet visible in an earlier snapshot. A row that was
+ * deleted cannot be found so: what its deletion has left in `deleted_content` is read in its place.
+ *
+ * A sequence or
  * a timestamp would lose rows here: transactions commit in another order than they number their
  * rows. A transaction that is open for long makes the scanned range longer, never the answer wrong.
  */
@@ -67,13 +73,25 @@ export async function readChanges(
   page: { after: ChangePosition | null; limit: number },
 ): Promise<ChangePage> {
   const after = page.after ?? { changedXid: '0', serialNumber: 0 };
-  const { rows } = await sql<Row>`
-    select ${columns}, (${membership}) as is_member from content
-    where changed_xid >= pg_snapshot_xmin(${sinceSnapshot}::pg_snapshot)
+  const isNews = sql`
+    changed_xid >= pg_snapshot_xmin(${sinceSnapshot}::pg_snapshot)
       and (changed_xid, serial_number) > (${after.changedXid}::xid8, ${after.serialNumber}::bigint)
       and not pg_visible_in_snapshot(changed_xid, ${sinceSnapshot}::pg_snapshot)
-      and organization_id = any(${organizationIds}::text[])
-    order by content.changed_xid, serial_number
+      and organization_id = any(${organizationIds}::text[])`;
+  const { rows } = await sql<Row>`
+    (
+      select ${columns}, (${membership}) as is_member, content.changed_xid as position
+      from content where ${isNews}
+      order by content.changed_xid, serial_number
+      limit ${page.limit}
+    ) union all (
+      select organization_id, serial_number, content_id, ${lastRevision}::bigint, deleted_at,
+        null, null, '', null, null, '{}', changed_xid::text, false, changed_xid
+      from deleted_content where ${isNews}
+      order by deleted_content.changed_xid, serial_number
+      limit ${page.limit}
+    )
+    order by position, serial_number
     limit ${page.limit}
   `.execute(db);
   const last = rows.at(-1);

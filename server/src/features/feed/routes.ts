@@ -27,10 +27,7 @@ export function addFeedRoutes(app: HttpApp, parts: FeedParts): void {
     },
     async (request, reply) => {
       const body = await readFeedPage(parts, toFeedRequest(request, request.query), request.id);
-      return reply
-        .header('cache-control', 'no-store')
-        .type('application/json; charset=utf-8')
-        .send(body);
+      return reply.type('application/json; charset=utf-8').send(body);
     },
   );
 }

@@ -1,4 +1,4 @@
-import type { Db } from '../../platform/database/database.ts';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Authenticate, Principal } from '../../platform/http/principal.ts';
 import type { ApiKeyId } from '../../platform/ids.ts';
@@ -55,7 +55,7 @@ export function createAuthenticator(db: Db): Authenticator {
       used.clear();
       if (due.length === 0) return;
       if (touchedAt.size > mostCachedKeys) touchedAt.clear();
-      await touchKeys(db, due);
+      await inTransaction(db, (tx) => touchKeys(tx, due));
       for (const keyId of due) touchedAt.set(keyId, nowMs);
     },
   };

@@ -168,8 +168,8 @@ export async function findKeyOwner(db: Db, hash: Buffer): Promise<KeyOwner | nul
 }
 
 /** Marks keys as used now, in one statement for all that were used since the last call. */
-export async function touchKeys(db: Db, keyIds: readonly ApiKeyId[]): Promise<void> {
-  await db
+export async function touchKeys(tx: Tx, keyIds: readonly ApiKeyId[]): Promise<void> {
+  await tx
     .updateTable('api_key')
     .set({ last_used_at: sql<Date>`now()` })
     .where('api_key_id', 'in', keyIds)

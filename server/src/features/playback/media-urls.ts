@@ -23,6 +23,11 @@ export type MediaAccess = MediaUrls & {
   accepts(token: string, playbackId: string, nowMs: number): boolean;
 };
 
+/** Carousels have no stream of their own. */
+function hasVideo(row: ItemRow): boolean {
+  return row.content_type === 'video' || row.content_type === 'live_stream';
+}
+
 export function createMediaAccess(publicUrl: string, signer: Signer): MediaAccess {
   const file = (row: ItemRow, name: string, token: string | null) =>
     `${publicUrl}/media/${token === null ? '' : `t/${token}/`}${row.media_prefix ?? ''}/${name}`;
@@ -56,8 +61,9 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
       return genuine && expiry.readUIntBE(0, expiryBytes) > nowMs;
     },
     streamingUrl(row) {
+      // Also before it is ready: what is protected never has a URL that stays.
+      if (row.protected && hasVideo(row)) return '';
       if (row.media_prefix === null) return null;
-      if (row.protected) return '';
       if (row.visibility === 'private') return sign(row, Date.now()).streamingUrl;
       return file(row, 'master.m3u8', null);
     },

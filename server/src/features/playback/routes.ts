@@ -8,7 +8,7 @@ import type { HttpApp } from '../../platform/http/server.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { formatTimestamp } from '../../platform/time.ts';
-import { getItem, type ItemRow } from '../content/content.ts';
+import { getItem, noSuchItem, type ItemRow } from '../content/content.ts';
 import type { MediaAccess } from './media-urls.ts';
 import { sendMedia } from './send-media.ts';
 import { findPlaybackRules, type PlaybackRules } from './queries.ts';
@@ -20,9 +20,13 @@ export type PlaybackRouteParts = {
   access: MediaAccess;
 };
 
-export function addPlaybackRoutes(app: HttpApp, parts: PlaybackRouteParts): void {
+/** `forgetRules` is called after a change that must take effect on media files at once. */
+export function addPlaybackRoutes(
+  app: HttpApp,
+  parts: PlaybackRouteParts,
+): { forgetRules(): void } {
   addPlaybackTokenRoute(app, parts);
-  addFileRoutes(app, parts);
+  return addFileRoutes(app, parts);
 }
 
 const PlaybackToken = Type.Object({
@@ -63,7 +67,7 @@ function addPlaybackTokenRoute(app: HttpApp, parts: PlaybackRouteParts): void {
 async function signItem(db: Db, access: MediaAccess, principal: Principal, id: string) {
   const row = await getItem(db, principal.organizationId, id);
   const isViewer = principal.type === 'publishable';
-  if (isViewer && !mayViewersPlay(row)) throw new ApiError('NOT_FOUND');
+  if (isViewer && !mayViewersPlay(row)) throw noSuchItem();
   if (!row.protected && row.visibility !== 'private') throw new ApiError('NOT_PROTECTED');
   if (row.media_prefix === null) throw new ApiError('CONTENT_NOT_READY');
   const nowMs = Date.now();
@@ -92,7 +96,10 @@ const TokenParams = Type.Object({ token: Type.String(), ...FileParams.properties
 const rulesCachedForMs = 1_000;
 const mostCachedRules = 5_000;
 
-function addFileRoutes(app: HttpApp, { db, storage, access }: PlaybackRouteParts): void {
+function addFileRoutes(
+  app: HttpApp,
+  { db, storage, access }: PlaybackRouteParts,
+): { forgetRules(): void } {
   const cache = new Map<string, { rules: Promise<PlaybackRules | null>; readAt: number }>();
 
   function rulesOf(playbackId: string): Promise<PlaybackRules | null> {
@@ -111,7 +118,8 @@ function addFileRoutes(app: HttpApp, { db, storage, access }: PlaybackRouteParts
     reply: FastifyReply,
     file: { playbackId: string; rest: string; token: string | null },
   ): Promise<FastifyReply> {
-    reply.header('access-control-allow-origin', '*');
+    // A refusal must not outlive its reason in a cache; a file replaces this with its own rule.
+    reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'no-store' });
     const rules = await rulesOf(file.playbackId);
     if (rules === null) throw new ApiError('NOT_FOUND');
     const needsToken = rules.isProtected || rules.visibility === 'private';
@@ -158,4 +166,5 @@ function addFileRoutes(app: HttpApp, { db, storage, access }: PlaybackRouteParts
         .send(),
     );
   }
+  return { forgetRules: () => cache.clear() };
 }

@@ -77,7 +77,7 @@ async function readRange(
     if (!(error instanceof RangeNotSatisfiableError)) throw error;
     const size = (await storage.head(key))?.sizeBytes ?? 0;
     throw new ApiError('RANGE_NOT_SATISFIABLE', {
-      headers: { 'content-range': `bytes */${size}` },
+      headers: { 'content-range': `bytes */${size}`, 'cache-control': 'no-store' },
     });
   }
 }

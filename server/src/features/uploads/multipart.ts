@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { refuseBadText } from '../../platform/http/text-rules.ts';
 import { validationError } from '../../platform/http/translate-error.ts';
+import { untilAborted } from '../../platform/until-aborted.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { NewContentMetadata, type Metadata } from '../content/content.ts';
 import { watchArrival } from './arrival.ts';
@@ -31,34 +32,17 @@ export async function receiveForm(
   limits: UploadLimits,
 ): Promise<ReceivedForm> {
   using arrival = watchArrival(request.raw, limits.arrival);
-  const received = receiveParts(request, storage, limits, arrival.signal);
-  // The form's reader does not know of time-outs; it ends when the connection is closed.
-  const timedOut = Promise.withResolvers<never>();
-  const onTimeout = () => timedOut.reject(arrival.signal.reason);
-  arrival.signal.addEventListener('abort', onTimeout);
-  try {
-    return await Promise.race([received, timedOut.promise]);
-  } finally {
-    arrival.signal.removeEventListener('abort', onTimeout);
-  }
-}
-
-async function receiveParts(
-  request: FastifyRequest,
-  storage: Storage,
-  limits: UploadLimits,
-  signal: AbortSignal,
-): Promise<ReceivedForm> {
   const fields = new Map<string, string[]>();
   let media: ReceivedMedia | null = null;
   try {
     const parts = request.parts({ limits: { ...formLimits, fileSize: Number.MAX_SAFE_INTEGER } });
-    for await (const part of parts) {
+    // The form's reader knows nothing of time-outs: it would wait for the next part for ever.
+    for await (const part of untilAborted(parts, arrival.signal)) {
       if (part.type === 'field') {
         if (part.valueTruncated) throw fieldError(part.fieldname, 'is too long');
         fields.set(part.fieldname, [...(fields.get(part.fieldname) ?? []), textOf(part)]);
       } else if (part.fieldname === 'file' && media === null) {
-        media = await receiveMedia(storage, part.file, limits, null, signal);
+        media = await receiveMedia(storage, part.file, limits, null, arrival.signal);
       } else {
         throw fieldError(part.fieldname, 'is not a known file part: send one part named file');
       }

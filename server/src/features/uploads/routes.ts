@@ -58,11 +58,26 @@ export async function addUploadRoutes(app: HttpApp, parts: UploadRouteParts): Pr
   });
 }
 
+const MediaFile = { type: 'string', format: 'binary', description: 'A video or audio file.' };
+
+/** Forms are read part by part, so their schema is for readers only. */
+const bodyOfUpload = {
+  'application/json': { schema: NewContentMetadata },
+  'multipart/form-data': {
+    schema: {
+      type: 'object',
+      required: ['title', 'file'],
+      properties: { ...NewContentMetadata.properties, file: MediaFile },
+    },
+  },
+};
+const bodyOfBytes = { 'application/octet-stream': { schema: MediaFile } };
+
 function addCreateRoute(app: HttpApp, parts: UploadRouteParts): void {
   app.post(
     '/v1/content/upload',
     {
-      config: { access: 'secret', streamsBody: true },
+      config: { access: 'secret', streamsBody: true, describedBody: bodyOfUpload },
       schema: {
         operationId: 'uploadContent',
         summary: 'Create a video item and upload its bytes',
@@ -155,7 +170,7 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
   app.put(
     '/v1/uploads/:token',
     {
-      config: { access: 'public', streamsBody: true },
+      config: { access: 'public', streamsBody: true, describedBody: bodyOfBytes },
       schema: {
         operationId: 'putUploadBytes',
         summary: 'Send the bytes of an upload',
@@ -165,7 +180,7 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
         response: answers({ 200: Envelope(ContentItem) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { token } = request.params;
       try {
         await requireOpenSession(parts.db, token);
@@ -182,6 +197,7 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
         await using _file = media.file;
         const row = await completeUpload(parts.db, parts.storage, token, media);
         parts.onUploaded();
+        reply.header('etag', entityTag(row));
         return { data: presentItem(row, parts.urls) };
       } finally {
         discardRest(request);

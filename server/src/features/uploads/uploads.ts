@@ -7,7 +7,7 @@
  * 3. What was refused or interrupted leaves no file, and the URL stays good until it expires.
  */
 import { createHash } from 'node:crypto';
-import { isDatabaseAway } from '../../platform/database/database-errors.ts';
+import { isDatabaseAway, sqlState } from '../../platform/database/database-errors.ts';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { newTypeId, randomName, type OrganizationId } from '../../platform/ids.ts';
@@ -108,10 +108,17 @@ export async function withStoredSource<T>(
   try {
     return await work(key);
   } catch (error) {
-    // A connection that was lost during COMMIT leaves open whether a row names the file.
-    if (!isDatabaseAway(error)) await storage.remove(key);
+    if (wasRolledBack(error)) await storage.remove(key);
     throw error;
   }
+}
+
+/**
+ * Whether it is certain that no row names the file. A connection that was lost during COMMIT leaves
+ * that open, and an error of any other kind is no proof.
+ */
+function wasRolledBack(error: unknown): boolean {
+  return error instanceof ApiError || (sqlState(error) !== null && !isDatabaseAway(error));
 }
 
 function checkOpen(session: UploadSession | null): UploadSession {

@@ -7,14 +7,17 @@ import { secretContext, type SecretReader } from './secrets.ts';
 import { signedHeaders } from './signing.ts';
 
 export type Outgoing = {
+  readonly deliveryId: string;
+  readonly body: string;
+  /** Milliseconds since 1970. */
+  readonly occurredAtMs: number;
+};
+
+/** Where to, and signed how. */
+export type Destination = {
   readonly organizationId: string;
   readonly webhookId: string;
-  readonly deliveryId: string;
   readonly url: string;
-  readonly body: string;
-  readonly occurredAt: Date;
-  /** The number of this attempt. */
-  readonly attempt: number;
   readonly sealedSecret: Buffer;
   readonly sealedPrevious: readonly Buffer[];
 };
@@ -43,7 +46,9 @@ const mostResponseBytesKept = 4_096;
 /** Makes an attempt. It never rejects: the signal ends it as `not made`. */
 export async function attemptDelivery(
   parts: AttemptParts,
+  destination: Destination,
   outgoing: Outgoing,
+  attempt: number,
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const startedAt = performance.now();
@@ -54,14 +59,14 @@ export async function attemptDelivery(
     response,
     cause,
   });
-  const headers = trySign(parts.readSecrets, outgoing);
+  const headers = trySign(parts.readSecrets, destination, outgoing, attempt);
   if (headers instanceof Error) {
     return ended({ type: 'not made', reason: 'unreadable secret' }, null, headers);
   }
   try {
     const { status, body } = await parts.egress.request(
       {
-        url: outgoing.url,
+        url: destination.url,
         method: 'POST',
         headers,
         body: outgoing.body,
@@ -80,17 +85,27 @@ export async function attemptDelivery(
   }
 }
 
-function trySign(readSecrets: SecretReader, outgoing: Outgoing): Record<string, string> | Error {
-  const { organizationId, webhookId, deliveryId, attempt, body, occurredAt } = outgoing;
+const userAgent = `Reelfeed-Webhooks/${version}`;
+
+function trySign(
+  readSecrets: SecretReader,
+  destination: Destination,
+  outgoing: Outgoing,
+  attempt: number,
+): Record<string, string> | Error {
+  const { organizationId, webhookId } = destination;
+  const { deliveryId, body, occurredAtMs } = outgoing;
   try {
-    const secrets = readSecrets(secretContext(organizationId, webhookId), {
-      current: outgoing.sealedSecret,
-      previous: outgoing.sealedPrevious,
+    const keys = readSecrets(secretContext(organizationId, webhookId), {
+      current: destination.sealedSecret,
+      previous: destination.sealedPrevious,
     });
-    const timestamp = occurredAt.toISOString();
+    const timestamp = new Date(occurredAtMs).toISOString();
     const sentAt = new Date();
     const message = { webhookId, deliveryId, attempt, timestamp, body, sentAt };
-    return { ...signedHeaders(message, secrets), 'user-agent': `Reelfeed-Webhooks/${version}` };
+    const headers = signedHeaders(message, keys);
+    headers['user-agent'] = userAgent;
+    return headers;
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

@@ -168,15 +168,17 @@ export async function sendTest(
   const deliveryId = newTypeIdAt('dlv', occurredAt);
   const dataJson = JSON.stringify(sampleData[kind]);
   const body = deliveryBody({ kind, dataJson, occurredAt }, webhookId);
-  const outgoing = { organizationId, webhookId, deliveryId, url: webhook.url, body, occurredAt };
   const result = await attemptDelivery(
     parts,
     {
-      ...outgoing,
-      attempt: 1,
+      organizationId,
+      webhookId,
+      url: webhook.url,
       sealedSecret: webhook.secret,
       sealedPrevious: webhook.previousSecrets,
     },
+    { deliveryId, body, occurredAtMs: occurredAt.getTime() },
+    1,
     new AbortController().signal,
   );
   if (result.end.type === 'not made') {

@@ -55,18 +55,22 @@ export async function listDeliveries(
     where organization_id = ${organizationId} and webhook_id = ${webhookId}
       ${after === null ? sql`` : sql`and delivery_id < ${after.deliveryId}`}
     order by delivery_id desc limit ${limit})`;
-  const ended = sql`
+  const ended = (result: 'success' | 'failed') => sql`
     (select ${sharedColumns}, status, null::timestamptz as "nextAttemptAt"
     from webhook_delivery_log
     where organization_id = ${organizationId} and webhook_id = ${webhookId}
-      ${status === null ? sql`` : sql`and status = ${status}`} ${behind}
+      and status = ${result} ${behind}
     order by created_at desc, delivery_id desc limit ${limit})`;
-  const parts =
-    status === 'pending' ? pending : status === null ? sql`${pending} union all ${ended}` : ended;
+  const wanted = {
+    pending: [pending],
+    success: [ended('success')],
+    failed: [ended('failed')],
+  };
+  const parts = status === null ? Object.values(wanted).flat() : wanted[status];
   const { rows } = await sql<DeliveryRow>`
     select "deliveryId", kind, status, attempts, body, "isTest", "statusCode", "responseTimeMs",
       "lastAttemptAt", "lastError", response, "nextAttemptAt", "createdAt"
-    from (${parts}) as delivery
+    from (${sql.join(parts, sql` union all `)}) as delivery
     order by "createdAt" desc, "deliveryId" desc limit ${limit}`.execute(db);
   return rows;
 }
@@ -136,7 +140,7 @@ export async function reopenDelivery(
     with ended as (
       delete from webhook_delivery_log
       where organization_id = ${organizationId} and webhook_id = ${webhookId}
-        and created_at = ${delivery.createdAt}::timestamptz
+        and status in ('success', 'failed') and created_at = ${delivery.createdAt}::timestamptz
         and delivery_id = ${delivery.deliveryId}
       returning organization_id, webhook_id, delivery_id, event_id, kind, body, is_test,
         occurred_at, created_at, status, attempts, last_attempt_at, status_code,

@@ -7,11 +7,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Db } from '../../platform/database/database.ts';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
 import {
   beat,
   listSenders,
   registerSender,
+  removeDeadSenders,
   removeSender,
   takeBackDeliveries,
   type SenderRow,
@@ -61,7 +62,12 @@ export class Liveness {
     }
     const others = (await listSenders(db)).filter((row) => row.sender_id !== this.#senderId);
     const dead = isFirst && isOnlySender ? others : this.#observe(others);
-    const takenBack = await takeBackDeliveries(db, dead);
+    // The first look also finds what a sender left that ended between its removal and its last word.
+    if (dead.length === 0 && !isFirst) return;
+    const takenBack = await inTransaction(db, async (tx) => {
+      const removed = await removeDeadSenders(tx, dead);
+      return removed > 0 || isFirst ? takeBackDeliveries(tx) : 0;
+    });
     if (takenBack === 0) return;
     log.warn({ deliveries: takenBack }, 'webhook deliveries taken back from a sender that ended');
     this.#parts.onTakenBack();

@@ -32,6 +32,8 @@ export type RecorderParts = {
 };
 
 const mostInBatch = 500;
+/** A record costs the database half a millisecond by itself, so it pays to let some gather. */
+const gatherMs = 5;
 const retryAfterMs = 250;
 
 export class Recorder {
@@ -54,9 +56,8 @@ export class Recorder {
   }
 
   async #write(): Promise<void> {
-    // Attempts that end in the same turn of the event loop make one batch.
-    await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
+      await delay(gatherMs);
       const batch = this.#waiting.splice(0, mostInBatch);
       await this.#record(batch);
     }

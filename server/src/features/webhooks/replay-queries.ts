@@ -44,7 +44,7 @@ export async function selectMissedEvents(
       and not exists (
         select from webhook_delivery_log ended
         where ended.organization_id = ${organizationId} and ended.webhook_id = ${webhookId}
-          and ended.created_at >= ${since} and ended.event_id = event.event_id)
+          and ended.status in ('success', 'failed') and ended.created_at >= ${since} and ended.event_id = event.event_id)
     order by event.occurred_at, event.event_id
     limit ${limit}`.execute(db);
   return rows;

@@ -98,7 +98,7 @@ export async function deleteForsaken(
   const { rows } = await sql`
     with forsaken as (
       select organization_id, webhook_id, delivery_id from webhook_delivery delivery
-      where state <> 'sending' and (
+      where sender_id is null and (
         created_at < now() - make_interval(days => ${retentionDays}::int)
         or not exists (select from webhook
           where webhook.organization_id = delivery.organization_id

@@ -1,6 +1,6 @@
 /** Signing secrets between the database, where they are sealed, and the sender. */
 import type { Vault } from '../../platform/vault.ts';
-import type { SigningSecrets } from './signing.ts';
+import { signingKey, type SigningKey, type SigningKeys } from './signing.ts';
 
 /** Binds a sealed secret to its webhook: it opens nowhere else. */
 export function secretContext(organizationId: string, webhookId: string): string {
@@ -11,22 +11,22 @@ const mostRemembered = 10_000;
 
 /** Opens secrets, and remembers them by their sealed bytes: the next delivery needs them again. */
 export function createSecretReader(vault: Vault) {
-  const remembered = new Map<string, string>();
-  const open = (sealed: Buffer, context: string): string => {
+  const remembered = new Map<string, SigningKey>();
+  const open = (sealed: Buffer, context: string): SigningKey => {
     const name = sealed.toString('latin1');
     const known = remembered.get(name);
     if (known !== undefined) return known;
-    const secret = vault.open(sealed, context);
+    const key = signingKey(vault.open(sealed, context));
     // Secrets are few beside deliveries, so starting over is rare and cheap.
     if (remembered.size >= mostRemembered) remembered.clear();
-    remembered.set(name, secret);
-    return secret;
+    remembered.set(name, key);
+    return key;
   };
   /** @throws Error when a secret was sealed with another key */
   return (
     context: string,
     sealed: { current: Buffer; previous: readonly Buffer[] },
-  ): SigningSecrets => ({
+  ): SigningKeys => ({
     current: open(sealed.current, context),
     previous: sealed.previous.map((one) => open(one, context)),
   });

@@ -1,6 +1,6 @@
 /** The SQL by which senders know of each other. */
 import { sql } from 'kysely';
-import type { Db } from '../../platform/database/database.ts';
+import type { Db, Tx } from '../../platform/database/database.ts';
 
 /** Says that the sender lives. False when it was declared dead meanwhile. */
 export async function beat(db: Db, senderId: string): Promise<boolean> {
@@ -27,26 +27,35 @@ export async function listSenders(db: Db): Promise<SenderRow[]> {
 }
 
 /**
- * Removes senders that have not beaten since they were seen with these numbers, and makes what they
- * were sending ready again; so too what is left of a sender that claimed after it had been removed.
+ * Removes senders that have not beaten since they were seen with these numbers. Waits for a claim of
+ * theirs that is just being committed; after that they can make none.
  *
- * @returns how many deliveries were taken back
+ * @returns how many were removed
  */
-export async function takeBackDeliveries(db: Db, dead: readonly SenderRow[]): Promise<number> {
+export async function removeDeadSenders(tx: Tx, dead: readonly SenderRow[]): Promise<number> {
   const { rows } = await sql`
-    with removed as (
-      delete from webhook_sender sender
-      using unnest(
-        ${dead.map((sender) => sender.sender_id)}::uuid[], ${dead.map((sender) => sender.beats)}::bigint[]
-      ) as seen (sender_id, beats)
-      where sender.sender_id = seen.sender_id and sender.beats = seen.beats
-      returning sender.sender_id
-    )
-    update webhook_delivery delivery set state = 'ready', sender_id = null
-    where state = 'sending'
-      and (sender_id in (select sender_id from removed)
-        or not exists (select from webhook_sender alive where alive.sender_id = delivery.sender_id))
-    returning delivery_id`.execute(db);
+    delete from webhook_sender sender
+    using unnest(
+      ${dead.map((sender) => sender.sender_id)}::uuid[],
+      ${dead.map((sender) => sender.beats)}::bigint[]
+    ) as seen (sender_id, beats)
+    where sender.sender_id = seen.sender_id and sender.beats = seen.beats
+    returning sender.sender_id`.execute(tx);
+  return rows.length;
+}
+
+/**
+ * Makes ready again what senders that are gone were sending. A statement of its own behind their
+ * removal, because it must see what they claimed last. It reads all pending deliveries.
+ *
+ * @returns how many deliveries there were
+ */
+export async function takeBackDeliveries(tx: Tx): Promise<number> {
+  const { rows } = await sql`
+    update webhook_delivery delivery set sender_id = null
+    where sender_id is not null
+      and not exists (select from webhook_sender alive where alive.sender_id = delivery.sender_id)
+    returning delivery_id`.execute(tx);
   return rows.length;
 }
 
@@ -60,9 +69,8 @@ export async function releaseUnknownDeliveries(
   knownDeliveryIds: readonly string[],
 ): Promise<number> {
   const { rows } = await sql`
-    update webhook_delivery set state = 'ready', sender_id = null
-    where state = 'sending' and sender_id = ${senderId}
-      and not (delivery_id = any(${knownDeliveryIds}::text[]))
+    update webhook_delivery set sender_id = null
+    where sender_id = ${senderId} and not (delivery_id = any(${knownDeliveryIds}::text[]))
     returning delivery_id`.execute(db);
   return rows.length;
 }

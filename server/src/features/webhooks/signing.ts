@@ -3,7 +3,7 @@
  * `<timestamp>.<body>`, and that of Standard Webhooks over `<id>.<unix seconds>.<body>`, which also
  * protects the id and the moment of sending. Both are over the very bytes of the body.
  */
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 
 const secretPrefix = 'whsec_';
 const secretBytes = 32;
@@ -12,10 +12,21 @@ export function newSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString('base64');
 }
 
-export type SigningSecrets = {
-  readonly current: string;
+/** A secret as each of the two schemes uses it: the whole text, and the bytes that it stands for. */
+export type SigningKey = { readonly text: KeyObject; readonly bytes: KeyObject };
+
+/** Made once for a secret: making a key costs several times as much as signing with it. */
+export function signingKey(secret: string): SigningKey {
+  return {
+    text: createSecretKey(secret, 'utf8'),
+    bytes: createSecretKey(secret.slice(secretPrefix.length), 'base64'),
+  };
+}
+
+export type SigningKeys = {
+  readonly current: SigningKey;
   /** Replaced ones that receivers may still use, newest first. */
-  readonly previous: readonly string[];
+  readonly previous: readonly SigningKey[];
 };
 
 export type SignedMessage = {
@@ -28,22 +39,22 @@ export type SignedMessage = {
   readonly sentAt: Date;
 };
 
-/** The headers of one attempt, in the secrets' order: the current one first. */
+/** The headers of one attempt; signatures are in the order of the keys, the current one first. */
 export function signedHeaders(
   message: SignedMessage,
-  { current, previous }: SigningSecrets,
+  { current, previous }: SigningKeys,
 ): Record<string, string> {
   const { webhookId, deliveryId, attempt, timestamp, body, sentAt } = message;
   const seconds = String(Math.floor(sentAt.getTime() / 1_000));
-  const standard = [current, ...previous].map((secret) =>
-    standardSignature(secret, `${deliveryId}.${seconds}.${body}`),
+  const standard = [current, ...previous].map((key) =>
+    standardSignature(key, `${deliveryId}.${seconds}.${body}`),
   );
   return {
     'content-type': 'application/json',
     'x-service-signature': serviceSignature(current, `${timestamp}.${body}`),
     ...(previous.length > 0 && {
       'x-service-signature-previous': previous
-        .map((secret) => serviceSignature(secret, `${timestamp}.${body}`))
+        .map((key) => serviceSignature(key, `${timestamp}.${body}`))
         .join(', '),
     }),
     'x-service-timestamp': timestamp,
@@ -56,13 +67,10 @@ export function signedHeaders(
   };
 }
 
-/** Keyed with the whole secret as text. */
-export function serviceSignature(secret: string, signedPayload: string): string {
-  return `sha256=${createHmac('sha256', secret).update(signedPayload).digest('hex')}`;
+export function serviceSignature({ text }: SigningKey, signedPayload: string): string {
+  return `sha256=${createHmac('sha256', text).update(signedPayload).digest('hex')}`;
 }
 
-/** Keyed with the bytes that the secret's base64 part stands for. */
-export function standardSignature(secret: string, signedPayload: string): string {
-  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
-  return `v1,${createHmac('sha256', key).update(signedPayload).digest('base64')}`;
+export function standardSignature({ bytes }: SigningKey, signedPayload: string): string {
+  return `v1,${createHmac('sha256', bytes).update(signedPayload).digest('base64')}`;
 }

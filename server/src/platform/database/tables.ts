@@ -146,7 +146,7 @@ type MediaPreparationTable = {
 };
 
 export type WebhookStatus = 'active' | 'disabled';
-export type DeliveryState = 'ready' | 'sending' | 'scheduled';
+export type DeliveryState = 'ready' | 'scheduled';
 export type DeliveryResult = 'success' | 'failed';
 
 type WebhookTable = {

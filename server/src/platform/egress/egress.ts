@@ -10,8 +10,9 @@ import type { AllowList } from './allow-list.ts';
 import { asEgressError, type BlockedAddressError } from './egress-errors.ts';
 import { guardedConnector, judgeTarget, portOf, type Guard } from './guard.ts';
 import { createResolver } from './resolver.ts';
-import { openResponse, requestWhole, type Download } from './exchange.ts';
+import { openResponse, type Download } from './exchange.ts';
 import { parseTarget } from './target.ts';
+import { requestWhole } from './whole-request.ts';
 
 export type EgressOptions = {
   readonly allow: AllowList;

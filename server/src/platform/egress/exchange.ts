@@ -1,8 +1,8 @@
-/** One HTTP exchange under one deadline: the connection, the headers and the body. */
+/** One HTTP exchange under one deadline, its answer as a stream. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent, Dispatcher } from 'undici';
 import { asEgressError, EgressError } from './egress-errors.ts';
-import type { EgressRequest, EgressResponse } from './egress.ts';
+import type { EgressRequest } from './egress.ts';
 import { parseTarget } from './target.ts';
 
 /** An answer that is being read. Disposing ends it; a body that was read to its end is done. */
@@ -25,33 +25,6 @@ type Exchange = {
 };
 
 const defaultSchemes = ['https:'] as const;
-
-export async function requestWhole(
-  agent: Agent,
-  request: EgressRequest,
-  signal?: AbortSignal,
-): Promise<EgressResponse> {
-  const startedAt = performance.now();
-  const exchange = await begin(agent, request, signal);
-  const { statusCode: status, headers, body } = exchange.response;
-  const parts: Buffer[] = [];
-  let leftBytes = request.maxBodyBytes;
-  let truncated = false;
-  try {
-    for await (const chunk of bytesOf(body)) {
-      parts.push(chunk.subarray(0, leftBytes));
-      truncated = chunk.length > leftBytes;
-      leftBytes -= Math.min(leftBytes, chunk.length);
-      if (truncated) break;
-    }
-  } catch (error) {
-    throw exchange.failure(error);
-  } finally {
-    exchange.end();
-  }
-  const elapsedMs = performance.now() - startedAt;
-  return { status, headers, body: Buffer.concat(parts), truncated, elapsedMs };
-}
 
 export async function openResponse(
   agent: Agent,

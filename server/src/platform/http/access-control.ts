@@ -13,6 +13,8 @@ export function addAccessControl(app: HttpApp, authenticate: Authenticate): void
   app.addHook('onRequest', async (request, reply) => {
     const access = request.routeOptions.config.access ?? 'public';
     if (access === 'public') return;
+    // What a key opens is for its holder, and is never older than the request.
+    reply.header('cache-control', 'no-store');
     if (access === 'publishable') allowEveryOrigin(reply);
     const principal = await authenticate(bearerToken(request));
     if (access === 'secret' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');

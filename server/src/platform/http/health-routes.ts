@@ -13,7 +13,10 @@ export type HealthParts = {
 
 const checkTimeoutMs = 2_000;
 
-/** `/healthz` asks nothing of anything; `/readyz` asks database, migrations and storage. */
+/**
+ * `/healthz` asks nothing of anything; `/readyz` asks database and storage. Migrations need no
+ * question: every start applies them before it listens.
+ */
 export function addHealthRoutes(app: HttpApp, { checks, metrics, isDraining }: HealthParts): void {
   const config = { access: 'public' as const };
   const schema = { hide: true };

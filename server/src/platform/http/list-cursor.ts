@@ -4,7 +4,11 @@ import type { Signer } from '../signing-keys.ts';
 import { ApiError } from './errors.ts';
 
 /** What a cursor is bound to: it is refused at another route, organization or filter. */
-export type CursorScope = { list: string; organizationId: OrganizationId; filter: unknown };
+export type CursorScope = {
+  list: string;
+  organizationId: OrganizationId;
+  filter: Record<string, unknown> | null;
+};
 
 /** Where the next page starts, and the total that the first page has counted. */
 export type CursorPosition = { after: readonly (string | number)[]; total: number };
@@ -22,7 +26,7 @@ const signatureBytes = 12;
 export function createListCursors(signer: Signer): ListCursors {
   const signed = (scope: CursorScope, position: string) =>
     createHash('sha256')
-      .update(JSON.stringify([version, scope.list, scope.organizationId, scope.filter]))
+      .update(JSON.stringify([version, scope.list, scope.organizationId, inOrder(scope.filter)]))
       .update(position)
       .digest();
   return {
@@ -46,6 +50,11 @@ export function createListCursors(signer: Signer): ListCursors {
       return { total, after };
     },
   };
+}
+
+/** A filter is the same in whatever order a query string has named its parameters. */
+function inOrder(filter: CursorScope['filter']): unknown {
+  return filter && Object.entries(filter).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 export type PageQuery = { limit?: number; cursor?: string };

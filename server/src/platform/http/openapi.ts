@@ -1,5 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
+import type { FastifySchema, RouteOptions } from 'fastify';
+import type { Access } from './principal.ts';
 import type { HttpApp } from './server.ts';
 
 /**
@@ -29,26 +31,52 @@ export async function describeApi(
         },
       },
     },
-    transform: ({ schema, url, route }) => {
-      const access = route.config?.access;
-      const security =
-        access === 'secret'
-          ? [{ secretKey: [] }]
-          : access === 'publishable'
-            ? [{ publishableKey: [] }, { secretKey: [] }]
-            : [];
-      const { method } = route;
-      const isHead = [method].flat().every((one) => one === 'HEAD');
-      return { schema: { ...schema, security, ...(isHead ? { hide: true } : {}) }, url };
-    },
+    transform: ({ schema, url, route }) => ({ schema: describeRoute(schema, route), url }),
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: true,
+    // On a plain http address, browsers would look for the page's scripts by https.
+    transformStaticCSP: (policy) => policy.replace(/\s*upgrade-insecure-requests;?/, ''),
     uiConfig: { deepLinking: true, tryItOutEnabled: true, persistAuthorization: false },
     theme: { title: 'Reelfeed API' },
   });
   app.get('/openapi.json', { schema: { hide: true }, config: { access: 'public' } }, () =>
     app.swagger(),
   );
+}
+
+/** What the description says of a route beside its schemas: keys, retries, streamed bodies. */
+function describeRoute(schema: FastifySchema, { method, config }: RouteOptions): FastifySchema {
+  const methods = [method].flat();
+  const mutates = methods.some((one) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(one));
+  const { access = 'public', describedBody } = config ?? {};
+  return {
+    ...schema,
+    security: securityOf[access],
+    ...(methods.every((one) => one === 'HEAD') && { hide: true }),
+    ...(describedBody !== undefined && { body: { content: describedBody } }),
+    ...(access === 'secret' && mutates && { headers: withIdempotencyKey(schema.headers) }),
+  };
+}
+
+const securityOf: Record<Access, Record<string, string[]>[]> = {
+  secret: [{ secretKey: [] }],
+  publishable: [{ publishableKey: [] }, { secretKey: [] }],
+  public: [],
+};
+
+function withIdempotencyKey(headers: unknown): unknown {
+  const { properties = {} } = (headers ?? {}) as { properties?: Record<string, unknown> };
+  return {
+    type: 'object',
+    properties: {
+      ...properties,
+      'Idempotency-Key': {
+        type: 'string',
+        maxLength: 255,
+        description: 'Makes a retry safe: for 24 hours, a repeat gets the first answer again.',
+      },
+    },
+  };
 }

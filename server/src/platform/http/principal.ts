@@ -26,6 +26,8 @@ declare module 'fastify' {
     access?: Access;
     /** The route reads its body itself, for as long as bytes keep coming. */
     streamsBody?: true;
+    /** What the API description says of such a body, by Content-Type. */
+    describedBody?: Record<string, { schema: object }>;
   }
 }
 

@@ -16,7 +16,7 @@ export function OneOf<const T extends readonly string[]>(values: T, description?
 }
 
 export const Timestamp = Type.String({
-  format: 'timestamp',
+  format: 'date-time',
   maxLength: 40,
   description: 'RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.',
   examples: ['2026-01-31T12:00:00.000Z'],
@@ -39,15 +39,15 @@ const ListMeta = Type.Object({
 
 /** `{ data, meta: { requestId } }` */
 export function Envelope<T extends TSchema>(data: T) {
-  return Type.Object({ data, meta: Type.Optional(Meta) });
+  return Type.Object({ data, meta: Type.Optional(Meta) }, { description: 'The result.' });
 }
 
 /** `{ data: […], meta: { requestId, total, nextCursor } }` */
 export function ListEnvelope<T extends TSchema>(item: T) {
-  return Type.Object({
-    data: Type.Array(item),
-    meta: Type.Object({ ...Type.Partial(ListMeta).properties }),
-  });
+  return Type.Object(
+    { data: Type.Array(item), meta: Type.Object({ ...Type.Partial(ListMeta).properties }) },
+    { description: 'A page of the list.' },
+  );
 }
 
 export const ErrorAnswer = Type.Object(

@@ -18,7 +18,7 @@ import { parseJsonBodies } from './json-bodies.ts';
 import { describeApi } from './openapi.ts';
 import type { Authenticate } from './principal.ts';
 import { addRequestLog, type RequestObserver } from './request-log.ts';
-import { refuseBadQuery } from './text-rules.ts';
+import { refuseBadParams, refuseBadQuery } from './text-rules.ts';
 import { translateError } from './translate-error.ts';
 import { validatorCompiler } from './validation.ts';
 
@@ -116,7 +116,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   parseJsonBodies(app, options.bodyTimeoutMs ?? 30_000);
   app.addHook('preValidation', async (request) => {
     refuseBadQuery(request.query as Record<string, unknown>);
-    refuseBadQuery(request.params as Record<string, unknown>);
+    refuseBadParams(request.params as Record<string, unknown>);
   });
   const methods = trackMethods(app);
   await describeApi(app, { publicUrl: options.publicUrl, version: options.version });

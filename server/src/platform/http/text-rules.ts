@@ -20,7 +20,7 @@ export function refuseBadText(json: string, body: unknown): void {
   }
 }
 
-/** @throws ApiError when a value of a query string or path holds NUL */
+/** @throws ApiError when a value of a query string holds NUL */
 export function refuseBadQuery(values: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(values)) {
     if (typeof value === 'string' && value.includes('\0')) {
@@ -29,6 +29,13 @@ export function refuseBadQuery(values: Record<string, unknown>): void {
         details: [{ path: `query.${name}`, message: 'must not hold a NUL character' }],
       });
     }
+  }
+}
+
+/** @throws ApiError NOT_FOUND when a part of the path holds NUL: no id of any form does */
+export function refuseBadParams(values: Record<string, unknown>): void {
+  for (const value of Object.values(values)) {
+    if (typeof value === 'string' && value.includes('\0')) throw new ApiError('NOT_FOUND');
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyError } from 'fastify';
 import { isContention, isDatabaseAway, isDatabaseFull } from '../database/database-errors.ts';
+import { StorageFullError } from '../storage/storage-errors.ts';
 import { ApiError, codeForStatus, type ErrorDetail } from './errors.ts';
 
 /**
@@ -8,7 +9,8 @@ import { ApiError, codeForStatus, type ErrorDetail } from './errors.ts';
  */
 export function translateError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (isDatabaseFull(error) || systemCode(error) === 'ENOSPC') {
+  const isFull = error instanceof StorageFullError || systemCode(error) === 'ENOSPC';
+  if (isFull || isDatabaseFull(error)) {
     return new ApiError('INSUFFICIENT_STORAGE', { cause: error });
   }
   if (isDatabaseAway(error) || isContention(error)) {
@@ -41,6 +43,8 @@ const explain: Record<string, string> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as its Content-Length.',
   FST_ERR_BAD_URL: 'The path of the request is malformed.',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE:
+    'The Content-Type of the request is not supported here. JSON needs application/json.',
 };
 
 function fromValidation(error: FastifyError): ApiError {
@@ -96,6 +100,8 @@ function messageOf(problem: Problem): string {
     case 'enum':
     case 'const':
       return `must be one of ${allowedValues(problem)}`;
+    case 'minProperties':
+      return 'must hold at least one field';
     case 'format':
       return `must be ${formatNames[String(problem.params['format'])] ?? 'valid'}`;
     default:
@@ -109,6 +115,6 @@ function allowedValues(problem: Problem): string {
 }
 
 const formatNames: Record<string, string> = {
-  timestamp: 'an RFC 3339 timestamp with an offset, such as 2026-01-31T12:00:00Z',
-  'http-url': 'an http or https URL',
+  'date-time': 'an RFC 3339 timestamp with an offset, such as 2026-01-31T12:00:00Z',
+  uri: 'an http or https URL',
 };

@@ -18,8 +18,8 @@ function createAjv(): Ajv2020 {
     strictTypes: false,
     allowUnionTypes: true,
   });
-  ajv.addFormat('timestamp', (value: string) => parseTimestamp(value) !== null);
-  ajv.addFormat('http-url', isHttpUrl);
+  ajv.addFormat('date-time', (value: string) => parseTimestamp(value) !== null);
+  ajv.addFormat('uri', isHttpUrl);
   return ajv;
 }
 
@@ -63,7 +63,9 @@ export function compileBody(
 ): (value: unknown) => readonly FastifySchemaValidationError[] | null {
   const validate = ajv.compile(schema);
   return (value) =>
-    validate(value) ? null : (validate.errors ?? []).map((error) => ({ ...error, params: { ...error.params } }));
+    validate(value)
+      ? null
+      : (validate.errors ?? []).map((error) => ({ ...error, params: { ...error.params } }));
 }
 
 /** An absolute http or https URL without credentials. */

@@ -47,12 +47,13 @@ export type Mutations = {
     ask: () => Promise<T>,
     work: (tx: Tx, asked: T) => Promise<Answer>,
   ): Promise<FastifyReply>;
-  /** Drops answers whose time is over. */
-  prune(): Promise<void>;
+  /** Drops answers whose time is over, some at a time, until none is left or the signal aborts. */
+  prune(signal: AbortSignal): Promise<void>;
 };
 
 const keptForHours = 24;
 const mostKeyCharacters = 255;
+const prunedAtOnce = 2_000;
 
 export function createMutations(db: Db, vault: Vault): Mutations {
   /** Keys, with their organizations, for which `mutateAfter` is asking. */
@@ -103,7 +104,14 @@ export function createMutations(db: Db, vault: Vault): Mutations {
       });
       return send(reply, answer, replayed);
     },
-    prune: () => pruneAnswers(db, keptForHours),
+    async prune(signal) {
+      while (!signal.aborted) {
+        const pruned = await inTransaction(db, (tx) =>
+          pruneAnswers(tx, keptForHours, prunedAtOnce),
+        );
+        if (pruned < prunedAtOnce) return;
+      }
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { sendAhead, type Db, type Tx } from '../database/database.ts';
+import { sendAhead, type Tx } from '../database/database.ts';
 import type { OrganizationId } from '../ids.ts';
 
 export type StoredAnswer = {
@@ -77,9 +77,14 @@ export async function storeAnswer(
   await sendAhead(tx, insert.compile());
 }
 
-export async function pruneAnswers(db: Db, keptForHours: number): Promise<void> {
-  await db
-    .deleteFrom('idempotent_request')
-    .where('created_at', '<', sql<Date>`now() - make_interval(hours => ${keptForHours})`)
-    .execute();
+/** Deletes at most `limit` answers whose time is over. @returns how many */
+export async function pruneAnswers(tx: Tx, keptForHours: number, limit: number): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from idempotent_request where (organization_id, idempotency_key) in (
+      select organization_id, idempotency_key from idempotent_request
+      where created_at < now() - make_interval(hours => ${keptForHours})
+      order by created_at limit ${limit}
+      for update skip locked
+    )`.execute(tx);
+  return Number(numAffectedRows);
 }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { collectYoungGarbage } from './young-garbage.ts';
+import { untilAborted } from '../until-aborted.ts';
 import { asStorageError, FileTooLargeError, StorageFullError } from './storage-errors.ts';
 
 export type ReceiveOptions = {
@@ -113,32 +114,6 @@ async function* checkedChunks(
   const whole = Buffer.concat(held);
   await onFirstBytes?.(whole);
   yield whole;
-}
-
-/** Iterates without ever closing the source, and stops waiting for it when the signal aborts. */
-async function* untilAborted(
-  source: AsyncIterable<Uint8Array>,
-  signal?: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const iterator = source[Symbol.asyncIterator]();
-  // Only the current wait is rejected. Racing every chunk against one long-lived promise would
-  // keep a reaction per chunk alive until the end of the upload.
-  let rejectWait: (reason: unknown) => void = () => undefined;
-  const onAbort = (): void => rejectWait(signal?.reason);
-  signal?.addEventListener('abort', onAbort, { once: true });
-  try {
-    for (;;) {
-      signal?.throwIfAborted();
-      const wait = Promise.withResolvers<IteratorResult<Uint8Array>>();
-      rejectWait = wait.reject;
-      iterator.next().then(wait.resolve, wait.reject);
-      const next = await wait.promise;
-      if (next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    signal?.removeEventListener('abort', onAbort);
-  }
 }
 
 async function requireFree(freeBytes: () => Promise<number>, neededBytes: number): Promise<void> {

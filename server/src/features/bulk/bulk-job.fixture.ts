@@ -1,0 +1,31 @@
+/** What the tests of bulk jobs share. */
+import { sql } from 'kysely';
+import type { Db } from '../../platform/database/database.ts';
+
+/** Adds ready items to an organization by SQL, tagged `all` and `even` or `odd`. */
+export async function insertItems(db: Db, organizationId: string, count: number): Promise<void> {
+  await sql`
+    insert into content (organization_id, content_id, content_type, title, upload_status,
+      publish_status, tags, playback_id, created_at)
+    select ${organizationId}, gen_random_uuid(), 'video', 'Item ' || n, 'ready', 'published',
+      array['all', case when n % 2 = 0 then 'even' else 'odd' end],
+      md5(${organizationId} || n || random()), now() - n * interval '1 millisecond'
+    from generate_series(1, ${count}::integer) n
+  `.execute(db);
+}
+
+export async function insertOrganization(db: Db, organizationId: string): Promise<void> {
+  await db
+    .insertInto('organization')
+    .values({ organization_id: organizationId, name: organizationId })
+    .execute();
+}
+
+/** How many items were changed how often since they were made, by the count of changes. */
+export async function changes(db: Db, organizationId: string): Promise<Record<string, number>> {
+  const { rows } = await sql<{ changes: number; items: number }>`
+    select revision - 1 as changes, count(*) as items from content
+    where organization_id = ${organizationId} group by 1 order by 1
+  `.execute(db);
+  return Object.fromEntries(rows.map(({ changes: times, items }) => [times, items]));
+}

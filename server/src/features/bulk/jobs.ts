@@ -1,0 +1,67 @@
+/**
+ * Carrying bulk jobs on. A worker does chunks of a job for a short while and then puts it back in
+ * line, so that a large job of one organization holds up nobody else's. Between chunks it rests in
+ * proportion to the work, so that requests find the database and the processor free.
+ */
+import type { Static } from 'typebox';
+import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
+import type { BulkJobId, OrganizationId } from '../../platform/ids.ts';
+import { sleep } from '../../platform/lifecycle.ts';
+import { done, handle, type HandledJob } from '../../platform/queue/job-handler.ts';
+import { completeJob, enqueueBulkJob, readJobChange, runBulkJob } from './bulk-job.ts';
+import { changeChunk, deleteChunk } from './change-queries.ts';
+import { lockJob, pruneJobs, takeChunk } from './queries.ts';
+import type { BulkJobUpdate } from './schemas.ts';
+
+/** How long one claim works on a job before others of the line get their turn. */
+const turnMs = 1_000;
+/** Rest after a chunk, as a part of the time that the chunk took. */
+const restShare = 0.5;
+
+export function bulkJobHandler({ db }: { db: Db }): HandledJob {
+  return handle(runBulkJob, async (payload, context) => {
+    const organizationId = context.organizationId as OrganizationId;
+    const jobId = payload.jobId as BulkJobId;
+    const { signal } = context;
+    const turnEndsAt = performance.now() + turnMs;
+    while (performance.now() < turnEndsAt) {
+      signal.throwIfAborted();
+      const startedAt = performance.now();
+      const state = await inTransaction(db, (tx) => doChunk(tx, organizationId, jobId));
+      if (state === 'ended') return done;
+      await sleep((performance.now() - startedAt) * restShare, signal);
+    }
+    await context.finish((tx) => enqueueBulkJob(tx, organizationId, jobId));
+    return done;
+  });
+}
+
+/** Does the next chunk of a job, and ends the job with the last one. */
+async function doChunk(
+  tx: Tx,
+  organizationId: OrganizationId,
+  jobId: BulkJobId,
+): Promise<'going on' | 'ended'> {
+  const job = await lockJob(tx, organizationId, jobId);
+  if (job?.status !== 'processing') return 'ended';
+  const contentIds = await takeChunk(tx, organizationId, jobId);
+  if (contentIds === null) throw new Error(`The bulk job ${jobId} has lost items.`);
+  const chunk = { organizationId, jobId, contentIds };
+  const update = job.changes as Static<typeof BulkJobUpdate> | null;
+  const change = readJobChange(job.operation, update ?? undefined);
+  const left =
+    change === null ? await deleteChunk(tx, chunk) : await changeChunk(tx, chunk, change);
+  if (left > 0) return 'going on';
+  await completeJob(tx, organizationId, jobId);
+  return 'ended';
+}
+
+const prunedAtOnce = 10;
+
+/** Removes jobs that ended more than 30 days ago, with their failures. */
+export async function pruneBulkJobs(db: Db, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const pruned = await inTransaction(db, (tx) => pruneJobs(tx, prunedAtOnce));
+    if (pruned < prunedAtOnce) return;
+  }
+}

@@ -1,0 +1,130 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Envelope } from '../../platform/http/schemas.ts';
+import type { HttpApp } from '../../platform/http/server.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import { allowanceHeaders, AllowanceRefusal } from './allowance.ts';
+import { deleteForGood, showItems, tagItems, updateItems, type BulkOutcome } from './bulk.ts';
+import { settleAllowance } from './queries.ts';
+import {
+  BulkDelete,
+  BulkDeleted,
+  BulkShown,
+  BulkTag,
+  BulkTagged,
+  BulkUpdate,
+  BulkUpdated,
+  BulkVisibility,
+} from './schemas.ts';
+
+export type BulkRouteParts = {
+  db: Db;
+  mutations: Mutations;
+  /** Called after items were changed or deleted. */
+  onChange: () => void;
+};
+
+const tags = ['Bulk operations'];
+const limits =
+  'Limits of an organization: 60 requests and 1,000 items in any 60 seconds, told by the headers ' +
+  '`RateLimit` and `RateLimit-Policy`.';
+
+export function addBulkRoutes(app: HttpApp, parts: BulkRouteParts): void {
+  app.post(
+    '/v1/content/bulk/update',
+    {
+      config: { access: 'secret' },
+      schema: {
+        operationId: 'bulkUpdateContent',
+        summary: 'Change up to 100 content items',
+        description: `Each item its own way. ${limits}`,
+        tags,
+        body: BulkUpdate,
+        response: responses(BulkUpdated),
+      },
+    },
+    (request, reply) =>
+      runBulk(parts, request, reply, (tx, id) => updateItems(tx, id, request.body)),
+  );
+  app.post(
+    '/v1/content/bulk/delete',
+    {
+      config: { access: 'secret' },
+      schema: {
+        operationId: 'bulkDeleteContent',
+        summary: 'Delete up to 100 content items for good',
+        description:
+          'It cannot be undone. The items are gone from every read at once, their files and ' +
+          `statistics within 24 hours (\`GET /v1/purges\`). ${limits}`,
+        tags,
+        body: BulkDelete,
+        response: responses(BulkDeleted),
+      },
+    },
+    (request, reply) =>
+      runBulk(parts, request, reply, (tx, id) => deleteForGood(tx, id, request.body)),
+  );
+  app.post(
+    '/v1/content/bulk/tag',
+    {
+      config: { access: 'secret' },
+      schema: {
+        operationId: 'bulkTagContent',
+        summary: 'Add and remove tags of up to 100 content items',
+        description: `\`removeTags\` come after \`addTags\`: a tag in both is removed. ${limits}`,
+        tags,
+        body: BulkTag,
+        response: responses(BulkTagged),
+      },
+    },
+    (request, reply) => runBulk(parts, request, reply, (tx, id) => tagItems(tx, id, request.body)),
+  );
+  app.post(
+    '/v1/content/bulk/visibility',
+    {
+      config: { access: 'secret' },
+      schema: {
+        operationId: 'bulkSetVisibility',
+        summary: 'Set the visibility of up to 100 content items',
+        description: limits,
+        tags,
+        body: BulkVisibility,
+        response: responses(BulkShown),
+      },
+    },
+    (request, reply) => runBulk(parts, request, reply, (tx, id) => showItems(tx, id, request.body)),
+  );
+}
+
+function responses<T extends TSchema>(data: T) {
+  return answers({ 200: Envelope(data) });
+}
+
+type Operation = (tx: Tx, organizationId: OrganizationId) => Promise<BulkOutcome<unknown>>;
+
+/** Runs an operation; its limits go into the headers, which a replay does not repeat. */
+async function runBulk(
+  { db, mutations, onChange }: BulkRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+): Promise<FastifyReply> {
+  const { organizationId } = principalOf(request);
+  try {
+    await mutations.mutate(request, reply, async (tx) => {
+      const { allowance, data } = await operation(tx, organizationId);
+      reply.headers(allowanceHeaders(allowance));
+      return { data };
+    });
+  } catch (error) {
+    if (error instanceof AllowanceRefusal && error.clockWentBack) {
+      await inTransaction(db, (tx) => settleAllowance(tx, organizationId));
+    }
+    throw error;
+  }
+  onChange();
+  return reply;
+}

@@ -1,0 +1,18 @@
+/**
+ * A worker for tests, to be killed: carries bulk jobs on in the database whose connection is the
+ * first argument. It prints its resident memory in MB, five times a second, and ends with its
+ * parent.
+ */
+import { pino } from 'pino';
+import { openDatabase, type DatabaseConnection } from '../../platform/database/database.ts';
+import { startQueueWorkers } from '../../platform/queue/queue-workers.ts';
+import { quickTiming } from '../../platform/queue/queue.jobs.fixture.ts';
+import { bulkJobHandler } from './jobs.ts';
+
+const connection = JSON.parse(process.argv[2] ?? '') as DatabaseConnection;
+const log = pino({ level: 'silent' });
+const { db } = openDatabase({ connection, poolSize: 4, log });
+startQueueWorkers({ db, jobs: [bulkJobHandler({ db })], log, timing: quickTiming });
+console.log('started');
+setInterval(() => console.log(Math.round(process.memoryUsage().rss / 1024 / 1024)), 200);
+process.stdin.resume().once('end', () => process.exit());

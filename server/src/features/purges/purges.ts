@@ -1,0 +1,88 @@
+/**
+ * Purges: what is left of content items after they were deleted for good.
+ *
+ *   (row of `content` deleted) → pending → complete → (forgotten after 30 days)
+ *
+ * The row goes in the transaction that deletes; a trigger leaves one of `deleted_content`, so a
+ * deletion without a purge cannot be. The rest goes here, in the background, well within 24 hours.
+ *
+ * 1. Removing is idempotent: a kill leaves items pending, and the next run removes them again.
+ * 2. An item waits while a job may still write files for it, so that none appear after its purge.
+ * 3. An item that fails is logged and left for the next run; it holds up no other.
+ */
+import type { Logger } from 'pino';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { processMedia } from '../processing/processing.ts';
+import {
+  findPending,
+  forgetPurged,
+  markPurged,
+  type DeletedItem,
+  type PendingPosition,
+} from './queries.ts';
+
+export type { DeletedItem } from './queries.ts';
+
+/**
+ * Removes what a feature keeps of deleted items beside the rows that refer to `content` and go with
+ * it: statistics, projections of events. It must bear being run again for the same items.
+ */
+export type PurgeStep = (items: readonly DeletedItem[], signal: AbortSignal) => Promise<void>;
+
+export type PurgeParts = {
+  db: Db;
+  storage: Storage;
+  steps: readonly PurgeStep[];
+  log: Logger;
+};
+
+const itemsAtOnce = 100;
+
+/** One run over everything that is pending. */
+export async function purgeDeleted(parts: PurgeParts, signal: AbortSignal): Promise<void> {
+  let after: PendingPosition | null = null;
+  while (!signal.aborted) {
+    const items = await findPending(parts.db, { name: processMedia.name, after }, itemsAtOnce);
+    await purgeBatch(parts, items, signal);
+    const last = items.at(-1);
+    if (last === undefined || items.length < itemsAtOnce) break;
+    after = last;
+  }
+  while (!signal.aborted) {
+    const forgotten = await inTransaction(parts.db, (tx) => forgetPurged(tx, itemsAtOnce));
+    if (forgotten < itemsAtOnce) return;
+  }
+}
+
+async function purgeBatch(
+  { db, storage, steps, log }: PurgeParts,
+  items: readonly DeletedItem[],
+  signal: AbortSignal,
+): Promise<void> {
+  const removed: DeletedItem[] = [];
+  for (const item of items) {
+    signal.throwIfAborted();
+    try {
+      await removeFiles(storage, item, signal);
+      removed.push(item);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      log.warn({ err: error, contentId: item.contentId }, 'the files of a deleted item remain');
+    }
+  }
+  if (removed.length === 0) return;
+  for (const step of steps) await step(removed, signal);
+  await inTransaction(db, (tx) => markPurged(tx, removed));
+}
+
+/** The renditions, thumbnails and captions, and the original in either of its places. */
+async function removeFiles(
+  storage: Storage,
+  { contentId, playbackId, sourceKey }: DeletedItem,
+  signal: AbortSignal,
+): Promise<void> {
+  if (playbackId !== null) await storage.removePrefix(`media/${playbackId}`, signal);
+  if (sourceKey !== null) await storage.remove(sourceKey, signal);
+  await storage.removePrefix(`sources/${contentId}`, signal);
+}

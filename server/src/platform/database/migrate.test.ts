@@ -1,0 +1,185 @@
+/** Proves that a database gets each migration once and whole, whoever starts or dies when. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { Client } from 'pg';
+import { emptyDatabase, silentLog } from '../../../test/database.ts';
+import { poolConnection, type DatabaseConnection } from './database.ts';
+import { migrate, MigrationError, migrationStatus, readMigrations } from './migrate.ts';
+
+const migrations = await readMigrations();
+const names = migrations.map(({ name }) => name);
+
+async function withClient<T>(to: DatabaseConnection, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client(poolConnection(to));
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const run = (to: DatabaseConnection, statement: string, values: unknown[] = []) =>
+  withClient(to, (client) => client.query(statement, values));
+
+function startMigration(to: DatabaseConnection) {
+  const fixture = path.join(import.meta.dirname, 'migrate.fixture.ts');
+  return spawn(process.execPath, [fixture, JSON.stringify(to)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+/** Tables, columns, indexes and functions: what migrations make. */
+async function shapeOf(to: DatabaseConnection): Promise<string[]> {
+  const { rows } = await run(
+    to,
+    `select 'column ' || table_name || '.' || column_name || ' ' || data_type as part
+       from information_schema.columns where table_schema = 'public'
+     union all select 'index ' || indexdef from pg_indexes where schemaname = 'public'
+     union all select 'function ' || proname from pg_proc where pronamespace = 'public'::regnamespace
+     union all select 'trigger ' || tgname from pg_trigger where not tgisinternal
+     union all select 'constraint ' || conname || pg_get_constraintdef(oid) from pg_constraint
+       where connamespace = 'public'::regnamespace
+     order by 1`,
+  );
+  return rows.map(({ part }) => String(part));
+}
+
+const whole = await emptyDatabase();
+await migrate(whole, silentLog);
+const wholeShape = await shapeOf(whole);
+
+test('each file has a number of its own, which is its place in the order', () => {
+  const numbers = names.map((name) => /^(\d{4})_[a-z_]+\.sql$/.exec(name)?.[1]);
+  assert.deepEqual([...new Set(numbers)].toSorted(), numbers);
+});
+
+test('five processes on one empty database apply each migration once', async () => {
+  const connection = await emptyDatabase();
+  const children = Array.from({ length: 5 }, () => startMigration(connection));
+  const outputs = await Promise.all(children.map(({ stdout }) => text(stdout)));
+  const applied = outputs.map((output) => JSON.parse(output) as string[]);
+  assert.deepEqual(applied.flat().toSorted(), names);
+  assert.deepEqual(await shapeOf(connection), wholeShape);
+  const { rows } = await run(connection, 'select name, checksum from schema_migration order by name');
+  assert.deepEqual(rows, migrations.map(({ name, checksum }) => ({ name, checksum })));
+});
+
+test('a second call applies nothing and changes nothing', async () => {
+  assert.deepEqual(await migrate(whole, silentLog), []);
+  assert.deepEqual(await shapeOf(whole), wholeShape);
+});
+
+test('the status of an empty database changes nothing, not even by many calls at once', async () => {
+  const connection = await emptyDatabase();
+  const all = await Promise.all(Array.from({ length: 5 }, () => migrationStatus(connection)));
+  for (const status of all) assert.deepEqual(status, { applied: [], pending: names, unknown: [] });
+  assert.deepEqual(await shapeOf(connection), []);
+  assert.deepEqual(await migrationStatus(whole), { applied: names, pending: [], unknown: [] });
+});
+
+test('a file that was changed after it had been applied is refused by its name', async () => {
+  const connection = await emptyDatabase();
+  await migrate(connection, silentLog);
+  await run(connection, `update schema_migration set checksum = 'other' where name = $1`, [names[1]]);
+  await assert.rejects(migrate(connection, silentLog), (error: unknown) => {
+    assert.ok(error instanceof MigrationError);
+    assert.match(error.message, new RegExp(`The migration ${names[1]} differs`));
+    return true;
+  });
+});
+
+test('a database of a newer version is refused before anything is applied', async () => {
+  const connection = await emptyDatabase();
+  await migrate(connection, silentLog);
+  await run(connection, `delete from schema_migration where name = $1`, [names.at(-1)]);
+  await run(connection, `insert into schema_migration (name, checksum) values ('9999_x.sql', '')`);
+  await assert.rejects(migrate(connection, silentLog), (error: unknown) => {
+    assert.ok(error instanceof MigrationError);
+    assert.match(error.message, /newer version \(9999_x\.sql is unknown here\)/);
+    return true;
+  });
+  const { applied, pending, unknown } = await migrationStatus(connection);
+  assert.deepEqual([applied, pending], [names.slice(0, -1), names.slice(-1)]);
+  assert.deepEqual(unknown, ['9999_x.sql']);
+});
+
+test('a database that cannot hold every text is refused', async () => {
+  const connection = await emptyDatabase(`encoding 'LATIN1' locale 'C' template template0`);
+  await assert.rejects(migrate(connection, silentLog), /MigrationError: .* encoding LATIN1/);
+  assert.deepEqual(await shapeOf(connection), []);
+});
+
+test('a migration that fails leaves nothing of itself, and the next call goes on', async () => {
+  const connection = await emptyDatabase();
+  await run(connection, `create view job as select 1 as one`);
+  await assert.rejects(migrate(connection, silentLog), (error: unknown) => {
+    assert.ok(error instanceof MigrationError);
+    assert.match(error.message, /^The migration 0002_queue\.sql failed: .*"job" already exists/);
+    return true;
+  });
+  const { applied } = await migrationStatus(connection);
+  assert.deepEqual(applied, names.slice(0, 1));
+  await run(connection, `drop view job`);
+  assert.deepEqual(await migrate(connection, silentLog), names.slice(1));
+  assert.deepEqual(await shapeOf(connection), wholeShape);
+});
+
+test('a connection that is lost in mid-migration is an error, not the end of the process', async () => {
+  const connection = await emptyDatabase();
+  await withClient(connection, async (blocker) => {
+    await blocker.query('begin');
+    await blocker.query('create table job (one int)');
+    const migrating = assert.rejects(migrate(connection, silentLog), MigrationError);
+    await blockedMigration(connection);
+    await run(
+      connection,
+      `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+       where datname = current_database() and application_name = 'reelfeed-migrate'`,
+    );
+    await migrating;
+    await blocker.query('rollback');
+  });
+  assert.deepEqual(await migrate(connection, silentLog), names.slice(1));
+});
+
+/** Waits until a migration waits for a lock of another session. */
+async function blockedMigration(connection: DatabaseConnection): Promise<void> {
+  const isBlocked = async () => {
+    const { rows } = await run(
+      connection,
+      `select 1 from pg_stat_activity where datname = current_database()
+         and application_name = 'reelfeed-migrate' and wait_event_type = 'Lock'`,
+    );
+    return rows.length > 0;
+  };
+  while (!(await isBlocked())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** The table that a migration makes last: most of its statements have run when it waits there. */
+const lastTables = migrations.map(({ sql }) => [...sql.matchAll(/^create table (\w+)/gm)].at(-1)?.[1]);
+
+for (const [index, table] of lastTables.entries()) {
+  if (table === undefined) continue;
+  test(`kill -9 in the middle of ${names[index]} leaves whole migrations only`, async () => {
+    const connection = await emptyDatabase();
+    await withClient(connection, async (blocker) => {
+      // The migration cannot make a table while another transaction is making one of that name.
+      await blocker.query('begin');
+      await blocker.query(`create table ${table} (one int)`);
+      const child = startMigration(connection);
+      await blockedMigration(connection);
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+      await blocker.query('rollback');
+    });
+    // The next starter waits for the session of the killed one, which ends without a commit.
+    assert.deepEqual(await migrate(connection, silentLog), names.slice(index));
+    assert.deepEqual(await shapeOf(connection), wholeShape);
+  });
+}

@@ -1,0 +1,137 @@
+/**
+ * One request whose answer is read to its end or to a limit, under one deadline. It stands on
+ * undici's handler interface: the answer needs no stream, which costs as much as the request.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Agent, Dispatcher } from 'undici';
+import { asEgressError, EgressError } from './egress-errors.ts';
+import type { EgressRequest, EgressResponse } from './egress.ts';
+import { parseTarget } from './target.ts';
+
+const defaultSchemes = ['https:'] as const;
+
+/** See `Egress.request`. */
+export async function requestWhole(
+  agent: Agent,
+  request: EgressRequest,
+  signal?: AbortSignal,
+): Promise<EgressResponse> {
+  signal?.throwIfAborted();
+  const { url, host } = parseTarget(request.url, request.schemes ?? defaultSchemes);
+  const exchange = new Exchange(host, request, signal);
+  try {
+    agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: request.method ?? 'GET',
+        // Nothing here undoes an encoding, so that no small answer unpacks into a large one.
+        headers: { 'accept-encoding': 'identity', ...request.headers },
+        body: request.body ?? null,
+      },
+      exchange,
+    );
+  } catch (error) {
+    exchange.fail(error);
+  }
+  return exchange.response;
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly response: Promise<EgressResponse>;
+  readonly #host: string;
+  readonly #signal: AbortSignal | undefined;
+  readonly #startedAt = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  readonly #resolve: (response: EgressResponse) => void;
+  readonly #reject: (reason: unknown) => void;
+  #controller: Dispatcher.DispatchController | null = null;
+  /** Why it ended before its time; a request that has not begun by then must never begin. */
+  #endedEarly: Error | null = null;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #parts: Buffer[] = [];
+  #leftBytes: number;
+
+  constructor(host: string, request: EgressRequest, signal: AbortSignal | undefined) {
+    const { promise, resolve, reject } = Promise.withResolvers<EgressResponse>();
+    this.response = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#host = host;
+    this.#signal = signal;
+    this.#leftBytes = request.maxBodyBytes;
+    const { totalTimeoutMs } = request;
+    this.#timer = setTimeout(() => {
+      this.fail(new EgressError('timeout', `no answer within ${totalTimeoutMs} ms: ${host}`));
+    }, totalTimeoutMs);
+    signal?.addEventListener('abort', this);
+  }
+
+  /** The signal has aborted. */
+  handleEvent(): void {
+    this.#end(new Error('aborted'));
+    this.#reject(this.#signal?.reason);
+  }
+
+  fail(error: unknown): void {
+    const failure = asEgressError(error, this.#host);
+    this.#end(failure);
+    this.#reject(failure);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#endedEarly !== null) controller.abort(this.#endedEarly);
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // The answer proper follows after informational ones.
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    // undici reuses the memory of a chunk.
+    this.#parts.push(Buffer.from(chunk.subarray(0, this.#leftBytes)));
+    const isTooMuch = chunk.length > this.#leftBytes;
+    this.#leftBytes -= Math.min(this.#leftBytes, chunk.length);
+    if (isTooMuch) this.#succeed(true);
+  }
+
+  onResponseEnd(): void {
+    this.#succeed(false);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#endedEarly === null) this.fail(error);
+  }
+
+  #succeed(truncated: boolean): void {
+    const { length } = this.#parts;
+    const body = length === 1 ? (this.#parts[0] ?? noBytes) : Buffer.concat(this.#parts);
+    const elapsedMs = performance.now() - this.#startedAt;
+    this.#resolve({ status: this.#status, headers: this.#headers, body, truncated, elapsedMs });
+    if (truncated) this.#end(new Error('the rest of the answer is not read'));
+    else this.#release();
+  }
+
+  #end(reason: Error): void {
+    this.#release();
+    if (this.#endedEarly !== null) return;
+    this.#endedEarly = reason;
+    this.#controller?.abort(reason);
+  }
+
+  #release(): void {
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this);
+  }
+}
+
+const noBytes = Buffer.alloc(0);

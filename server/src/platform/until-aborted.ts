@@ -1,0 +1,29 @@
+/**
+ * Iterates without ever closing the source, and stops waiting for it when the signal aborts.
+ *
+ * @throws the signal's reason
+ */
+export async function* untilAborted<T>(
+  source: AsyncIterable<T>,
+  signal?: AbortSignal,
+): AsyncGenerator<T> {
+  const iterator = source[Symbol.asyncIterator]();
+  // Only the current wait is rejected. Racing every chunk against one long-lived promise would
+  // keep a reaction per chunk alive until the end of the upload.
+  let rejectWait: (reason: unknown) => void = () => undefined;
+  const onAbort = (): void => rejectWait(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const wait = Promise.withResolvers<IteratorResult<T>>();
+      rejectWait = wait.reject;
+      iterator.next().then(wait.resolve, wait.reject);
+      const next = await wait.promise;
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+  }
+}

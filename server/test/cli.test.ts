@@ -1,0 +1,340 @@
+/** Proves every command of the command line, as a process, without and beside a running service. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { access, readdir, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import path from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { ready, runCommand, startCommand, startMain, type Ended } from './process.ts';
+import { eventually, send, temporaryFolder } from './service.ts';
+
+const folder = await temporaryFolder();
+const dataDir = path.join(folder, 'data');
+const env = {
+  PORT: '0',
+  REELFEED_DATA_DIR: dataDir,
+  REELFEED_MIN_FREE_BYTES: '0',
+  REELFEED_LOG_LEVEL: 'warn',
+};
+const reelfeed = (...args: string[]) => runCommand(args, { env });
+
+function succeeded({ code, stdout, stderr }: Ended): string {
+  assert.equal(code, 0, stdout + stderr);
+  assert.equal(stderr, '');
+  return stdout;
+}
+
+/** It ended with `code` and one sentence or a usage on stderr: no stack, nothing on stdout. */
+function failed({ code, stdout, stderr }: Ended, expectedCode: number, message: RegExp): void {
+  assert.equal(code, expectedCode, stdout + stderr);
+  assert.match(stderr, message);
+  assert.doesNotMatch(stderr, /^\s+at /m);
+  assert.equal(stdout, '');
+}
+
+const isThere = (file: string) =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+test('help lists the commands, by every name it has', async () => {
+  const calls = [[], ['help'], ['--help'], ['-h'], ['keys', '--help'], ['doctor', '-h']];
+  const outputs = await Promise.all(calls.map(async (args) => succeeded(await reelfeed(...args))));
+  for (const output of outputs) {
+    assert.match(output, /^Usage: reelfeed <command>/);
+    for (const name of ['start', 'demo', 'migrate', 'org', 'keys', 'doctor']) {
+      assert.match(output, new RegExp(`^  ${name} +\\S`, 'm'));
+    }
+  }
+});
+
+test('what is typed wrong ends with 2 and the usage, before anything is made', async () => {
+  const wrong: [RegExp, ...string[]][] = [
+    [/There is no command "bogus"/, 'bogus'],
+    [/There is no command "constructor"/, 'constructor'],
+    [/does not take "now"/, 'start', 'now'],
+    [/does not take "x"/, 'doctor', 'x'],
+    [/does not take "x"/, 'migrate', 'status', 'x'],
+    [/Usage: reelfeed migrate/, 'migrate', 'down'],
+    [/Usage: reelfeed org/, 'org'],
+    [/Usage: reelfeed org/, 'org', 'create'],
+    [/Usage: reelfeed org/, 'org', 'create', 'x'.repeat(201)],
+    [/Usage: reelfeed org/, 'org', 'list', 'x'],
+    [/reelfeed keys list/, 'keys'],
+    [/reelfeed keys list/, 'keys', 'constructor'],
+    [/reelfeed keys list/, 'keys', 'list', 'x'],
+    [/reelfeed keys list/, 'keys', 'create', '--name', 'x'],
+    [/reelfeed keys list/, 'keys', 'create', '--type', 'admin', '--name', 'x'],
+    [/reelfeed keys list/, 'keys', 'create', '--type', 'secret'],
+    [/reelfeed keys list/, 'keys', 'create', '--type', 'secret', '--name', 'x'.repeat(201)],
+    [/reelfeed keys list/, 'keys', 'revoke'],
+    [/reelfeed keys list/, 'keys', 'generate'],
+    [/--colour/, 'keys', 'list', '--colour'],
+    [/--type/, 'keys', 'generate', '--type'],
+  ];
+  const next = wrong.values();
+  const work = async () => {
+    for (const [message, ...args] of next) failed(await reelfeed(...args), 2, message);
+  };
+  await Promise.all([work(), work(), work()]);
+  assert.equal(await isThere(dataDir), false);
+});
+
+test('a broken setting ends every command with 1 and names all that is wrong', async () => {
+  const broken = { ...env, PORT: 'x', REELFEED_ROLES: 'web', REELFEED_SECRET_KEY_FILE: '/nowhere' };
+  const commands = [['start'], ['keys', 'list']];
+  const answers = await Promise.all([
+    ...commands.map((args) => runCommand(args, { env: broken })),
+    startMain({ env: broken }).ended,
+  ]);
+  for (const answer of answers) {
+    failed(
+      answer,
+      1,
+      /PORT: "x" is not valid.*\n.*REELFEED_ROLES: "web".*\n.*KEY_FILE: cannot read/,
+    );
+  }
+  const { code, stdout } = await runCommand(['doctor', '--json'], { env: broken });
+  assert.equal(code, 1);
+  const { findings } = JSON.parse(stdout);
+  assert.equal(findings[0].state, 'problem');
+  assert.match(findings[0].detail, /PORT: "x"[^]*REELFEED_ROLES: "web"/);
+  assert.equal(await isThere(dataDir), false);
+});
+
+test('a database out of reach ends every command with 1 and a clear line without the password', async () => {
+  const url = `postgres://user:hunter2@127.0.0.1:${await freePort()}/db`;
+  const away = { ...env, DATABASE_URL: url };
+  const commands = [['start'], ['keys', 'list']];
+  const answers = await Promise.all(commands.map((args) => runCommand(args, { env: away })));
+  for (const answer of answers) {
+    failed(answer, 1, /^PostgreSQL can't be reached: .*ECONNREFUSED.*DATABASE_URL\.\n$/);
+    assert.doesNotMatch(answer.stderr, /hunter2/);
+  }
+  const { code, stdout } = await runCommand(['doctor'], { env: away });
+  assert.equal(code, 1);
+  assert.match(stdout, /^PROBLEM Database +PostgreSQL can't be reached: .*ECONNREFUSED/m);
+  assert.match(stdout, /Problems found: 1\.\n$/);
+  assert.doesNotMatch(stdout, /hunter2/);
+});
+
+test('a data directory that cannot be one is named, not taken for a running service', async () => {
+  const file = path.join(folder, 'file');
+  await writeFile(file, '');
+  const wrong = { ...env, REELFEED_DATA_DIR: file };
+  for (const args of [['keys', 'list'], ['start']]) {
+    failed(
+      await runCommand(args, { env: wrong }),
+      1,
+      /file can't be used: .*It must be a directory/,
+    );
+  }
+});
+
+test('doctor finds nothing wrong where nothing was started yet, and makes nothing', async () => {
+  const output = succeeded(await reelfeed('doctor'));
+  assert.match(output, /^note {4}Data directory +.*is made by the first start$/m);
+  assert.match(output, /^ok {6}PostgreSQL +embedded 18/m);
+  assert.match(output, /^ok {6}Media engine/m);
+  assert.match(output, /No problem was found\.\n$/);
+  assert.equal(await isThere(dataDir), false);
+});
+
+test('generated keys are well-formed, also as JSON', async () => {
+  const secret = succeeded(await reelfeed('keys', 'generate', '--type', 'secret'));
+  assert.match(secret, /^rf_sk_[0-9A-Za-z]{49}\n$/);
+  const { key } = JSON.parse(
+    succeeded(await reelfeed('keys', 'generate', '--type=publishable', '--json')),
+  );
+  assert.match(key, /^rf_pk_[0-9A-Za-z]{49}$/);
+});
+
+test('without a running service: migrate, organizations and keys', async () => {
+  const { code, stderr } = await reelfeed('keys', 'list');
+  assert.equal(code, 2);
+  assert.match(stderr, /There is no organization yet/);
+  const status = JSON.parse(succeeded(await reelfeed('migrate', 'status', '--json')));
+  assert.deepEqual([status.pending, status.unknown], [[], []]);
+  assert.match(succeeded(await reelfeed('migrate')), /^The database is up to date\.\n$/);
+  assert.match(
+    succeeded(await reelfeed('migrate', 'status')),
+    /^applied: \d+\npending: none\nunknown to this version: none\n$/,
+  );
+
+  const created = JSON.parse(
+    succeeded(await reelfeed('org', 'create', 'Müller', '&', 'Co', '--json')),
+  );
+  assert.match(created.organizationId, /^org_/);
+  assert.match(created.secretKey, /^rf_sk_/);
+  const second = succeeded(await reelfeed('org', 'create', 'Second'));
+  assert.match(
+    second,
+    /^Organization +org_\S+\nSecret key +rf_sk_\S+\nPublishable key +rf_pk_\S+\n.*shown this once/,
+  );
+  const organizations = JSON.parse(succeeded(await reelfeed('org', 'list', '--json')));
+  assert.deepEqual(
+    organizations.map(({ name }: { name: string }) => name),
+    ['Müller & Co', 'Second'],
+  );
+  assert.match(
+    succeeded(await reelfeed('org', 'list')),
+    /^org_\S+ {2}Müller & Co\norg_\S+ {2}Second\n$/,
+  );
+
+  failed(
+    await reelfeed('keys', 'list'),
+    2,
+    /Choose the organization by --org <id>:\n +org_.*Müller/,
+  );
+  const listed = succeeded(await reelfeed('keys', 'list', '--org', created.organizationId));
+  assert.equal(listed.split('\n').length, 3);
+  assert.ok(!listed.includes(created.secretKey));
+});
+
+/** What the tests beside a running service share. */
+const service = { url: '', secretKey: '', organizationId: '', stop: async () => {} };
+
+test('start by the launcher prints keys once and warns of variables that no setting has', async () => {
+  const own = path.join(folder, 'running');
+  Object.assign(env, { REELFEED_DATA_DIR: own });
+  const running = startCommand(['start'], { env: { ...env, REELFEED_PORT: '80' } });
+  service.url = await ready(running);
+  const { stdout } = running.output;
+  service.secretKey = /Secret key +(rf_sk_\S+)/.exec(stdout)?.[1] ?? '';
+  assert.match(stdout, /Publishable key +rf_pk_\S+\n.*shown this once/);
+  const warning = stdout.split('\n').find((line) => line.includes('REELFEED_PORT'));
+  assert.match(warning ?? '', /"level":"warn".*unknown environment variable/);
+  const { status } = await send(`${service.url}/v1/keys`, 'GET', { key: service.secretKey });
+  assert.equal(status, 200);
+  service.stop = async () => {
+    running.child.kill('SIGTERM');
+    const { code, stderr } = await running.ended;
+    assert.deepEqual([code, stderr], [0, '']);
+  };
+});
+
+test('a second start on its data directory, and one on its port, end with 1 and one sentence', async () => {
+  const second = await startMain({ env }).ended;
+  failed(
+    second,
+    1,
+    /^The data directory \S+ is in use by process \d+ on \S+, .*\. Stop that.*\.\n$/,
+  );
+  const { port } = new URL(service.url);
+  const other = { ...env, REELFEED_DATA_DIR: path.join(folder, 'other'), PORT: port };
+  const { code, stdout, stderr } = await startMain({ env: other }).ended;
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is in use by another program\\. .*PORT\\.\n$`),
+  );
+  // The keys of the new data directory work from here on, so they are shown although it failed.
+  assert.match(stdout, /Secret key +rf_sk_/);
+});
+
+test('beside a running service: keys made by the command line work, revoked ones do not', async () => {
+  const [{ id: organizationId }] = JSON.parse(succeeded(await reelfeed('org', 'list', '--json')));
+  service.organizationId = organizationId;
+  const made = JSON.parse(
+    succeeded(await reelfeed('keys', 'create', '--type', 'secret', '--name', 'ci', '--json')),
+  );
+  assert.deepEqual([made.type, made.name, made.revokedAt], ['secret', 'ci', null]);
+  const status = async () =>
+    (await send(`${service.url}/v1/keys`, 'GET', { key: made.key })).status;
+  assert.equal(await status(), 200);
+  const printed = succeeded(
+    await reelfeed('keys', 'create', '--type', 'publishable', '--name', 'web'),
+  );
+  assert.match(printed, /^rf_pk_\S+\nThe key is shown this once: keep it\.\n$/);
+  assert.match(succeeded(await reelfeed('keys', 'revoke', made.id)), /is revoked\. .*five seconds/);
+  await eventually(
+    'the key to be refused',
+    async () => ((await status()) === 401 ? true : null),
+    5_000,
+  );
+  const keys = JSON.parse(
+    succeeded(await reelfeed('keys', 'list', '--json', '--org', organizationId)),
+  );
+  assert.equal(keys.length, 4);
+  const listed = succeeded(await reelfeed('keys', 'list'));
+  assert.match(listed, new RegExp(`^${made.id} +secret +rf_sk_\\S{4}… +revoked +ci$`, 'm'));
+  for (const text of [JSON.stringify(keys), listed]) assert.ok(!text.includes(made.key));
+});
+
+test('a refusal of the service ends with 1 and its sentence', async () => {
+  failed(await reelfeed('keys', 'revoke', 'key_x'), 1, /^There is no such resource\.\n$/);
+  const keys = JSON.parse(succeeded(await reelfeed('keys', 'list', '--json')));
+  const last = keys.find(
+    (key: { type: string; revokedAt: unknown }) => key.type === 'secret' && key.revokedAt === null,
+  );
+  failed(await reelfeed('keys', 'revoke', last.id), 1, /last working secret key/);
+});
+
+test('doctor and migrate beside a running service', async () => {
+  const output = succeeded(await reelfeed('doctor'));
+  assert.match(output, /^ok {6}Data directory +\S+, in use by a running service$/m);
+  assert.match(output, /^ok {6}Database +reachable, \d+ migrations applied$/m);
+  assert.match(output, /^ok {6}Background jobs +none has failed/m);
+  assert.match(succeeded(await reelfeed('migrate')), /up to date/);
+  const typo = await runCommand(['doctor'], { env: { ...env, REELFEED_HOSTT: 'x' } });
+  assert.match(
+    succeeded(typo),
+    /^note {4}Settings +unknown: REELFEED_HOSTT\n +→ Compare the spelling/m,
+  );
+});
+
+test('SIGTERM to the launcher stops the service behind it, and nothing of it is left', async () => {
+  const folderOf = env.REELFEED_DATA_DIR;
+  await service.stop();
+  await assert.rejects(fetch(service.url));
+  assert.ok(!(await readdir(folderOf)).includes('owner.json'));
+  assert.ok(!(await readdir(path.join(folderOf, 'postgres'))).includes('postmaster.pid'));
+});
+
+test('a later start prints no keys, and a configured key that is none is refused', async () => {
+  const wrong = { ...env, REELFEED_SECRET_KEY: 'rf_sk_hunter2' };
+  const refused = await startMain({ env: wrong }).ended;
+  failed(refused, 1, /secret key is not well-formed.*reelfeed keys generate/);
+  assert.doesNotMatch(refused.stderr, /hunter2/);
+  const again = startMain({ env });
+  await ready(again);
+  assert.doesNotMatch(again.output.stdout, /rf_[sp]k_/);
+  again.child.kill('SIGTERM');
+  assert.equal((await again.ended).code, 0);
+});
+
+test('an older Node starts the installed Node 24', async (t) => {
+  const old = await findOldNode();
+  if (old === null) return t.skip('no Node before 24 is on the PATH');
+  assert.match(succeeded(await runCommand(['help'], { env, node: old })), /^Usage: reelfeed/);
+  const { code, stdout } = await runCommand(['doctor', '--json'], { env, node: old });
+  assert.equal(code, 0, stdout);
+  assert.match(JSON.parse(stdout).findings[0].detail, /^v(2[4-9]|[3-9]\d)\./);
+  failed(await runCommand(['bogus'], { env, node: old }), 2, /no command "bogus"/);
+});
+
+async function findOldNode(): Promise<string | null> {
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(path.delimiter),
+    '/usr/local/bin',
+    '/usr/bin',
+  ];
+  for (const candidate of new Set(folders.map((one) => path.join(one, 'node')))) {
+    const found = await promisify(execFile)(candidate, ['--version']).catch(() => null);
+    const major = Number(/^v(\d+)\./.exec(found?.stdout ?? '')?.[1] ?? Infinity);
+    if (major >= 20 && major < 24) return candidate;
+  }
+  return null;
+}

@@ -1,0 +1,310 @@
+/** Proves that whatever is killed, whenever: nothing acknowledged is lost and nothing is stuck. */
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fetchAll, form, sampleBytes } from './media.ts';
+import { kill, seededRandom, serviceProcesses } from './process-tree.ts';
+import { ready, startMain, type RunningProcess } from './process.ts';
+import { eventually, send, temporaryFolder, type Call, type TestService } from './service.ts';
+import { storedFiles } from './stored-files.ts';
+
+const isLinux = existsSync('/proc/self/stat');
+const clip = await sampleBytes('portrait.mp4');
+
+/** A service with a database of its own, in its own process, through its starts and ends. */
+type Instance = {
+  dataDir: string;
+  url: string;
+  secretKey: string;
+  process: RunningProcess;
+  call: TestService['call'];
+};
+
+async function start(dataDir: string, env: Record<string, string> = {}): Promise<Instance> {
+  const running = startMain({
+    env: {
+      PORT: '0',
+      REELFEED_DATA_DIR: dataDir,
+      REELFEED_LOG_LEVEL: 'error',
+      REELFEED_MIN_FREE_BYTES: '0',
+      ...env,
+    },
+  });
+  const url = await ready(running);
+  const instance: Instance = {
+    dataDir,
+    url,
+    secretKey: /Secret key +(rf_sk_\w+)/.exec(running.output.stdout)?.[1] ?? '',
+    process: running,
+    call: (method, path, call: Call = {}) =>
+      send(`${url}${path}`, method, { key: instance.secretKey, ...call }),
+  };
+  return instance;
+}
+
+/** Starts again what has ended, on the same data directory, with the key of the first start. */
+async function restart(before: Instance, env: Record<string, string> = {}): Promise<Instance> {
+  const instance = await start(before.dataDir, env);
+  assert.equal(instance.secretKey, '', 'keys are shown by the first start only');
+  instance.secretKey = before.secretKey;
+  return instance;
+}
+
+const hasEnded = ({ process: { child } }: Instance) =>
+  child.exitCode !== null || child.signalCode !== null;
+
+type Journal = { acknowledged: Set<string>; refusals: Set<number> };
+
+/** Uploads clips by both ways until it is stopped, and writes down what was acknowledged. */
+async function upload(instance: Instance, journal: Journal, signal: AbortSignal): Promise<void> {
+  const local = (url: string) => instance.url + new URL(url).pathname;
+  for (let turn = 0; !signal.aborted; turn += 1) {
+    const asForm = turn % 3 === 2;
+    try {
+      const body = asForm
+        ? form([
+            ['title', 'Form'],
+            ['file', clip],
+          ])
+        : { title: 'JSON' };
+      let reply = await instance.call('POST', '/v1/content/upload', { body });
+      if (!asForm && reply.status === 201) {
+        const { uploadUrl } = reply.body.data;
+        reply = await send(local(uploadUrl), 'PUT', { body: clip });
+      }
+      if (reply.status < 300) journal.acknowledged.add(reply.body.data.id);
+      else journal.refusals.add(reply.status);
+    } catch {
+      // The connection broke: nothing was acknowledged.
+      await delay(20);
+    }
+    await delay(100);
+  }
+}
+
+const kinds = ['service', 'media', 'postmaster', 'everything'] as const;
+
+/** Kills a part of the service. @returns what was there to be killed */
+async function strike(instance: Instance, kind: (typeof kinds)[number]): Promise<boolean> {
+  const found = await serviceProcesses(instance.process.pid, instance.dataDir);
+  const victims = {
+    service: [found.service],
+    media: found.media,
+    postmaster: found.postmaster === null ? [] : [found.postmaster],
+    everything: found.all,
+  }[kind];
+  kill(victims);
+  return victims.length > 0;
+}
+
+/** Waits until the service answers again; one that has ended is started anew. */
+async function recover(instance: Instance): Promise<Instance> {
+  const deadline = performance.now() + 30_000;
+  while (performance.now() < deadline) {
+    if (hasEnded(instance)) return restart(instance);
+    const answer = await send(`${instance.url}/readyz`, 'GET').catch(() => null);
+    if (answer?.status === 200) return instance;
+    await delay(50);
+  }
+  throw new Error(`the service does not come back: ${instance.process.output.stderr}`);
+}
+
+/** Every item that there is, by its id. */
+async function allItems(instance: Instance) {
+  const items = new Map<string, { id: string; uploadStatus: string; streamingUrl: string }>();
+  let cursor = '';
+  do {
+    const { body } = await instance.call('GET', `/v1/content?limit=100${cursor}`);
+    for (const item of body.data) items.set(item.id, item);
+    cursor = body.meta.nextCursor === null ? '' : `&cursor=${body.meta.nextCursor}`;
+  } while (cursor !== '');
+  return items;
+}
+
+async function assertAllSettled(instance: Instance, { acknowledged }: Journal): Promise<void> {
+  const settled = (status = '') => ['ready', 'error'].includes(status);
+  await eventually(
+    'every acknowledged upload to settle',
+    async () => {
+      const items = await allItems(instance);
+      const waiting = [...acknowledged].filter((id) => !settled(items.get(id)?.uploadStatus));
+      const processing = [...items.values()].filter((one) => one.uploadStatus === 'processing');
+      return waiting.length + processing.length === 0 ? true : null;
+    },
+    120_000,
+  );
+  const items = await allItems(instance);
+  for (const id of acknowledged) assert.ok(items.has(id), `${id} was acknowledged and is lost`);
+  const service = { ...instance, connection: { url: '' } } as unknown as TestService;
+  for (const item of items.values()) {
+    if (item.uploadStatus !== 'ready') continue;
+    for (const { url, reply } of await fetchAll(service, item.streamingUrl)) {
+      assert.equal(reply.status, 200, url);
+    }
+  }
+}
+
+/** No work, no file of an upload that no item names, no folder of an attempt that failed. */
+async function assertTidy(instance: Instance): Promise<void> {
+  const states = [...(await allItems(instance)).values()].map(({ uploadStatus }) => uploadStatus);
+  const ready = states.filter((status) => status === 'ready').length;
+  const withBytes = ready + states.filter((status) => status === 'error').length;
+  await eventually(
+    'leftovers to go',
+    async () => {
+      const objects = await storedFiles(instance, 'objects');
+      const leftovers = [
+        ...(await storedFiles(instance, 'work')),
+        ...(await storedFiles(instance, 'trash')),
+      ];
+      const sources = objects.filter((file) => file.startsWith('sources/')).length;
+      const folders = new Set(
+        objects
+          .filter((file) => file.startsWith('media/'))
+          .map((file) => file.split('/').slice(0, 3).join('/')),
+      );
+      const isTidy = leftovers.length === 0 && sources === withBytes && folders.size === ready;
+      return isTidy ? true : null;
+    },
+    60_000,
+  ).catch(async (error: unknown) => {
+    const files = await Promise.all(
+      (['objects', 'work', 'trash'] as const).map((part) => storedFiles(instance, part)),
+    );
+    throw new Error(`${ready} ready, ${withBytes} with bytes: ${JSON.stringify(files)}`, {
+      cause: error,
+    });
+  });
+}
+
+async function stop(instance: Instance): Promise<void> {
+  instance.process.child.kill('SIGTERM');
+  const { code, signal, stderr } = await instance.process.ended;
+  assert.deepEqual([code, signal], [0, null], stderr);
+}
+
+const onlyLinux = { skip: isLinux ? false : 'reads /proc, which this system does not have' };
+
+test(
+  'twenty kills at random moments lose nothing and leave nothing stuck',
+  onlyLinux,
+  async (t: TestContext) => {
+    const seed = Number(process.env['REELFEED_TEST_SEED'] ?? randomInt(2 ** 31));
+    t.diagnostic(`REELFEED_TEST_SEED=${seed}`);
+    const random = seededRandom(seed);
+    const journal: Journal = { acknowledged: new Set(), refusals: new Set() };
+    const struck: string[] = [];
+    let instance = await start(await temporaryFolder());
+    while (struck.length < 20) {
+      const pause = new AbortController();
+      const uploading = upload(instance, journal, pause.signal);
+      await delay(50 + random() * 900);
+      const kind = kinds[Math.floor(random() * kinds.length)] ?? 'service';
+      if (await strike(instance, kind)) struck.push(kind);
+      // What is sent while it recovers must be refused or kept, too.
+      await delay(random() * 200);
+      pause.abort();
+      await uploading;
+      instance = await recover(instance);
+    }
+    t.diagnostic(`killed: ${struck.join(' ')}; acknowledged: ${journal.acknowledged.size}`);
+    assert.ok(journal.acknowledged.size >= 10, `${journal.acknowledged.size} uploads`);
+    const unexpected = [...journal.refusals].filter((status) => status !== 503);
+    assert.deepEqual(unexpected, [], 'only 503 while the database is away');
+    await assertAllSettled(instance, journal);
+    await stop(instance);
+    instance = await restart(instance);
+    await assertAllSettled(instance, journal);
+    await assertTidy(instance);
+    await stop(instance);
+    assert.deepEqual(
+      (await serviceProcesses(instance.process.pid, instance.dataDir)).all.slice(1),
+      [],
+    );
+  },
+);
+
+test('a second service on the same data directory is refused with a clear sentence', async () => {
+  const first = await start(await temporaryFolder());
+  const second = startMain({ env: { PORT: '0', REELFEED_DATA_DIR: first.dataDir } });
+  const { code, stdout, stderr } = await second.ended;
+  assert.equal(code, 1);
+  assert.match(stderr, /in use|already|another/i);
+  assert.ok(stderr.trim().split('\n').length <= 2, stderr);
+  assert.doesNotMatch(stderr, /\n\s+at /, 'no stack');
+  assert.doesNotMatch(stdout, /ready/);
+  assert.equal((await first.call('GET', '/v1/content')).status, 200);
+  await stop(first);
+});
+
+test('SIGTERM lets an upload finish, ends processing, exits with 0, and a restart goes on', async () => {
+  let instance = await start(await temporaryFolder());
+  const processing = await instance.call('POST', '/v1/content/upload', {
+    body: form([
+      ['title', 'Processing'],
+      ['file', await sampleBytes('landscape.mp4')],
+    ]),
+  });
+  assert.equal(processing.status, 201);
+  const { id } = processing.body.data;
+  await eventually('processing to begin', async () => {
+    const { body } = await instance.call('GET', `/v1/content/${id}`);
+    return body.data.uploadStatus === 'pending' ? null : true;
+  });
+  const made = await instance.call('POST', '/v1/content/upload', { body: { title: 'Slow' } });
+  const slow = fetch(instance.url + new URL(made.body.data.uploadUrl).pathname, {
+    method: 'PUT',
+    duplex: 'half',
+    body: new ReadableStream({
+      async start(controller) {
+        const half = clip.length >> 1;
+        controller.enqueue(clip.subarray(0, half));
+        await delay(1_500);
+        controller.enqueue(clip.subarray(half));
+        controller.close();
+      },
+    }),
+  } as RequestInit);
+  await delay(400);
+  const stopping = stop(instance);
+  await delay(300);
+  const refused = await instance.call('GET', '/v1/content').catch(() => null);
+  assert.ok(refused === null || refused.status === 503, 'no new requests');
+  assert.equal((await slow).status, 200, 'the upload under way was finished');
+  await stopping;
+  instance = await restart(instance);
+  const journal = { acknowledged: new Set([id, made.body.data.id]), refusals: new Set<number>() };
+  await assertAllSettled(instance, journal);
+  for (const item of (await allItems(instance)).values()) assert.equal(item.uploadStatus, 'ready');
+  await stop(instance);
+});
+
+test('SIGTERM does not wait for ever for an upload that does not go on', async () => {
+  const grace = { REELFEED_SHUTDOWN_GRACE: '1s' };
+  let instance = await start(await temporaryFolder(), grace);
+  const made = await instance.call('POST', '/v1/content/upload', { body: { title: 'Stuck' } });
+  const pathname = new URL(made.body.data.uploadUrl).pathname;
+  const stuck = fetch(instance.url + pathname, {
+    method: 'PUT',
+    duplex: 'half',
+    body: new ReadableStream({
+      start: (controller) => controller.enqueue(clip.subarray(0, 9_000)),
+    }),
+  } as RequestInit).then(
+    ({ status }) => status,
+    () => 0,
+  );
+  await delay(400);
+  const startedAt = performance.now();
+  await stop(instance);
+  assert.ok(performance.now() - startedAt < 15_000);
+  assert.notEqual(await stuck, 200);
+  instance = await restart(instance);
+  const item = await instance.call('GET', `/v1/content/${made.body.data.id}`);
+  assert.equal(item.body.data.uploadStatus, 'pending');
+  const again = await send(instance.url + pathname, 'PUT', { body: clip });
+  assert.equal(again.status, 200, 'its URL is still good');
+  await stop(instance);
+});

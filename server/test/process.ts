@@ -1,0 +1,98 @@
+/** The service and its command line as processes of their own, as a person starts them. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { atEnd } from './database.ts';
+import { eventually } from './service.ts';
+
+const launcher = fileURLToPath(new URL('../bin/reelfeed.js', import.meta.url));
+const mainScript = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+export type Ended = {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+};
+
+export type StartOptions = {
+  env?: Record<string, string>;
+  /** The program that runs the launcher; this Node unless it says otherwise. */
+  node?: string;
+  cwd?: string;
+  /** Whether it leads a process group of its own, as in a terminal. */
+  detached?: boolean;
+};
+
+export type RunningProcess = {
+  child: ChildProcess;
+  pid: number;
+  /** What it has written so far. */
+  output: { stdout: string; stderr: string };
+  ended: Promise<Ended>;
+};
+
+/** Starts `reelfeed …` by its launcher. It is killed at the end of the test file, if need be. */
+export function startCommand(args: readonly string[], options: StartOptions = {}): RunningProcess {
+  return startProcess(options.node ?? process.execPath, [launcher, ...args], options);
+}
+
+/** Starts the service as `npm start` does, without the launcher. */
+export function startMain(options: StartOptions = {}): RunningProcess {
+  return startProcess(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', mainScript],
+    options,
+  );
+}
+
+function startProcess(file: string, args: string[], options: StartOptions): RunningProcess {
+  const { env = {}, cwd, detached = false } = options;
+  const child = spawn(file, args, {
+    // Settings of whoever runs the tests must not reach the service.
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      TMPDIR: process.env['TMPDIR'],
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached,
+    ...(cwd !== undefined && { cwd }),
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.stdout += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output.stderr += chunk));
+  const ended = once(child, 'close').then(() => ({
+    code: child.exitCode,
+    signal: child.signalCode,
+    ...output,
+  }));
+  atEnd(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    const cut = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    await ended;
+    clearTimeout(cut);
+  });
+  return { child, pid: child.pid ?? 0, output, ended };
+}
+
+/** Runs `reelfeed …` to its end. */
+export function runCommand(args: readonly string[], options: StartOptions = {}): Promise<Ended> {
+  return startCommand(args, options).ended;
+}
+
+/** Waits until a started service says that it is ready. @returns where it listens, if it does */
+export async function ready({ output, child }: RunningProcess): Promise<string> {
+  const line = await eventually(
+    'the service to be ready',
+    async () => {
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`it ended: ${output.stdout}${output.stderr}`);
+      }
+      return /Reelfeed is ready: (.+)\n/.exec(output.stdout)?.[1] ?? null;
+    },
+    60_000,
+  );
+  return line;
+}

@@ -1,0 +1,240 @@
+/** Proves that real clips become playable items, and that all else ends in a clear error. */
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { ClipName, HostileName } from './media-samples.ts';
+import { fetchAll, form, putSample, sampleBytes, settledItem } from './media.ts';
+import { createOrganization, query } from './seed.ts';
+import { eventually, startService } from './service.ts';
+import { storedFiles } from './stored-files.ts';
+
+const service = await startService({ REELFEED_MEDIA_CONCURRENCY: '2' });
+const get = async (id: string) => (await service.call('GET', `/v1/content/${id}`)).body.data;
+
+/** Waits until nothing is left to do for any item. */
+async function allRenditions(): Promise<void> {
+  await eventually(
+    'all renditions',
+    async () => {
+      const [row] = await query(
+        service,
+        `select (select count(*) from job where state <> 'failed')::int
+              + (select count(*) from media_preparation)::int as n`,
+      );
+      return row?.['n'] === 0 ? true : null;
+    },
+    120_000,
+  );
+}
+
+const types: Record<string, string> = {
+  m3u8: 'application/vnd.apple.mpegurl',
+  m4s: 'video/iso.segment',
+  mp4: 'video/mp4',
+  jpg: 'image/jpeg',
+};
+
+async function assertPlayable(masterUrl: string): Promise<string[]> {
+  const files = await fetchAll(service, masterUrl);
+  for (const { url, reply, bytes } of files) {
+    assert.equal(reply.status, 200, url);
+    const type = types[url.split('.').at(-1) ?? ''];
+    assert.equal(reply.headers.get('content-type'), type, url);
+    assert.equal(reply.headers.get('access-control-allow-origin'), '*', url);
+    assert.equal(reply.headers.get('x-content-type-options'), 'nosniff');
+    assert.match(
+      reply.headers.get('content-security-policy') ?? '',
+      /^sandbox; default-src 'none'$/,
+    );
+    assert.ok(bytes > 0, url);
+  }
+  return files.map(({ url }) => url);
+}
+
+/** Streams that the master playlist offers. */
+async function variants(masterUrl: string): Promise<number> {
+  const [master] = await fetchAll(service, masterUrl);
+  return (master?.reply.text.match(/#EXT-X-STREAM-INF/g) ?? []).length;
+}
+
+// Made before the clock of any test runs.
+before(() => sampleBytes('portrait-15s.mp4'));
+
+test('a 15 s clip of 1080×1920 goes from pending over processing, with progress, to ready', async () => {
+  const { body, status } = await putSample(service, 'portrait-15s.mp4');
+  assert.equal(status, 200);
+  assert.equal(body.data.uploadStatus, 'pending');
+  const seen = new Set<string>();
+  const progress: number[] = [];
+  const item = await eventually(
+    'the clip to be ready',
+    async () => {
+      const data = await get(body.data.id);
+      seen.add(data.uploadStatus);
+      if (data.uploadStatus === 'processing') progress.push(data.progress);
+      return data.uploadStatus === 'ready' ? data : null;
+    },
+    120_000,
+  );
+  assert.ok(seen.has('processing'), [...seen].join());
+  assert.deepEqual(
+    progress,
+    progress.toSorted((a, b) => a - b),
+    'progress only grows',
+  );
+  assert.ok(
+    progress.some((value) => value > 0 && value < 1),
+    progress.join(),
+  );
+  const { width, height, aspectRatio, maxFrameRate, resolutionTier } = item;
+  assert.deepEqual(
+    { width, height, aspectRatio, maxFrameRate, resolutionTier },
+    { width: 1080, height: 1920, aspectRatio: '9:16', maxFrameRate: 30, resolutionTier: 'FHD' },
+  );
+  assert.ok(Math.abs(item.duration - 15) < 0.1, String(item.duration));
+  assert.equal(item.publishStatus, 'published');
+  assert.equal(item.progress, 1);
+  assert.equal(item.errorReason, null);
+  await assertPlayable(item.streamingUrl);
+  const feed = await service.call('GET', '/v1/feed', { key: service.publishableKey });
+  assert.equal(feed.body.data[0].id, item.id, 'in the feed at once');
+  await allRenditions();
+  assert.ok((await variants(item.streamingUrl)) >= 3, 'all rungs');
+  const urls = await assertPlayable(item.streamingUrl);
+  assert.ok(urls.length > 20, `${urls.length} files`);
+  const thumbnail = await fetch(item.thumbnailUrl.replace('localhost', '127.0.0.1'));
+  assert.equal(thumbnail.status, 200);
+  assert.equal(thumbnail.headers.get('content-type'), 'image/jpeg');
+});
+
+test('silent, audio-only, odd-sized, small, rotated clips and other containers become ready', async () => {
+  const expected: [ClipName, object][] = [
+    ['silent.mp4', { width: 360, height: 640, resolutionTier: 'SD', aspectRatio: '9:16' }],
+    [
+      'audio-only.m4a',
+      { width: null, height: null, resolutionTier: 'audio-only', aspectRatio: null },
+    ],
+    ['odd-size.mp4', { width: 361, height: 641 }],
+    ['small.mp4', { width: 160, height: 120, aspectRatio: '4:3' }],
+    ['rotated-90.mp4', { width: 360, height: 640, aspectRatio: '9:16' }],
+    ['portrait.mkv', { width: 360, height: 640 }],
+    ['portrait.ts', { width: 360, height: 640 }],
+  ];
+  const uploads = await Promise.all(expected.map(([name]) => putSample(service, name)));
+  for (const [index, [name, fields]] of expected.entries()) {
+    const item = await settledItem(service, uploads[index]?.body.data.id, 'ready');
+    for (const [field, value] of Object.entries(fields)) {
+      assert.equal(item[field], value, `${name}: ${field}`);
+    }
+    assert.ok(item.duration > 1, name);
+    await assertPlayable(item.streamingUrl);
+    assert.equal(item.thumbnailUrl === null, name === 'audio-only.m4a', name);
+  }
+});
+
+test('bytes that only the engine can judge end in error with a code, never stuck', async () => {
+  const codes: Partial<Record<HostileName, RegExp>> = {
+    'no-index.mp4': /^(CORRUPT_MEDIA|UNSUPPORTED_MEDIA)$/,
+    'header-then-garbage.mp4': /^(CORRUPT_MEDIA|UNSUPPORTED_MEDIA)$/,
+    'garbage-pictures.mp4': /^CORRUPT_MEDIA$/,
+    'external-track.mov': /^(CORRUPT_MEDIA|UNSUPPORTED_MEDIA)$/,
+  };
+  const names = Object.keys(codes) as HostileName[];
+  const uploads = await Promise.all(names.map((name) => putSample(service, name)));
+  for (const [index, name] of names.entries()) {
+    const item = await settledItem(service, uploads[index]?.body.data.id, 'error');
+    assert.match(item.errorReason.code, codes[name] ?? /^$/, name);
+    assert.match(item.errorReason.message, /^[A-Z][^/\\]{10,300}$/, name);
+    assert.equal(item.publishStatus, 'unpublished');
+    assert.equal(item.streamingUrl, null);
+    assert.equal(item.thumbnailUrl, null);
+  }
+  const { body } = await putSample(service, 'cut.mp4');
+  const cut = await eventually('the cut clip to settle', async () => {
+    const data = await get(body.data.id);
+    return ['ready', 'error'].includes(data.uploadStatus) ? data : null;
+  });
+  if (cut.uploadStatus === 'ready') await assertPlayable(cut.streamingUrl);
+  else assert.equal(cut.errorReason.code, 'CORRUPT_MEDIA');
+});
+
+test('an item whose bytes are gone fails instead of waiting for ever; a retry finds them again', async () => {
+  const { body } = await putSample(service, 'garbage-pictures.mp4');
+  const { id } = body.data;
+  await settledItem(service, id, 'error');
+  const [row] = await query(service, 'select source_key from content where content_id = $1', [id]);
+  const source = path.join(service.dataDir, 'media/objects', String(row?.['source_key']));
+  const again = async () => {
+    const { status } = await service.call('POST', `/v1/content/${id}/retry`);
+    assert.equal(status, 200);
+    return settledItem(service, id, 'error');
+  };
+  assert.equal((await again()).errorReason.code, 'CORRUPT_MEDIA');
+  await rm(source);
+  const gone = await again();
+  assert.equal(gone.errorReason.code, 'PROCESSING_FAILED');
+  assert.match(gone.errorReason.message, /bytes are gone/);
+});
+
+test('an item that was archived while it waited is ready when it is restored', async () => {
+  const { body } = await putSample(service, 'portrait.mp4');
+  const { id } = body.data;
+  assert.equal((await service.call('DELETE', `/v1/content/${id}`)).status, 200);
+  await allRenditions();
+  const restored = await service.call('POST', `/v1/content/${id}/restore`);
+  assert.equal(restored.status, 200);
+  const item = await settledItem(service, id, 'ready');
+  await assertPlayable(item.streamingUrl);
+});
+
+test('without autoPublish a ready item waits to be published', async () => {
+  const { secretKey } = await createOrganization(service, 'By hand');
+  const own = { key: secretKey };
+  await service.call('PATCH', '/v1/organization', { ...own, body: { autoPublish: false } });
+  const made = await service.call('POST', '/v1/content/upload', {
+    ...own,
+    body: form([
+      ['title', 'By hand'],
+      ['file', await sampleBytes('small.mp4')],
+    ]),
+  });
+  const { id } = made.body.data;
+  const read = () => service.call('GET', `/v1/content/${id}`, own);
+  await eventually('the item to be ready', async () =>
+    (await read()).body.data.uploadStatus === 'ready' ? true : null,
+  );
+  assert.equal((await read()).body.data.publishStatus, 'unpublished');
+  const feed = async () => (await service.call('GET', '/v1/feed', own)).body.data.length;
+  assert.equal(await feed(), 0);
+  await service.call('PATCH', `/v1/content/${id}`, {
+    ...own,
+    body: { publishStatus: 'published' },
+  });
+  assert.equal(await feed(), 1);
+});
+
+test('a video that is longer than allowed is TOO_LONG', async () => {
+  const short = await startService({ REELFEED_MEDIA_MAX_DURATION: '3s' });
+  const { body } = await putSample(short, 'faststart.mp4');
+  const item = await settledItem(short, body.data.id, 'error');
+  assert.equal(item.errorReason.code, 'TOO_LONG');
+});
+
+test('nothing is left over: no work file, and one folder of media for each ready item', async () => {
+  await allRenditions();
+  await eventually('work files to go', async () =>
+    (await storedFiles(service, 'work')).length === 0 ? true : null,
+  );
+  const files = await storedFiles(service, 'objects');
+  const folders = new Set(
+    files
+      .filter((file) => file.startsWith('media/'))
+      .map((file) => file.split('/').slice(0, 3).join('/')),
+  );
+  const rows = await query(
+    service,
+    `select 'media/' || media_prefix as folder from content where media_prefix is not null`,
+  );
+  assert.deepEqual(folders, new Set(rows.map(({ folder }) => folder)));
+});

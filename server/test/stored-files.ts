@@ -1,0 +1,34 @@
+/** What a service has on its disk. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { query } from './seed.ts';
+import { eventually, type TestService } from './service.ts';
+
+/** Paths of the files in a part of the storage, relative to it. */
+export async function storedFiles(
+  { dataDir }: Pick<TestService, 'dataDir'>,
+  part: 'objects' | 'work' | 'trash',
+): Promise<string[]> {
+  const root = path.join(dataDir, 'media', part);
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
+    .toSorted();
+}
+
+/** Runs what must be refused, and checks that it leaves no item, no stored file, no work file. */
+export async function assertNothingLeft(
+  service: TestService,
+  work: () => Promise<void>,
+): Promise<void> {
+  const count = 'select count(*)::int as items from content';
+  const before = [await storedFiles(service, 'objects'), await query(service, count)];
+  await work();
+  await eventually('work files to go', async () =>
+    (await storedFiles(service, 'work')).length === 0 ? true : null,
+  );
+  const after = [await storedFiles(service, 'objects'), await query(service, count)];
+  assert.deepEqual(after, before);
+}
