@@ -36,6 +36,8 @@ export interface Engagement {
 export interface RankingExplanation {
   readonly score: number;
   readonly signals: Readonly<Record<string, number>>;
+  /** Score = Σ weight·signal / Σ weight. */
+  readonly weights: Readonly<Record<string, number>>;
   readonly reasons: readonly string[];
 }
 
@@ -72,6 +74,9 @@ export interface FeedItem {
   readonly autoScrollInterval: number | null;
   readonly articleUrl: string | null;
   readonly externalId: string | null;
+  readonly errorReason: { readonly code: string; readonly message: string } | null;
+  /** Of the processing, 0 to 1. */
+  readonly progress: number;
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly isLive: boolean;
@@ -97,7 +102,7 @@ export interface FeedPage {
   readonly hasMore: boolean;
   /** Identifies the order that page 1 fixed; impressions send it back. */
   readonly feedId: string | null;
-  /** True when the viewer has seen what there is and older items are served again. */
+  /** True when there is nothing more for this viewer now. */
   readonly exhausted: boolean;
   readonly experiments: readonly ExperimentAssignment[];
   readonly requestId: string | null;

@@ -17,7 +17,11 @@ import { createAuthenticator, type Authenticator } from './features/keys/keys.ts
 import { addKeyRoutes } from './features/keys/routes.ts';
 import { ensureFirstOrganization, type KeyPair } from './features/organizations/organizations.ts';
 import { addOrganizationRoutes } from './features/organizations/routes.ts';
-import { createMediaAccess, type MediaAccess } from './features/playback/media-urls.ts';
+import {
+  createFileRules,
+  createMediaAccess,
+  type MediaAccess,
+} from './features/playback/playback.ts';
 import { addPlaybackRoutes } from './features/playback/routes.ts';
 import { registerPlayerRoutes } from './features/player/routes.ts';
 import { mediaJob } from './features/processing/jobs.ts';
@@ -354,7 +358,11 @@ async function addRoutes(
   const { config, storage, mutations, authenticator, access, feedIndex, publicUrl } = platform;
   const { db } = platform.database;
   const cursors = createListCursors(platform.signer);
-  const onChange = () => feedIndex.markChanged();
+  const fileRules = createFileRules(db);
+  const onChange = () => {
+    feedIndex.markChanged();
+    fileRules.forget();
+  };
   const onQueued = () => platform.wakeups.nudge(processMedia.name);
 
   addHealthRoutes(app, {
@@ -390,11 +398,8 @@ async function addRoutes(
     onUploaded: onQueued,
   });
   addProcessingRoutes(app, { mutations, urls: access, onQueued });
-  const playback = addPlaybackRoutes(app, { db, storage, mutations, access });
-  addBulk(app, platform, cursors, () => {
-    onChange();
-    playback.forgetRules();
-  });
+  addPlaybackRoutes(app, { db, storage, mutations, access, fileRules });
+  addBulk(app, platform, cursors, onChange);
   addWebhookRoutes(app, {
     db,
     cursors,

@@ -80,7 +80,7 @@ async function upload(instance: Instance, journal: Journal, signal: AbortSignal)
       // The connection broke: nothing was acknowledged.
       await delay(20);
     }
-    await delay(100);
+    await delay(400);
   }
 }
 

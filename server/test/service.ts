@@ -46,6 +46,8 @@ export type TestServiceOptions = {
   log?: Logger;
   /** A service whose database, data directory and keys this one shares, as in a cluster. */
   beside?: TestService;
+  /** A database in place of a clone of its own. */
+  connection?: DatabaseConnection;
 };
 
 /**
@@ -54,10 +56,10 @@ export type TestServiceOptions = {
  */
 export async function startService(
   env: Record<string, string> = {},
-  { log = silentLog, beside }: TestServiceOptions = {},
+  { log = silentLog, beside, connection: given }: TestServiceOptions = {},
 ): Promise<TestService> {
   const dataDir = beside?.dataDir ?? (await temporaryFolder());
-  const connection = beside?.connection ?? (await cloneDatabase());
+  const connection = given ?? beside?.connection ?? (await cloneDatabase());
   const secretKey = beside?.secretKey ?? generateKey('secret');
   const publishableKey = beside?.publishableKey ?? generateKey('publishable');
   const config = readConfig({

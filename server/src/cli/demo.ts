@@ -1,5 +1,5 @@
 /** `npm run demo`: the service with a dozen generated clips, in a data directory of its own. */
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { openAsBlob } from 'node:fs';
 import path from 'node:path';
 import { generateKey } from '../features/keys/keys.ts';
@@ -45,11 +45,17 @@ async function loadKeys(dataDir: string): Promise<DemoKeys> {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   const keys = { secretKey: generateKey('secret'), publishableKey: generateKey('publishable') };
-  await writeFile(file, JSON.stringify(keys), { mode: 0o600 });
+  // A kill must not leave half a file, which no later start could read.
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, JSON.stringify(keys), { mode: 0o600 });
+  await rename(draft, file);
   return keys;
 }
 
-/** Makes and uploads the clips that are not there yet, through the public API. */
+/**
+ * Makes and uploads the clips that are not there yet, through the public API. One that somebody has
+ * archived is there: it keeps its externalId, and nobody wants it back.
+ */
 async function uploadMissing(
   url: string,
   keys: DemoKeys,
@@ -57,7 +63,10 @@ async function uploadMissing(
   signal: AbortSignal,
 ): Promise<void> {
   const authorization = `Bearer ${keys.secretKey}`;
-  const listed = await fetch(`${url}/v1/content?limit=100`, { headers: { authorization }, signal });
+  const listed = await fetch(`${url}/v1/content?limit=100&archived=true`, {
+    headers: { authorization },
+    signal,
+  });
   const { data } = (await listed.json()) as { data: { externalId: string | null }[] };
   const present = new Set(data.map((item) => item.externalId));
   const missing = demoClips.filter((clip) => !present.has(clip.externalId));

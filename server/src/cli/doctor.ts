@@ -12,7 +12,7 @@ import {
 import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
 import { openDatabase } from '../platform/database/database.ts';
 import { connectionProblem } from '../platform/database/database-errors.ts';
-import { migrationStatus } from '../platform/database/migrate.ts';
+import { migrationStatus, type MigrationStatus } from '../platform/database/migrate.ts';
 import { parseAllowList } from '../platform/egress/allow-list.ts';
 import { createLogger } from '../platform/logging.ts';
 import { describeEmbeddedPostgres } from '../platform/postgres/describe-embedded-postgres.ts';
@@ -161,9 +161,10 @@ const checks: Record<string, Check> = {
       return [{ subject: 'Database', state: 'note', detail: 'is made by the first start' }];
     }
     return withConnection(config, async (connection) => {
-      const { applied, pending, unknown } = await migrationStatus(connection);
-      const findings: Finding[] = [describeMigrations(applied.length, pending, unknown)];
-      if (pending.length > 0 || unknown.length > 0) return findings;
+      const status = await migrationStatus(connection);
+      const migrations = describeMigrations(status);
+      if (migrations.state !== 'ok') return [migrations];
+      const findings: Finding[] = [migrations];
       await using database = openDatabase({ connection, poolSize: 2, log: createLogger('error') });
       const failed = await listFailedJobs(database.db);
       if (failed.length > 0) {
@@ -204,8 +205,12 @@ const checks: Record<string, Check> = {
   },
 };
 
-function describeMigrations(applied: number, pending: string[], unknown: string[]): Finding {
+function describeMigrations({ applied, pending, unknown, changed }: MigrationStatus): Finding {
   const subject = 'Database';
+  if (changed.length > 0) {
+    const mend = 'Restore the files of server/migrations: they are never edited after a release.';
+    return { subject, state: 'problem', detail: `migrations differ: ${changed.join(', ')}`, mend };
+  }
   if (unknown.length > 0) {
     const mend = 'Start the newer version, or restore a backup from before it.';
     return { subject, state: 'problem', detail: `of a newer version: ${unknown.join(', ')}`, mend };
@@ -214,7 +219,7 @@ function describeMigrations(applied: number, pending: string[], unknown: string[
     const mend = 'The next start applies them, or run reelfeed migrate.';
     return { subject, state: 'note', detail: `migrations pending: ${pending.join(', ')}`, mend };
   }
-  return { subject, state: 'ok', detail: `reachable, ${applied} migrations applied` };
+  return { subject, state: 'ok', detail: `reachable, ${applied.length} migrations applied` };
 }
 
 /** Says who uses the directory, or null when nobody does. */

@@ -15,6 +15,7 @@ export const migrateCommand: Command = async ({ env, positionals: [action], json
         `applied: ${status.applied.length}`,
         `pending: ${status.pending.join(', ') || 'none'}`,
         `unknown to this version: ${status.unknown.join(', ') || 'none'}`,
+        ...(status.changed.length === 0 ? [] : [`changed: ${status.changed.join(', ')}`]),
       ]);
       return;
     }

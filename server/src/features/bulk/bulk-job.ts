@@ -171,13 +171,15 @@ export function readJobChange(
 ): ItemChange | null {
   switch (operation) {
     case 'update':
-      return toItemChange(requireUpdate(operation, update));
+      return toItemChange(requireUpdate(operation, update), 'update.');
     case 'tag': {
       const { addTags = [], removeTags = [] } = requireUpdate(operation, update, [
         'addTags',
         'removeTags',
       ]);
-      if (addTags.length + removeTags.length > 0) return toItemChange({ addTags, removeTags });
+      if (addTags.length + removeTags.length > 0) {
+        return toItemChange({ addTags, removeTags }, 'update.');
+      }
       throw fieldError('update.addTags', 'or removeTags must name at least one tag');
     }
     case 'visibility': {

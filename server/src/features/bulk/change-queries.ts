@@ -68,14 +68,14 @@ const isMetadataTooLarge = sql`input.change ? 'metadataSet'
 
 function lockAndJudge(
   organizationId: OrganizationId,
-  contentIds: readonly string[],
+  contentIds: RawBuilder<unknown>,
   gate: RawBuilder<boolean>,
 ): RawBuilder<unknown> {
   return sql`
     locked as materialized (
       select content_id, upload_status, tags, publish_at, expires_at, custom_metadata
       from content
-      where organization_id = ${organizationId} and content_id = any(${contentIds}::uuid[])
+      where organization_id = ${organizationId} and content_id = any((${contentIds})::uuid[])
         and archived_at is null and ${gate}
       order by content_id
       for update
@@ -221,7 +221,7 @@ async function runBatch(
       from jsonb_to_recordset(${toInput(items)}::jsonb)
         as item (position integer, id text, content_id uuid, change jsonb, problem text)
     ),
-    ${lockAndJudge(organizationId, contentIds, sql<boolean>`(select accepted from taken)`)},
+    ${lockAndJudge(organizationId, sql`${contentIds}`, sql`(select accepted from taken)`)},
     stop as (
       select coalesce(min(position), ${items.length}) as position from judged
       where message is not null and not ${continueOnError}::boolean
@@ -275,35 +275,46 @@ function toOutcome(rows: readonly BatchRow[]): BatchOutcome {
   };
 }
 
-export type JobChunk = {
-  organizationId: OrganizationId;
-  jobId: BulkJobId;
-  contentIds: readonly string[];
-};
+/** A job that an earlier statement of the transaction has locked. */
+export type LockedJob = { organizationId: OrganizationId; jobId: BulkJobId };
 
-/** Changes a chunk of a job's items alike. @returns how many items the job has left */
-export async function changeChunk(tx: Tx, chunk: JobChunk, change: ItemChange): Promise<number> {
-  return runChunk(tx, chunk, change, updateApplied(chunk.organizationId, [change]));
+/** Changes the items of a job's next chunk alike. @returns how many items the job has left */
+export async function changeChunk(tx: Tx, job: LockedJob, change: ItemChange): Promise<number> {
+  return runChunk(tx, job, change, updateApplied(job.organizationId, [change]));
 }
 
-/** Deletes a chunk of a job's items for good. @returns how many items the job has left */
-export async function deleteChunk(tx: Tx, chunk: JobChunk): Promise<number> {
-  return runChunk(tx, chunk, {}, deleteApplied(chunk.organizationId));
+/** Deletes the items of a job's next chunk for good. @returns how many items the job has left */
+export async function deleteChunk(tx: Tx, job: LockedJob): Promise<number> {
+  return runChunk(tx, job, {}, deleteApplied(job.organizationId));
 }
 
+/**
+ * Takes the next chunk away, does its items and counts them. The ids never leave the database. The
+ * lock of the job must be older than this statement, whose snapshot then sees what the lock's
+ * holder before us has taken.
+ */
 async function runChunk(
   tx: Tx,
-  { organizationId, jobId, contentIds }: JobChunk,
+  { organizationId, jobId }: LockedJob,
   change: ItemChange,
   write: RawBuilder<unknown>,
 ): Promise<number> {
+  const contentIds = sql`select content_ids from chunk`;
   const { rows } = await sql<{ items_left: number }>`
-    with input as (
+    with chunk as materialized (
+      delete from bulk_job_chunk
+      where organization_id = ${organizationId} and bulk_job_id = ${jobId} and position = (
+        select position from bulk_job_chunk
+        where organization_id = ${organizationId} and bulk_job_id = ${jobId}
+        order by position limit 1)
+      returning content_ids
+    ),
+    input as (
       select item.position::integer as position, item.content_id::text as id, item.content_id,
         ${JSON.stringify(change)}::jsonb as change, null::text as problem
-      from unnest(${contentIds}::uuid[]) with ordinality as item (content_id, position)
+      from chunk, unnest(chunk.content_ids) with ordinality as item (content_id, position)
     ),
-    ${lockAndJudge(organizationId, contentIds, sql<boolean>`true`)},
+    ${lockAndJudge(organizationId, contentIds, sql`true`)},
     applied as (select * from judged where message is null),
     written as (${write}),
     failed as (
@@ -315,9 +326,10 @@ async function runChunk(
       successful_items = successful_items + (select count(*) from written),
       failed_items = failed_items + (select count(*) from judged where message is not null)
     where organization_id = ${organizationId} and bulk_job_id = ${jobId}
+      and exists (select from chunk)
     returning total_items - successful_items - failed_items as items_left
   `.execute(tx);
   const [row] = rows;
-  if (row === undefined) throw new Error(`The bulk job ${jobId} is gone.`);
+  if (row === undefined) throw new Error(`The bulk job ${jobId} has no items, but has not ended.`);
   return row.items_left;
 }

@@ -57,19 +57,23 @@ export function toItemChange(
     addTags?: string[];
     removeTags?: string[];
   },
+  /** Where the fields stand in the request's body, for the paths of errors. */
+  prefix = '',
 ): ItemChange {
   const { tags, addTags, removeTags, customMetadata, publishAt, expiresAt, ...same } = fields;
   const change: ItemChange = {
     ...same,
-    ...(tags !== undefined && { tags: normalizeTags(tags) }),
-    ...(addTags !== undefined && { addTags: normalizeTags(addTags, 'addTags') }),
-    ...(removeTags !== undefined && { removeTags: normalizeTags(removeTags, 'removeTags') }),
-    ...(publishAt !== undefined && { publishAt: toMoment(publishAt, 'publishAt') }),
-    ...(expiresAt !== undefined && { expiresAt: toMoment(expiresAt, 'expiresAt') }),
+    ...(tags !== undefined && { tags: normalizeTags(tags, `${prefix}tags`) }),
+    ...(addTags !== undefined && { addTags: normalizeTags(addTags, `${prefix}addTags`) }),
+    ...(removeTags !== undefined && {
+      removeTags: normalizeTags(removeTags, `${prefix}removeTags`),
+    }),
+    ...(publishAt !== undefined && { publishAt: toMoment(publishAt, `${prefix}publishAt`) }),
+    ...(expiresAt !== undefined && { expiresAt: toMoment(expiresAt, `${prefix}expiresAt`) }),
     ...(customMetadata !== undefined && toMetadataChange(customMetadata)),
   };
   if (change.publishAt && change.expiresAt && change.publishAt >= change.expiresAt) {
-    throw fieldError('expiresAt', 'must be after publishAt');
+    throw fieldError(`${prefix}expiresAt`, 'must be after publishAt');
   }
   return change;
 }

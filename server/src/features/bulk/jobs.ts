@@ -10,7 +10,7 @@ import { sleep } from '../../platform/lifecycle.ts';
 import { done, handle, type HandledJob } from '../../platform/queue/job-handler.ts';
 import { completeJob, enqueueBulkJob, readJobChange, runBulkJob } from './bulk-job.ts';
 import { changeChunk, deleteChunk } from './change-queries.ts';
-import { lockJob, pruneJobs, takeChunk } from './queries.ts';
+import { lockJob, pruneJobs } from './queries.ts';
 import type { BulkJobUpdate } from './schemas.ts';
 
 /** How long one claim works on a job before others of the line get their turn. */
@@ -44,13 +44,11 @@ async function doChunk(
 ): Promise<'going on' | 'ended'> {
   const job = await lockJob(tx, organizationId, jobId);
   if (job?.status !== 'processing') return 'ended';
-  const contentIds = await takeChunk(tx, organizationId, jobId);
-  if (contentIds === null) throw new Error(`The bulk job ${jobId} has lost items.`);
-  const chunk = { organizationId, jobId, contentIds };
+  const locked = { organizationId, jobId };
   const update = job.changes as Static<typeof BulkJobUpdate> | null;
   const change = readJobChange(job.operation, update ?? undefined);
   const left =
-    change === null ? await deleteChunk(tx, chunk) : await changeChunk(tx, chunk, change);
+    change === null ? await deleteChunk(tx, locked) : await changeChunk(tx, locked, change);
   if (left > 0) return 'going on';
   await completeJob(tx, organizationId, jobId);
   return 'ended';

@@ -172,26 +172,6 @@ export async function lockJob(
   return row ?? null;
 }
 
-/**
- * Takes the next chunk of a job away; null when none is left. The job must be locked by an earlier
- * statement: this one's snapshot must see what the lock's holder before us has taken.
- */
-export async function takeChunk(
-  tx: Tx,
-  organizationId: OrganizationId,
-  jobId: BulkJobId,
-): Promise<string[] | null> {
-  const { rows } = await sql<{ content_ids: string[] }>`
-    delete from bulk_job_chunk
-    where organization_id = ${organizationId} and bulk_job_id = ${jobId} and position = (
-      select position from bulk_job_chunk
-      where organization_id = ${organizationId} and bulk_job_id = ${jobId}
-      order by position limit 1)
-    returning content_ids
-  `.execute(tx);
-  return rows[0]?.content_ids ?? null;
-}
-
 export async function removeChunks(
   tx: Tx,
   organizationId: OrganizationId,

@@ -1,8 +1,8 @@
 /**
  * Content items: their metadata, their publication, their archiving.
  *
- * uploadStatus: pending → processing → ready | error (moved by uploads and media);
- *   error → pending by `retryItem`, when the original bytes are there.
+ * uploadStatus: pending → processing → ready | error (moved by processing; to error by an upload
+ *   that expires); error → pending by the retry, when the original bytes are there.
  * publishStatus: unpublished ⇄ published by `patchItem`; published needs ready.
  * archived: set by `archiveItem`, cleared by `restoreItem` within its time. An archived item is
  *   unknown to everything else, so its id answers NOT_FOUND.

@@ -41,7 +41,7 @@ export const itemColumns = [
 
 export type ItemRow = Pick<Selectable<Tables['content']>, (typeof itemColumns)[number]>;
 
-/** Where the media of an item is reached; made by the media feature. */
+/** Where the media of an item is reached; made by the playback feature. */
 export type MediaUrls = {
   streamingUrl(row: ItemRow): string | null;
   thumbnailUrl(row: ItemRow): string | null;

@@ -8,7 +8,7 @@ import { eventually, startService } from '../../../test/service.ts';
 import { openDatabase, poolConnection } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import { loadSigner } from '../../platform/signing-keys.ts';
-import { createMediaAccess } from '../playback/media-urls.ts';
+import { createMediaAccess } from '../playback/playback.ts';
 import { FeedIndex } from './feed-index.ts';
 import { createHydrator } from './hydrate.ts';
 import { loadMembers } from './queries.ts';

@@ -1,14 +1,18 @@
 /** Organizations: whose content it is, and how their content behaves by default. */
+import type { Static } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import type { KeyType } from '../../platform/database/tables.ts';
+import { fieldError } from '../../platform/http/errors.ts';
 import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
 import { createKey, ensureKey } from '../keys/keys.ts';
 import {
   insertOrganization,
   listOrganizations,
   lockOrganizations,
+  type OrganizationChange,
   type OrganizationRow,
 } from './queries.ts';
+import type { OrganizationPatch } from './schemas.ts';
 
 export { findOrganization, listOrganizations, type OrganizationRow } from './queries.ts';
 
@@ -83,4 +87,24 @@ async function ensureConfiguredKeys(
   };
   await ensure('secret', configured.secretKey);
   await ensure('publishable', configured.publishableKey);
+}
+
+/** The columns that a patch sets. @throws ApiError VALIDATION_ERROR for a text that is no origin */
+export function toChange(patch: Static<typeof OrganizationPatch>): OrganizationChange {
+  const { name, autoPublish, defaultProtected, allowedOrigins } = patch;
+  for (const [index, origin] of (allowedOrigins ?? []).entries()) {
+    checkOrigin(origin, `allowedOrigins[${index}]`);
+  }
+  return {
+    ...(name !== undefined && { name }),
+    ...(autoPublish !== undefined && { auto_publish: autoPublish }),
+    ...(defaultProtected !== undefined && { default_protected: defaultProtected }),
+    ...(allowedOrigins !== undefined && { allowed_origins: allowedOrigins }),
+  };
+}
+
+/** An origin exactly as browsers send it, since it is compared letter by letter. */
+function checkOrigin(origin: string, path: string): void {
+  const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
+  if (!isOrigin) throw fieldError(path, 'must be an origin such as https://app.example.com');
 }

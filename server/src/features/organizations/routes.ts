@@ -1,37 +1,13 @@
-import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
-import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { ApiError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
-import { answers, Closed, Envelope } from '../../platform/http/schemas.ts';
+import { answers, Envelope } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/server.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Authenticator } from '../keys/keys.ts';
-import { presentOrganization } from './organizations.ts';
-import { findOrganization, updateOrganization, type OrganizationChange } from './queries.ts';
-
-const Organization = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  autoPublish: Type.Boolean({ description: 'Items are published when they become ready.' }),
-  defaultProtected: Type.Boolean({
-    description: 'New items are protected unless they say otherwise.',
-  }),
-  allowedOrigins: Type.Array(Type.String(), {
-    description: 'Origins whose pages may use publishable keys. Empty: every origin.',
-  }),
-});
-
-const OrganizationPatch = Closed(
-  {
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    autoPublish: Type.Optional(Type.Boolean()),
-    defaultProtected: Type.Optional(Type.Boolean()),
-    allowedOrigins: Type.Optional(
-      Type.Array(Type.String({ maxLength: 300 }), { maxItems: 100, uniqueItems: true }),
-    ),
-  },
-  { minProperties: 1 },
-);
+import { presentOrganization, toChange } from './organizations.ts';
+import { findOrganization, updateOrganization } from './queries.ts';
+import { Organization, OrganizationPatch } from './schemas.ts';
 
 type OrganizationRouteParts = { db: Db; mutations: Mutations; authenticator: Authenticator };
 
@@ -69,16 +45,7 @@ export function addOrganizationRoutes(app: HttpApp, parts: OrganizationRoutePart
       },
     },
     async (request, reply) => {
-      const { name, autoPublish, defaultProtected, allowedOrigins } = request.body;
-      for (const [index, origin] of (allowedOrigins ?? []).entries()) {
-        checkOrigin(origin, `allowedOrigins[${index}]`);
-      }
-      const change: OrganizationChange = {
-        ...(name !== undefined && { name }),
-        ...(autoPublish !== undefined && { auto_publish: autoPublish }),
-        ...(defaultProtected !== undefined && { default_protected: defaultProtected }),
-        ...(allowedOrigins !== undefined && { allowed_origins: allowedOrigins }),
-      };
+      const change = toChange(request.body);
       await parts.mutations.mutate(request, reply, async (tx) => ({
         data: presentOrganization(
           await updateOrganization(tx, principalOf(request).organizationId, change),
@@ -88,10 +55,4 @@ export function addOrganizationRoutes(app: HttpApp, parts: OrganizationRoutePart
       return reply;
     },
   );
-}
-
-/** An origin exactly as browsers send it, since it is compared letter by letter. */
-function checkOrigin(origin: string, path: string): void {
-  const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
-  if (!isOrigin) throw fieldError(path, 'must be an origin such as https://app.example.com');
 }

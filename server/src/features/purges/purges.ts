@@ -30,9 +30,12 @@ export type { DeletedItem } from './queries.ts';
  */
 export type PurgeStep = (items: readonly DeletedItem[], signal: AbortSignal) => Promise<void>;
 
+/** What removing files needs of a storage. */
+export type FileRemover = Pick<Storage, 'remove' | 'removePrefix'>;
+
 export type PurgeParts = {
   db: Db;
-  storage: Storage;
+  storage: FileRemover;
   steps: readonly PurgeStep[];
   log: Logger;
 };
@@ -78,7 +81,7 @@ async function purgeBatch(
 
 /** The renditions, thumbnails and captions, and the original in either of its places. */
 async function removeFiles(
-  storage: Storage,
+  storage: FileRemover,
   { contentId, playbackId, sourceKey }: DeletedItem,
   signal: AbortSignal,
 ): Promise<void> {

@@ -224,8 +224,12 @@ const discardMs = 5_000;
  */
 function discardRest(request: FastifyRequest): void {
   const { raw } = request;
-  if (raw.complete || raw.destroyed) return;
-  raw.resume();
-  const timer = setTimeout(() => raw.socket.destroy(), discardMs);
-  raw.once('close', () => clearTimeout(timer));
+  if (raw.readableEnded || raw.destroyed) return;
+  // Whoever read up to here waits for 'readable' still, and then nothing else makes a stream flow.
+  raw.removeAllListeners('readable');
+  raw.on('data', () => undefined).resume();
+  const timer = setTimeout(() => raw.destroy(), discardMs);
+  // The connection goes on to serve other requests once this body has gone by.
+  const clear = () => clearTimeout(timer);
+  raw.once('end', clear).once('close', clear);
 }

@@ -80,7 +80,7 @@ export async function attemptDelivery(
     if (error instanceof EgressError) {
       return ended({ type: 'unanswered', failure: error.failure }, null, error);
     }
-    if (signal.aborted) return ended({ type: 'not made', reason: 'shutdown' });
+    if (signal.aborted) return ended({ type: 'not made', reason: 'given back' });
     return ended({ type: 'unanswered', failure: 'connection_error' }, null, error);
   }
 }

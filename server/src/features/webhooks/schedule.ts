@@ -13,7 +13,7 @@ import type { EgressFailure } from '../../platform/egress/egress-errors.ts';
 export type AttemptEnd =
   | { readonly type: 'answered'; readonly statusCode: number }
   | { readonly type: 'unanswered'; readonly failure: EgressFailure }
-  | { readonly type: 'not made'; readonly reason: 'shutdown' | 'unreadable secret' };
+  | { readonly type: 'not made'; readonly reason: 'given back' | 'unreadable secret' };
 
 export type Decision =
   | { readonly next: 'success' }
@@ -35,7 +35,7 @@ export function decide(
 ): Decision {
   switch (end.type) {
     case 'not made':
-      return { next: 'release', delayMs: end.reason === 'shutdown' ? 0 : unreadableDelayMs };
+      return { next: 'release', delayMs: end.reason === 'given back' ? 0 : unreadableDelayMs };
     case 'answered':
       if (end.statusCode >= 200 && end.statusCode <= 299) return { next: 'success' };
       return afterFailure(`http_${end.statusCode}`);

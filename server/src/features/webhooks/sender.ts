@@ -38,7 +38,7 @@ import {
   type ClaimedDelivery,
   type ClaimedWebhook,
 } from './sending-queries.ts';
-import { Slots, type SendResult } from './slots.ts';
+import { Slots, type SendResult, type Slot } from './slots.ts';
 import { webhookDeliveries } from './webhooks.ts';
 
 /** One attempt, for metrics. */
@@ -96,26 +96,26 @@ export function startDeliverySender(options: SenderOptions): DeliverySender {
 }
 
 type Sending = {
+  readonly senderId: string;
   readonly webhook: ClaimedWebhook;
   readonly claim: ClaimedDelivery;
   result: AttemptResult | null;
 };
 
-/** Sends of one webhook at a time: 3,000 a second to a receiver that is 40 ms away. */
-const mostPerWebhook = 128;
+/** Sends of one webhook at a time: over 3,000 a second to a receiver that is 20 ms away. */
+const mostPerWebhook = 64;
 /**
  * Between two claims under load. A claim costs the database half a millisecond and then a tenth of
  * that for each delivery, so it pays to let some gather. The first claim after a pause is at once.
  */
 const claimEveryMs = 4;
 const promotedAtOnce = 1_000;
-const mostClaimedFactor = 4;
 
 class Sender implements DeliverySender {
   readonly #options: SenderOptions;
   readonly #timing: SenderTiming;
   readonly #attempts: AttemptParts;
-  readonly #slots: Slots;
+  readonly #slots: Slots<Sending>;
   readonly #liveness: Liveness;
   readonly #recorder: Recorder;
   readonly #doorbell = new Doorbell();
@@ -137,7 +137,10 @@ class Sender implements DeliverySender {
     this.#timing = { ...defaultSenderTiming, ...options.timing };
     const { totalTimeoutMs, deadAfterMs, beatEveryMs } = this.#timing;
     this.#attempts = { egress, readSecrets: createSecretReader(vault), totalTimeoutMs };
-    this.#slots = new Slots({ total: concurrency, perWebhook: mostPerWebhook });
+    this.#slots = new Slots(
+      { total: concurrency, perWebhook: mostPerWebhook },
+      (sending, slot) => this.#start(sending, slot),
+    );
     this.#liveness = new Liveness({
       db,
       log,
@@ -207,11 +210,10 @@ class Sender implements DeliverySender {
       await releaseUnknownDeliveries(db, senderId, [...this.#sending.keys()]);
       this.#hasUnknownClaims = false;
     }
-    const { total, allowances, defaultAllowance } = this.#slots.room();
+    for (const sending of this.#slots.takeWaiting('slow')) this.#giveBack(sending);
     // What has been sent and is not written down counts as well, so that a kill repeats no more.
-    const most = this.#options.concurrency * mostClaimedFactor;
-    const limit = Math.min(total, most - this.#sending.size);
-    if (limit <= 0) return false;
+    const { total: limit, allowances, defaultAllowance } = this.#slots.room(this.#sending.size);
+    if (limit === 0) return false;
     const afterWebhookId = this.#afterWebhookId;
     const { deliveries, webhooks } = await claimDeliveries(db, {
       senderId,
@@ -223,7 +225,10 @@ class Sender implements DeliverySender {
     for (const claim of deliveries) {
       const webhook = webhooks.get(claim.webhookId);
       if (webhook === undefined) throw new Error(`a claim without its webhook: ${claim.webhookId}`);
-      this.#start(senderId, webhook, claim);
+      const sending: Sending = { senderId, webhook, claim, result: null };
+      this.#sending.set(claim.deliveryId, sending);
+      if (this.#cutOff.signal.aborted) this.#giveBack(sending);
+      else this.#slots.enter(claim.webhookId, sending);
     }
     const isFull = deliveries.length === limit;
     this.#afterWebhookId = isFull ? latest(deliveries) : '';
@@ -239,21 +244,27 @@ class Sender implements DeliverySender {
     else this.#doorbell.ring();
   }
 
-  #start(senderId: string, webhook: ClaimedWebhook, claim: ClaimedDelivery): void {
-    const slot = this.#slots.begin(claim.webhookId);
-    const sending: Sending = { webhook, claim, result: null };
-    this.#sending.set(claim.deliveryId, sending);
+  #start(sending: Sending, slot: Slot): void {
+    const { webhook, claim } = sending;
     const attempt = attemptNumber(claim);
     const signal = this.#cutOff.signal;
     void attemptDelivery(this.#attempts, webhook, claim, attempt, signal).then((result) => {
       sending.result = result;
-      const record = this.#toRecord(senderId, sending, result);
-      this.#slots.end(slot, resultOf(record.next), result.endedAt - result.startedAt);
+      const record = this.#toRecord(sending, result);
       this.#recorder.add(record);
+      this.#slots.end(slot, resultOf(record.next), result.endedAt - result.startedAt);
     });
   }
 
-  #toRecord(senderId: string, { webhook, claim }: Sending, result: AttemptResult): EndedAttempt {
+  /** A claim of which nothing was sent. */
+  #giveBack(sending: Sending): void {
+    const now = performance.now();
+    const end = { type: 'not made', reason: 'given back' } as const;
+    const result = { end, startedAt: now, endedAt: now, response: null, cause: null };
+    this.#recorder.add(this.#toRecord(sending, result));
+  }
+
+  #toRecord({ senderId, webhook, claim }: Sending, result: AttemptResult): EndedAttempt {
     const { end, startedAt, endedAt } = result;
     const { isManual } = claim;
     const attempt = attemptNumber(claim);
@@ -292,7 +303,7 @@ class Sender implements DeliverySender {
     const { log, onAttempt } = this.#options;
     const { next, error, startedAt, endedAt } = attempt;
     const outcome = fate === 'written' ? next : fate;
-    const isUnreadable = result?.end.type === 'not made' && result.end.reason !== 'shutdown';
+    const isUnreadable = result?.end.type === 'not made' && result.end.reason !== 'given back';
     const level = isUnreadable ? 'error' : outcome === 'failed' ? 'warn' : 'info';
     if (log.isLevelEnabled(level)) {
       log[level](
@@ -337,6 +348,7 @@ class Sender implements DeliverySender {
     const { graceMs, patienceMs } = this.#timing;
     this.#unsubscribe?.();
     await this.#claiming[Symbol.asyncDispose]();
+    for (const sending of this.#slots.takeWaiting('all')) this.#giveBack(sending);
     await this.#idle(graceMs);
     this.#cutOff.abort();
     const timer = setTimeout(() => this.#patience.abort(), patienceMs);

@@ -1,15 +1,17 @@
 /**
- * How many sends a webhook may have under way. The aim: receivers that hang or fail hold up nobody
- * else, and one that answers gets all that it can take.
+ * Which claimed delivery is sent when, and how many more may be claimed. The aim: receivers that
+ * hang or fail hold up nobody else, and one that answers gets all that it can take.
  *
- * 1. Each webhook has a window. It starts small, grows by one with each success, and a failure
- *    halves it, down to its start.
+ * 1. Each webhook has a window of sends under way. It starts small, grows by one with each success,
+ *    and a failure halves it, down to its start. Claimed deliveries beyond the window wait here, a
+ *    few windows at the most, so that a quick receiver need not wait for the next claim.
  * 2. A webhook is slow while a send of it has been under way for over two seconds, or when its
  *    latest one took that long or failed. Slow webhooks have slots of their own, as many as all
- *    others, and share them evenly.
+ *    others, and share them evenly. Nothing waits here for a slow webhook: it is given back.
  * 3. A receiver that hangs holds slots of the others for two seconds at the most, because a send
  *    that is older counts as a slow one. While many are slow, an unknown webhook starts with one.
- * 4. Whatever happens, no more than four times `total` sends are under way.
+ * 4. Where the slots of all are used up, webhooks take turns.
+ * 5. Whatever happens, no more than four times `total` deliveries are claimed.
  */
 
 export type SlotLimits = {
@@ -24,7 +26,7 @@ export type SendResult = 'success' | 'failure' | 'not made';
 /** One send under way. */
 export type Slot = { readonly webhookId: string; readonly startedAt: number };
 
-/** What may be started now. */
+/** What may be claimed now. */
 export type Room = {
   readonly total: number;
   /** By webhook, for those that are known. */
@@ -32,12 +34,15 @@ export type Room = {
   readonly defaultAllowance: number;
 };
 
-type Lane = {
+type Lane<T> = {
   window: number;
   isFailing: boolean;
   lastTookMs: number;
   /** In the order of their starts. */
   readonly underWay: Set<Slot>;
+  waiting: T[];
+  /** Whether it stands in line for a slot of all. */
+  isInLine: boolean;
   idleSince: number;
 };
 
@@ -45,17 +50,31 @@ const firstWindow = 8;
 const slowAfterMs = 2_000;
 /** What is known of an idle webhook is forgotten after this time. */
 const forgetAfterMs = 60_000;
-const hardLimitFactor = 4;
+const mostClaimedFactor = 4;
+/** Windows that may wait beside the one under way. */
+const windowsAhead = 3;
 
-export class Slots {
+export class Slots<T> {
   readonly #limits: SlotLimits;
+  readonly #start: (item: T, slot: Slot) => void;
   readonly #now: () => number;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, Lane<T>>();
+  /** Webhooks that have something waiting and room in their window, but found no slot. */
+  readonly #line: string[] = [];
   #underWay = 0;
+  #slowUnderWay = 0;
 
-  /** @param now a monotonic clock in milliseconds */
-  constructor(limits: SlotLimits, now: () => number = () => performance.now()) {
+  /**
+   * @param start called for each delivery whose turn it is, also from within `enter` and `end`
+   * @param now a monotonic clock in milliseconds
+   */
+  constructor(
+    limits: SlotLimits,
+    start: (item: T, slot: Slot) => void,
+    now: () => number = () => performance.now(),
+  ) {
     this.#limits = limits;
+    this.#start = start;
     this.#now = now;
   }
 
@@ -63,39 +82,33 @@ export class Slots {
     return this.#underWay;
   }
 
-  room(): Room {
-    const now = this.#now();
+  /**
+   * @param claimed deliveries that are claimed and not written down, waiting or not
+   * @returns what may be claimed now
+   */
+  room(claimed: number): Room {
     const { total, perWebhook } = this.#limits;
-    const slow = new Set<string>();
-    let slowUnderWay = 0;
-    for (const [webhookId, lane] of this.#lanes) {
-      if (lane.underWay.size === 0 && now - lane.idleSince > forgetAfterMs) {
-        this.#lanes.delete(webhookId);
-      } else if (isSlow(lane, now)) {
-        slow.add(webhookId);
-        slowUnderWay += lane.underWay.size;
-      }
-    }
-    const slowShare = Math.ceil(Math.max(0, total - slowUnderWay) / Math.max(1, slow.size));
+    const slow = this.#lookAround();
+    const slowShare = Math.ceil(Math.max(0, total - this.#slowUnderWay) / Math.max(1, slow.size));
     const allowances = new Map<string, number>();
     for (const [webhookId, lane] of this.#lanes) {
-      const room = Math.max(0, lane.window - lane.underWay.size);
-      allowances.set(webhookId, slow.has(webhookId) ? Math.min(room, slowShare) : room);
+      const open = lane.window - lane.underWay.size - lane.waiting.length;
+      const most = slow.has(webhookId) ? Math.min(open, slowShare) : open + aheadOf(lane);
+      allowances.set(webhookId, Math.max(0, most));
     }
-    const quickUnderWay = this.#underWay - slowUnderWay;
-    const hardRoom = total * hardLimitFactor - this.#underWay;
     return {
-      total: Math.max(0, Math.min(total - quickUnderWay, hardRoom)),
+      total: Math.max(0, total * mostClaimedFactor - claimed),
       allowances,
-      defaultAllowance: slowUnderWay > total / 2 ? 1 : Math.min(firstWindow, perWebhook),
+      defaultAllowance: this.#slowUnderWay > total / 2 ? 1 : Math.min(firstWindow, perWebhook),
     };
   }
 
-  begin(webhookId: string): Slot {
-    const slot = { webhookId, startedAt: this.#now() };
-    this.#lane(webhookId).underWay.add(slot);
-    this.#underWay += 1;
-    return slot;
+  /** Takes a claimed delivery: it starts now or waits for its turn. */
+  enter(webhookId: string, item: T): void {
+    const lane = this.#lane(webhookId);
+    lane.waiting.push(item);
+    this.#standInLine(webhookId, lane);
+    this.#serveLine();
   }
 
   /** @param tookMs from the start of the send to the end of the answer */
@@ -104,24 +117,81 @@ export class Slots {
     if (!lane.underWay.delete(slot)) return;
     this.#underWay -= 1;
     lane.idleSince = this.#now();
-    if (result === 'not made') return;
-    const { perWebhook } = this.#limits;
-    lane.lastTookMs = tookMs;
-    lane.isFailing = result === 'failure';
-    lane.window =
-      result === 'success'
-        ? Math.min(perWebhook, lane.window + 1)
-        : Math.min(perWebhook, Math.max(firstWindow, Math.floor(lane.window / 2)));
+    if (result !== 'not made') {
+      const { perWebhook } = this.#limits;
+      lane.lastTookMs = tookMs;
+      lane.isFailing = result === 'failure';
+      lane.window =
+        result === 'success'
+          ? Math.min(perWebhook, lane.window + 1)
+          : Math.min(perWebhook, Math.max(firstWindow, Math.floor(lane.window / 2)));
+    }
+    this.#standInLine(slot.webhookId, lane);
+    this.#serveLine();
   }
 
-  #lane(webhookId: string): Lane {
+  /** Gives back what waits for slow webhooks, or everything that waits. */
+  takeWaiting(which: 'slow' | 'all'): T[] {
+    const now = this.#now();
+    const taken: T[] = [];
+    for (const lane of this.#lanes.values()) {
+      if (lane.waiting.length === 0 || (which === 'slow' && !isSlow(lane, now))) continue;
+      taken.push(...lane.waiting);
+      lane.waiting = [];
+    }
+    return taken;
+  }
+
+  /** Counts the slow, forgets the idle, and starts what there is room for by now. */
+  #lookAround(): Set<string> {
+    const now = this.#now();
+    const slow = new Set<string>();
+    this.#slowUnderWay = 0;
+    for (const [webhookId, lane] of this.#lanes) {
+      const isIdle = lane.underWay.size === 0 && lane.waiting.length === 0;
+      if (isIdle && now - lane.idleSince > forgetAfterMs) this.#lanes.delete(webhookId);
+      else if (isSlow(lane, now)) {
+        slow.add(webhookId);
+        this.#slowUnderWay += lane.underWay.size;
+      }
+    }
+    this.#serveLine();
+    return slow;
+  }
+
+  #standInLine(webhookId: string, lane: Lane<T>): void {
+    if (lane.isInLine || lane.waiting.length === 0 || lane.underWay.size >= lane.window) return;
+    lane.isInLine = true;
+    this.#line.push(webhookId);
+  }
+
+  #serveLine(): void {
+    // Slow webhooks were let in by their own measure, so they are counted out of the slots of all.
+    while (this.#line.length > 0 && this.#underWay - this.#slowUnderWay < this.#limits.total) {
+      const webhookId = this.#line.shift() ?? '';
+      const lane = this.#lanes.get(webhookId);
+      if (lane === undefined) continue;
+      lane.isInLine = false;
+      const item = lane.waiting.shift();
+      if (item === undefined) continue;
+      const slot = { webhookId, startedAt: this.#now() };
+      lane.underWay.add(slot);
+      this.#underWay += 1;
+      this.#standInLine(webhookId, lane);
+      this.#start(item, slot);
+    }
+  }
+
+  #lane(webhookId: string): Lane<T> {
     const known = this.#lanes.get(webhookId);
     if (known !== undefined) return known;
-    const lane: Lane = {
+    const lane: Lane<T> = {
       window: Math.min(firstWindow, this.#limits.perWebhook),
       isFailing: false,
       lastTookMs: 0,
       underWay: new Set(),
+      waiting: [],
+      isInLine: false,
       idleSince: this.#now(),
     };
     this.#lanes.set(webhookId, lane);
@@ -129,7 +199,12 @@ export class Slots {
   }
 }
 
-function isSlow(lane: Lane, now: number): boolean {
+/** A receiver that has shown itself quick may have some more in hand. */
+function aheadOf(lane: Lane<unknown>): number {
+  return lane.window > firstWindow ? lane.window * windowsAhead : 0;
+}
+
+function isSlow(lane: Lane<unknown>, now: number): boolean {
   const [oldest] = lane.underWay;
   if (oldest !== undefined && now - oldest.startedAt > slowAfterMs) return true;
   return lane.isFailing || lane.lastTookMs > slowAfterMs;

@@ -119,11 +119,14 @@ test('a server that hangs up, or speaks another language, means away', async () 
 test('a wrong password, user or database is a setting to mend, not an outage', async () => {
   assert.ok('host' in connection || 'url' in connection);
   const parts = 'url' in connection ? null : connection;
-  const wrong = parts === null ? [] : [
-    { ...parts, password: 'hunter2' },
-    { ...parts, user: 'nobody_here' },
-    { ...parts, database: 'no_such_database' },
-  ];
+  const wrong =
+    parts === null
+      ? []
+      : [
+          { ...parts, password: 'hunter2' },
+          { ...parts, user: 'nobody_here' },
+          { ...parts, database: 'no_such_database' },
+        ];
   for (const to of wrong) {
     await using database = open(to);
     const failure = await failureOf(sql`select 1`.execute(database.db));
@@ -170,19 +173,34 @@ test('a broken rule names its constraint and is no outage', async () => {
   const twice = await failureOf(insert());
   assert.equal(sqlState(twice), '23505');
   assert.equal(brokenConstraint(twice), 'organization_pkey');
-  const key = { api_key_id: 'k', type: 'secret', name: 'n', prefix: 'p', hash: Buffer.of(1) } as const;
+  const key = {
+    api_key_id: 'k',
+    type: 'secret',
+    name: 'n',
+    prefix: 'p',
+    hash: Buffer.of(1),
+  } as const;
   const orphan = await failureOf(
     inTransaction(db, (tx) =>
-      tx.insertInto('api_key').values({ organization_id: 'org_none', ...key }).execute(),
+      tx
+        .insertInto('api_key')
+        .values({ organization_id: 'org_none', ...key })
+        .execute(),
     ),
   );
   assert.equal(brokenConstraint(orphan), 'api_key_organization_id_fkey');
   for (const error of [twice, orphan]) {
-    assert.deepEqual([isDatabaseAway(error), isContention(error), isDatabaseFull(error)], [false, false, false]);
+    assert.deepEqual(
+      [isDatabaseAway(error), isContention(error), isDatabaseFull(error)],
+      [false, false, false],
+    );
     assert.equal(connectionProblem(error), null);
   }
   const wrong = await failureOf(sql`select * from no_such_table`.execute(db));
-  assert.deepEqual([sqlState(wrong), brokenConstraint(wrong), isDatabaseAway(wrong)], ['42P01', null, false]);
+  assert.deepEqual(
+    [sqlState(wrong), brokenConstraint(wrong), isDatabaseAway(wrong)],
+    ['42P01', null, false],
+  );
 });
 
 test('errors that are not of the database say nothing about it', () => {

@@ -13,7 +13,10 @@ import { migrate, MigrationError, migrationStatus, readMigrations } from './migr
 const migrations = await readMigrations();
 const names = migrations.map(({ name }) => name);
 
-async function withClient<T>(to: DatabaseConnection, work: (client: Client) => Promise<T>): Promise<T> {
+async function withClient<T>(
+  to: DatabaseConnection,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
   const client = new Client(poolConnection(to));
   await client.connect();
   try {
@@ -65,8 +68,14 @@ test('five processes on one empty database apply each migration once', async () 
   const applied = outputs.map((output) => JSON.parse(output) as string[]);
   assert.deepEqual(applied.flat().toSorted(), names);
   assert.deepEqual(await shapeOf(connection), wholeShape);
-  const { rows } = await run(connection, 'select name, checksum from schema_migration order by name');
-  assert.deepEqual(rows, migrations.map(({ name, checksum }) => ({ name, checksum })));
+  const { rows } = await run(
+    connection,
+    'select name, checksum from schema_migration order by name',
+  );
+  assert.deepEqual(
+    rows,
+    migrations.map(({ name, checksum }) => ({ name, checksum })),
+  );
 });
 
 test('a second call applies nothing and changes nothing', async () => {
@@ -77,20 +86,29 @@ test('a second call applies nothing and changes nothing', async () => {
 test('the status of an empty database changes nothing, not even by many calls at once', async () => {
   const connection = await emptyDatabase();
   const all = await Promise.all(Array.from({ length: 5 }, () => migrationStatus(connection)));
-  for (const status of all) assert.deepEqual(status, { applied: [], pending: names, unknown: [] });
+  for (const status of all)
+    assert.deepEqual(status, { applied: [], pending: names, unknown: [], changed: [] });
   assert.deepEqual(await shapeOf(connection), []);
-  assert.deepEqual(await migrationStatus(whole), { applied: names, pending: [], unknown: [] });
+  assert.deepEqual(await migrationStatus(whole), {
+    applied: names,
+    pending: [],
+    unknown: [],
+    changed: [],
+  });
 });
 
 test('a file that was changed after it had been applied is refused by its name', async () => {
   const connection = await emptyDatabase();
   await migrate(connection, silentLog);
-  await run(connection, `update schema_migration set checksum = 'other' where name = $1`, [names[1]]);
+  await run(connection, `update schema_migration set checksum = 'other' where name = $1`, [
+    names[1],
+  ]);
   await assert.rejects(migrate(connection, silentLog), (error: unknown) => {
     assert.ok(error instanceof MigrationError);
     assert.match(error.message, new RegExp(`The migration ${names[1]} differs`));
     return true;
   });
+  assert.deepEqual((await migrationStatus(connection)).changed, [names[1]]);
 });
 
 test('a database of a newer version is refused before anything is applied', async () => {
@@ -161,7 +179,9 @@ async function blockedMigration(connection: DatabaseConnection): Promise<void> {
 }
 
 /** The table that a migration makes last: most of its statements have run when it waits there. */
-const lastTables = migrations.map(({ sql }) => [...sql.matchAll(/^create table (\w+)/gm)].at(-1)?.[1]);
+const lastTables = migrations.map(
+  ({ sql }) => [...sql.matchAll(/^create table (\w+)/gm)].at(-1)?.[1],
+);
 
 for (const [index, table] of lastTables.entries()) {
   if (table === undefined) continue;

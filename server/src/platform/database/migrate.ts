@@ -9,7 +9,14 @@ const migrationLock = 7_205_019_833;
 const migrationsFolder = new URL('../../../migrations/', import.meta.url);
 
 export type Migration = { name: string; sql: string; checksum: string };
-export type MigrationStatus = { applied: string[]; pending: string[]; unknown: string[] };
+export type MigrationStatus = {
+  applied: string[];
+  pending: string[];
+  /** Applied by a newer version. */
+  unknown: string[];
+  /** Applied with another text than this version's file has: no start goes on from there. */
+  changed: string[];
+};
 
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
@@ -52,18 +59,21 @@ export async function migrate(connection: DatabaseConnection, log: Logger): Prom
   });
 }
 
-/** What is applied, what is pending, and what only a newer version knows. Changes nothing. */
+/** What is applied, pending, and not as this version knows it. Changes nothing. */
 export async function migrationStatus(connection: DatabaseConnection): Promise<MigrationStatus> {
   return withMigrationClient(connection, async (client) => {
     const migrations = await readMigrations();
     const applied = (await historyExists(client))
       ? await appliedMigrations(client)
       : new Map<string, string>();
-    const known = new Set(migrations.map((migration) => migration.name));
+    const known = new Map(migrations.map(({ name, checksum }) => [name, checksum]));
     return {
       applied: [...applied.keys()].filter((name) => known.has(name)),
       pending: migrations.map(({ name }) => name).filter((name) => !applied.has(name)),
       unknown: [...applied.keys()].filter((name) => !known.has(name)),
+      changed: [...applied]
+        .filter(([name, checksum]) => known.has(name) && known.get(name) !== checksum)
+        .map(([name]) => name),
     };
   });
 }

@@ -25,7 +25,9 @@ async function onConnections(count: number, work: (db: Db) => Promise<void>): Pr
 type Prepared = { name: string; statement: string };
 
 async function prepared(db: Db): Promise<Prepared[]> {
-  const { rows } = await sql<Prepared>`select name, statement from pg_prepared_statements`.execute(db);
+  const { rows } = await sql<Prepared>`select name, statement from pg_prepared_statements`.execute(
+    db,
+  );
   return rows;
 }
 
@@ -39,7 +41,9 @@ test('a statement sent 20 times is prepared under one name on each connection, w
       const expected = [1, 2, 3].map((n) => ({ n: round + n, t: `t${round}` }));
       assert.deepEqual(rows, expected);
     }
-    const found = (await prepared(db)).filter(({ statement }) => statement.includes('generate_series'));
+    const found = (await prepared(db)).filter(({ statement }) =>
+      statement.includes('generate_series'),
+    );
     assert.equal(found.length, 1);
     names.push(...found.map(({ name }) => name));
   });
@@ -92,7 +96,9 @@ test('at most 200 statements are prepared, and the rest still answer', async () 
   await onConnections(1, async (db) => {
     for (let text = 0; text < 230; text += 1) {
       for (let round = 0; round < 7; round += 1) {
-        const { rows } = await sql<{ n: number }>`select ${round}::int + ${sql.lit(text)} as n`.execute(db);
+        const { rows } = await sql<{
+          n: number;
+        }>`select ${round}::int + ${sql.lit(text)} as n`.execute(db);
         assert.deepEqual(rows, [{ n: round + text }]);
       }
     }

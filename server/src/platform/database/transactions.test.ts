@@ -10,7 +10,10 @@ const { db } = await openTestDatabase();
 await sql`create table account (name text primary key, amount int not null)`.execute(db);
 
 async function amounts(): Promise<Record<string, number>> {
-  const { rows } = await sql<{ name: string; amount: number }>`select name, amount from account`.execute(db);
+  const { rows } = await sql<{
+    name: string;
+    amount: number;
+  }>`select name, amount from account`.execute(db);
   return Object.fromEntries(rows.map(({ name, amount }) => [name, amount]));
 }
 

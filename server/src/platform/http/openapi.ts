@@ -39,7 +39,11 @@ export async function describeApi(
     // On a plain http address, browsers would look for the page's scripts by https.
     transformStaticCSP: (policy) => policy.replace(/\s*upgrade-insecure-requests;?/, ''),
     uiConfig: { deepLinking: true, tryItOutEnabled: true, persistAuthorization: false },
-    theme: { title: 'Reelfeed API' },
+    theme: {
+      title: 'Reelfeed API',
+      // The bar asks for the address of another description.
+      css: [{ filename: 'reelfeed.css', content: '.swagger-ui .topbar { display: none; }' }],
+    },
   });
   app.get('/openapi.json', { schema: { hide: true }, config: { access: 'public' } }, () =>
     app.swagger(),

@@ -34,6 +34,8 @@ function item(id: string, changes: Partial<FeedItem> = {}): FeedItem {
     autoScrollInterval: null,
     articleUrl: null,
     externalId: null,
+    errorReason: null,
+    progress: 1,
     createdAt: '2026-01-01T00:00:00.000Z',
     updatedAt: '2026-01-01T00:00:00.000Z',
     isLive: false,

@@ -1,0 +1,493 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { sql } from 'kysely';
+import { silentLog } from '../../../test/database.ts';
+import { createItem, createOrganization, createReadyItems, query } from '../../../test/seed.ts';
+import { eventually, send, startService } from '../../../test/service.ts';
+import { inTransaction, openDatabase } from '../../platform/database/database.ts';
+import { startQueueWorkers } from '../../platform/queue/queue-workers.ts';
+import { quickTiming } from '../../platform/queue/queue.jobs.fixture.ts';
+import { changes, insertItems, insertOrganization } from './bulk-job.fixture.ts';
+import { cancelBulkJob, createBulkJob, getBulkJob, runBulkJob } from './bulk-job.ts';
+import { bulkJobHandler } from './jobs.ts';
+
+// The service itself runs no jobs, so that a test decides when they go on.
+const service = await startService({ REELFEED_ROLES: 'api' });
+const database = openDatabase({ connection: service.connection, poolSize: 6, log: silentLog });
+after(() => database[Symbol.asyncDispose]());
+const { db } = database;
+
+function startWorkers() {
+  return startQueueWorkers({
+    db,
+    jobs: [bulkJobHandler({ db })],
+    log: silentLog,
+    timing: quickTiming,
+  });
+}
+
+async function create(body: object) {
+  return service.call('POST', '/v1/content/bulk/jobs', { body });
+}
+
+async function read(jobId: string) {
+  return (await service.call('GET', `/v1/content/bulk/jobs/${jobId}`)).body.data;
+}
+
+/** Creates a job and runs it to its end. */
+async function run(body: object) {
+  const { data } = (await create(body)).body;
+  await using workers = startWorkers();
+  const job = await eventually('the job to end', async () => {
+    const now = await read(data.jobId);
+    return now.status === 'processing' ? null : now;
+  });
+  await workers[Symbol.asyncDispose]();
+  return job;
+}
+
+async function item(id: string) {
+  return (await service.call('GET', `/v1/content/${id}`)).body.data;
+}
+
+async function failuresOf(jobId: string, parameters = '') {
+  return (await service.call('GET', `/v1/content/bulk/jobs/${jobId}/failures${parameters}`)).body;
+}
+
+const pattern = { job: /^job_[0-9a-z]{26}$/, time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ };
+
+describe('the shapes of the specification', () => {
+  test('create, progress, end', async () => {
+    const ids = await createReadyItems(service, 3, () => ({ tags: ['shape', 'old'] }));
+    const created = await create({
+      operation: 'update',
+      filter: { tags: ['shape'] },
+      update: { addTags: ['new'], removeTags: ['old'] },
+    });
+    assert.equal(created.status, 201);
+    const { jobId, createdAt } = created.body.data;
+    assert.match(jobId, pattern.job);
+    assert.match(createdAt, pattern.time);
+    assert.deepEqual(created.body, {
+      data: { jobId, status: 'processing', totalItems: 3, processedItems: 0, createdAt },
+      meta: { requestId: created.body.meta.requestId },
+    });
+    assert.deepEqual(await read(jobId), {
+      ...created.body.data,
+      successfulItems: 0,
+      failedItems: 0,
+    });
+    await using workers = startWorkers();
+    const ended = await eventually('the job to end', async () => {
+      const job = await read(jobId);
+      return job.status === 'complete' ? job : null;
+    });
+    assert.match(ended.completedAt, pattern.time);
+    assert.deepEqual(ended, {
+      jobId,
+      status: 'complete',
+      totalItems: 3,
+      processedItems: 3,
+      successfulItems: 3,
+      failedItems: 0,
+      createdAt,
+      completedAt: ended.completedAt,
+    });
+    for (const id of ids) assert.deepEqual((await item(id)).tags, ['shape', 'new']);
+    await workers[Symbol.asyncDispose]();
+  });
+
+  test('a filter that matches nothing makes a job that is complete, with its event', async () => {
+    const { status, body } = await create({ operation: 'delete', filter: { tags: ['nobody'] } });
+    assert.deepEqual([status, body.data.status, body.data.totalItems], [201, 'complete', 0]);
+    const [event] = await query(
+      service,
+      `select kind, data from webhook_event where data like '%' || $1 || '%'`,
+      [body.data.jobId],
+    );
+    assert.equal(event?.['kind'], 'bulk_job.complete');
+    assert.equal(JSON.parse(String(event?.['data'])).operation, 'delete');
+  });
+});
+
+describe('operations', () => {
+  test('each does what it says to every match, and leaves the others alone', async () => {
+    const [ready = ''] = await createReadyItems(service, 1, () => ({ section: 'ops' }));
+    const pending = (await createItem(service, { section: 'ops' })).id;
+    const [other = ''] = await createReadyItems(service, 1, () => ({ section: 'other' }));
+    const filter = { section: 'ops' };
+    const untouched = await item(other);
+
+    await run({ operation: 'tag', filter, update: { addTags: ['x', 'y'], removeTags: ['y'] } });
+    assert.deepEqual((await item(pending)).tags, ['x']);
+    await run({ operation: 'visibility', filter, update: { visibility: 'unlisted' } });
+    assert.equal((await item(ready)).visibility, 'unlisted');
+    const unpublished = await run({ operation: 'unpublish', filter });
+    assert.equal(unpublished.successfulItems, 2);
+    assert.equal((await item(ready)).publishStatus, 'unpublished');
+
+    const published = await run({ operation: 'publish', filter });
+    assert.deepEqual([published.successfulItems, published.failedItems], [1, 1]);
+    assert.equal((await item(ready)).publishStatus, 'published');
+    assert.deepEqual((await failuresOf(published.jobId)).data, [
+      {
+        id: pending,
+        error: {
+          code: 'VALIDATION_ERROR',
+          message: 'publishStatus: only a ready item can be published; this one is pending',
+        },
+      },
+    ]);
+
+    const update = {
+      title: 'Renamed',
+      description: null,
+      author: 'Somebody',
+      section: 'ops',
+      publishAt: '2026-01-01T00:00:00Z',
+      expiresAt: '2040-01-01T00:00:00Z',
+      addTags: ['z'],
+    };
+    await run({ operation: 'update', filter, update });
+    const changed = await item(ready);
+    assert.deepEqual(
+      [changed.title, changed.author, changed.tags],
+      ['Renamed', 'Somebody', ['x', 'z']],
+    );
+    assert.equal(changed.publishAt, '2026-01-01T00:00:00.000Z');
+
+    const deleted = await run({ operation: 'delete', filter });
+    assert.equal(deleted.successfulItems, 2);
+    for (const id of [ready, pending]) {
+      assert.equal((await service.call('GET', `/v1/content/${id}`)).status, 404);
+    }
+    assert.deepEqual(await item(other), untouched);
+  });
+
+  test('every key of the filter narrows it; tags ask for all of them; archived items never match', async () => {
+    const [a = ''] = await createReadyItems(service, 1, () => ({
+      tags: ['f1', 'f2'],
+      section: 'fs',
+      author: 'fa',
+      visibility: 'unlisted',
+    }));
+    await createReadyItems(service, 1, () => ({ tags: ['f1'], author: 'fa' }));
+    const archived = (await createItem(service, { tags: ['f1', 'f2'] })).id;
+    await service.call('DELETE', `/v1/content/${archived}`);
+    const createdAt = (await item(a)).createdAt;
+    const count = async (filter: object) =>
+      (await create({ operation: 'publish', filter, dryRun: true })).body.data.totalItems;
+    assert.equal(await count({ tags: ['f1'] }), 2);
+    assert.equal(await count({ tags: ['f1', 'f2'] }), 1);
+    assert.equal(await count({ author: 'fa' }), 2);
+    assert.equal(await count({ author: 'fa', section: 'fs' }), 1);
+    assert.equal(await count({ author: 'fa', visibility: 'unlisted' }), 1);
+    assert.equal(await count({ author: 'fa', publishStatus: 'unpublished' }), 0);
+    assert.equal(await count({ author: 'fa', contentType: 'carousel' }), 0);
+    assert.equal(await count({ author: 'fa', createdAfter: '2020-01-01T00:00:00Z' }), 2);
+    assert.equal(await count({ author: 'fa', createdAfter: '2100-01-01T00:00:00Z' }), 0);
+    assert.equal(await count({ tags: ['f2'], createdBefore: createdAt }), 0);
+  });
+
+  test('a dry run counts, shows the newest ten, and changes and stores nothing', async () => {
+    await createReadyItems(service, 12, () => ({ tags: ['dry'] }));
+    const jobsBefore = await query(service, 'select bulk_job_id from bulk_job');
+    const { status, body } = await create({
+      operation: 'delete',
+      filter: { tags: ['dry'] },
+      dryRun: true,
+    });
+    assert.equal(status, 200);
+    assert.deepEqual(
+      [body.data.dryRun, body.data.operation, body.data.totalItems],
+      [true, 'delete', 12],
+    );
+    assert.equal(body.data.sample.length, 10);
+    assert.ok(body.data.sample.every((one: object) => Object.keys(one).join() === 'id,title'));
+    assert.deepEqual(await query(service, 'select bulk_job_id from bulk_job'), jobsBefore);
+  });
+});
+
+describe('bad requests', () => {
+  const filter = { tags: ['x'] };
+  const cases: [name: string, body: object, path: string][] = [
+    ['an unknown operation', { operation: 'archive', filter }, 'operation'],
+    ['no filter', { operation: 'delete' }, 'filter'],
+    ['an empty filter', { operation: 'delete', filter: {} }, 'filter'],
+    ['an empty list of tags', { operation: 'delete', filter: { tags: [] } }, 'filter.tags'],
+    ['an unknown key', { operation: 'delete', filter: { tag: 'x' } }, 'filter.tag'],
+    ['a wrong type', { operation: 'delete', filter: { tags: 'x' } }, 'filter.tags'],
+    [
+      'a wrong date',
+      { operation: 'delete', filter: { createdAfter: 'today' } },
+      'filter.createdAfter',
+    ],
+    ['no update', { operation: 'update', filter }, 'update'],
+    ['an empty update', { operation: 'update', filter, update: {} }, 'update'],
+    ['an unknown change', { operation: 'update', filter, update: { tags: ['x'] } }, 'update.tags'],
+    [
+      'a change that an item may not have',
+      { operation: 'update', filter, update: { title: '' } },
+      'update.title',
+    ],
+    ['an empty tag', { operation: 'tag', filter, update: { addTags: [' '] } }, 'update.addTags[0]'],
+    [
+      '10,000 tags',
+      {
+        operation: 'tag',
+        filter,
+        update: { addTags: Array.from({ length: 10_000 }, (_, n) => `${n}`) },
+      },
+      'update.addTags',
+    ],
+    ['tag without tags', { operation: 'tag', filter, update: { addTags: [] } }, 'update.addTags'],
+    [
+      'tag with a title',
+      { operation: 'tag', filter, update: { addTags: ['x'], title: 'y' } },
+      'update.title',
+    ],
+    ['visibility without one', { operation: 'visibility', filter, update: {} }, 'update'],
+    ['a change for a deletion', { operation: 'delete', filter, update: { title: 'x' } }, 'update'],
+    [
+      'a schedule that ends before it starts',
+      {
+        operation: 'update',
+        filter,
+        update: { publishAt: '2026-02-02T00:00:00Z', expiresAt: '2026-02-01T00:00:00Z' },
+      },
+      'update.expiresAt',
+    ],
+    ['dryRun as text', { operation: 'delete', filter, dryRun: 'yes' }, 'dryRun'],
+  ];
+  for (const [name, body, path] of cases) {
+    test(name, async () => {
+      const answer = await create(body);
+      assert.deepEqual(
+        [answer.status, answer.body.error.code],
+        [400, 'VALIDATION_ERROR'],
+        answer.text,
+      );
+      assert.equal(answer.body.error.details[0].path, path);
+    });
+  }
+
+  test('unknown, malformed and foreign jobs are NOT_FOUND alike', async () => {
+    const other = await createOrganization(service, 'Another one');
+    const { jobId } = (await create({ operation: 'publish', filter: { tags: ['nobody'] } })).body
+      .data;
+    const answers = [];
+    for (const [key, id] of [
+      [service.secretKey, 'nothing'],
+      [service.secretKey, 'job_01h455vb4pex5vsknk084sn02q'],
+      [other.secretKey, jobId],
+    ]) {
+      for (const [method, rest] of [
+        ['GET', ''],
+        ['GET', '/failures'],
+        ['POST', '/cancel'],
+      ] as const) {
+        const url = `${service.url}/v1/content/bulk/jobs/${id}${rest}`;
+        const { status, body } = await send(url, method, { key: key ?? '' });
+        answers.push(`${status} ${body.error.code} ${body.error.message}`);
+      }
+    }
+    assert.deepEqual(
+      new Set(answers),
+      new Set(['404 NOT_FOUND There is no bulk job with this id.']),
+    );
+  });
+});
+
+describe('the set of items', () => {
+  test('is fixed at creation: later items do not join, edited ones stay, gone ones fail (1)', async () => {
+    const [kept = '', edited = '', archived = '', deleted = ''] = await createReadyItems(
+      service,
+      4,
+      () => ({ tags: ['fixed'] }),
+    );
+    const { data } = (
+      await create({ operation: 'tag', filter: { tags: ['fixed'] }, update: { addTags: ['done'] } })
+    ).body;
+    assert.equal(data.totalItems, 4);
+    const [late = ''] = await createReadyItems(service, 1, () => ({ tags: ['fixed'] }));
+    await service.call('PATCH', `/v1/content/${edited}`, { body: { tags: ['other'] } });
+    await service.call('DELETE', `/v1/content/${archived}`);
+    await service.call('POST', '/v1/content/bulk/delete', { body: { ids: [deleted] } });
+    await using workers = startWorkers();
+    const job = await eventually('the job to end', async () => {
+      const now = await read(data.jobId);
+      return now.status === 'complete' ? now : null;
+    });
+    assert.deepEqual([job.successfulItems, job.failedItems], [2, 2]);
+    assert.deepEqual((await item(kept)).tags, ['fixed', 'done']);
+    assert.deepEqual((await item(edited)).tags, ['other', 'done']);
+    assert.deepEqual((await item(late)).tags, ['fixed']);
+    const failures = await failuresOf(data.jobId);
+    assert.deepEqual(
+      failures.data.map((one: { id: string; error: { code: string } }) => [one.id, one.error.code]),
+      [archived, deleted].toSorted().map((id) => [id, 'NOT_FOUND']),
+    );
+    assert.equal(failures.meta.total, 2);
+    await workers[Symbol.asyncDispose]();
+  });
+
+  test('changes by others in the middle of a job are neither lost nor undone', async () => {
+    const organizationId = 'org_busy' as const;
+    await insertOrganization(db, organizationId);
+    await insertItems(db, organizationId, 5_000);
+    await inTransaction(db, (tx) =>
+      createBulkJob(tx, organizationId, {
+        operation: 'tag',
+        filter: { tags: ['all'] },
+        update: { addTags: ['job'] },
+      }),
+    );
+    await using workers = startWorkers();
+    for (let round = 0; round < 10; round += 1) {
+      await sql`
+        update content set tags = tags || ${`by-hand-${round}`}::text, revision = revision + 1
+        where organization_id = ${organizationId} and content_id in (
+          select content_id from content where organization_id = ${organizationId}
+          order by random() limit 200)`.execute(db);
+    }
+    await eventually('the job to end', async () => {
+      const { rows } = await sql<{ n: number }>`select count(*) as n from bulk_job
+        where organization_id = ${organizationId} and status = 'complete'`.execute(db);
+      return rows[0]?.n === 1 ? true : null;
+    });
+    const { rows } = await sql<{ wrong: number; by_hand: number }>`
+      select count(*) filter (where not 'job' = any(tags)
+          or revision <> cardinality(tags) - 1) as wrong,
+        sum(cardinality(tags) - 3) as by_hand
+      from content where organization_id = ${organizationId}`.execute(db);
+    assert.deepEqual(rows, [{ wrong: 0, by_hand: 2_000 }]);
+    await workers[Symbol.asyncDispose]();
+  });
+});
+
+describe('cancelling', () => {
+  test('stops a job that is processing; a job that has ended is CONFLICT (4)', async () => {
+    await createReadyItems(service, 2, () => ({ tags: ['cancel'] }));
+    const { data } = (await create({ operation: 'delete', filter: { tags: ['cancel'] } })).body;
+    const cancelled = await service.call('POST', `/v1/content/bulk/jobs/${data.jobId}/cancel`);
+    assert.equal(cancelled.status, 200);
+    assert.deepEqual(
+      [cancelled.body.data.status, cancelled.body.data.processedItems],
+      ['cancelled', 0],
+    );
+    assert.ok(cancelled.body.data.completedAt);
+    await using workers = startWorkers();
+    await eventually('the queue to be empty', async () =>
+      (await query(service, 'select from job where name = $1', [runBulkJob.name])).length === 0
+        ? true
+        : null,
+    );
+    const list = await service.call('GET', '/v1/content?tags=cancel');
+    assert.equal(list.body.meta.total, 2, 'nothing was deleted');
+    const again = await service.call('POST', `/v1/content/bulk/jobs/${data.jobId}/cancel`);
+    assert.deepEqual([again.status, again.body.error.code], [409, 'CONFLICT']);
+    assert.deepEqual(await query(service, 'select from bulk_job_chunk'), []);
+    await workers[Symbol.asyncDispose]();
+  });
+
+  test('in the middle: no item is changed after the answer, what is done is counted', async () => {
+    const organizationId = 'org_cancel' as const;
+    await insertOrganization(db, organizationId);
+    await insertItems(db, organizationId, 20_000);
+    const { bulk_job_id: jobId } = await inTransaction(db, (tx) =>
+      createBulkJob(tx, organizationId, { operation: 'unpublish', filter: { tags: ['all'] } }),
+    );
+    await using workers = startWorkers();
+    await eventually('some chunks', async () =>
+      (await getBulkJob(db, organizationId, jobId)).successful_items > 1_000 ? true : null,
+    );
+
+    const job = await inTransaction(db, (tx) => cancelBulkJob(tx, organizationId, jobId));
+    const changed = await changes(db, organizationId);
+    assert.equal(changed[1], job.successful_items);
+    assert.ok(job.successful_items < 20_000);
+    await workers[Symbol.asyncDispose]();
+    assert.deepEqual(await changes(db, organizationId), changed);
+  });
+});
+
+describe('many jobs', () => {
+  test('are fair: a job of one organization does not wait for a thousand of another', async () => {
+    for (const organizationId of ['org_many', 'org_one'] as const) {
+      await insertOrganization(db, organizationId);
+      await insertItems(db, organizationId, 300);
+    }
+    const filter = { tags: ['all'] };
+    await inTransaction(db, async (tx) => {
+      for (let n = 0; n < 1_000; n += 1) {
+        await createBulkJob(tx, 'org_many', { operation: 'publish', filter });
+      }
+    });
+    await assert.rejects(
+      inTransaction(db, (tx) => createBulkJob(tx, 'org_many', { operation: 'publish', filter })),
+      { code: 'LIMIT_EXCEEDED' },
+    );
+    const one = await inTransaction(db, (tx) =>
+      createBulkJob(tx, 'org_one', { operation: 'publish', filter }),
+    );
+    await using workers = startWorkers();
+    await eventually('the single job', async () =>
+      (await getBulkJob(db, 'org_one', one.bulk_job_id)).status === 'complete' ? true : null,
+    );
+    const { rows } = await sql<{ n: number }>`select count(*) as n from bulk_job
+      where organization_id = 'org_many' and status = 'complete'`.execute(db);
+    assert.ok((rows[0]?.n ?? 1_000) < 100, `${rows[0]?.n} of the others came first`);
+    await workers[Symbol.asyncDispose]();
+  });
+
+  test('are listed newest first, by status, in pages that neither skip nor repeat', async () => {
+    const { body: all } = await service.call('GET', '/v1/content/bulk/jobs?limit=100');
+    const seen: string[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const rest: string = cursor === '' ? '' : `&cursor=${cursor}`;
+      const { body } = await service.call('GET', `/v1/content/bulk/jobs?limit=3${rest}`);
+      seen.push(...body.data.map((job: { jobId: string }) => job.jobId));
+      cursor = body.meta.nextCursor;
+    }
+    assert.deepEqual(
+      seen,
+      all.data.map((job: { jobId: string }) => job.jobId),
+    );
+    assert.equal(all.meta.total, seen.length);
+    const [newest] = all.data;
+    assert.deepEqual(Object.keys(newest).toSorted(), [
+      ...['completedAt', 'createdAt', 'failedItems', 'filter', 'jobId', 'operation'],
+      ...['processedItems', 'status', 'successfulItems', 'totalItems', 'update'],
+    ]);
+    const { body: cancelled } = await service.call('GET', '/v1/content/bulk/jobs?status=cancelled');
+    assert.equal(cancelled.meta.total, 1);
+  });
+
+  test('a repeated creation with the same Idempotency-Key makes one job', async () => {
+    const send2 = () =>
+      service.call('POST', '/v1/content/bulk/jobs', {
+        headers: { 'idempotency-key': 'one job' },
+        body: { operation: 'publish', filter: { tags: ['nobody'] } },
+      });
+    const [first, second] = [await send2(), await send2()];
+    assert.equal(first.text, second.text);
+    assert.equal(second.headers.get('idempotent-replayed'), 'true');
+  });
+
+  test('a job whose chunks keep failing ends as failed, and keeps what it has done', async () => {
+    const organizationId = 'org_broken' as const;
+    await insertOrganization(db, organizationId);
+    await insertItems(db, organizationId, 10);
+    const { bulk_job_id: jobId } = await inTransaction(db, (tx) =>
+      createBulkJob(tx, organizationId, { operation: 'publish', filter: { tags: ['all'] } }),
+    );
+    await inTransaction(db, async (tx) => {
+      const failure = { jobId: 1, organizationId, reason: 'it broke', attempts: 20 };
+      await runBulkJob.onExhausted?.(tx, { jobId }, failure);
+    });
+    const job = await getBulkJob(db, organizationId, jobId);
+    assert.deepEqual([job.status, job.successful_items], ['failed', 0]);
+    assert.ok(job.completed_at);
+  });
+});

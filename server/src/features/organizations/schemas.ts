@@ -1,0 +1,26 @@
+import { Type } from 'typebox';
+import { Closed } from '../../platform/http/schemas.ts';
+
+export const Organization = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  autoPublish: Type.Boolean({ description: 'Items are published when they become ready.' }),
+  defaultProtected: Type.Boolean({
+    description: 'New items are protected unless they say otherwise.',
+  }),
+  allowedOrigins: Type.Array(Type.String(), {
+    description: 'Origins whose pages may use publishable keys. Empty: every origin.',
+  }),
+});
+
+export const OrganizationPatch = Closed(
+  {
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    autoPublish: Type.Optional(Type.Boolean()),
+    defaultProtected: Type.Optional(Type.Boolean()),
+    allowedOrigins: Type.Optional(
+      Type.Array(Type.String({ maxLength: 300 }), { maxItems: 100, uniqueItems: true }),
+    ),
+  },
+  { minProperties: 1 },
+);

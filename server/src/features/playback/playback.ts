@@ -1,0 +1,36 @@
+/** Playback: signed URLs for those who may play an item; its files are guarded by `file-rules.ts`. */
+import type { Db } from '../../platform/database/database.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import type { Principal } from '../../platform/http/principal.ts';
+import { getItem, noSuchItem, type ItemRow } from '../content/content.ts';
+import type { MediaAccess, SignedMedia } from './media-urls.ts';
+
+export { createFileRules } from './file-rules.ts';
+export { createMediaAccess, type MediaAccess } from './media-urls.ts';
+
+/**
+ * Signed URLs of an item that needs them.
+ *
+ * @throws ApiError NOT_FOUND, also for an item that a viewer may not know of; NOT_PROTECTED;
+ *   CONTENT_NOT_READY
+ */
+export async function signItem(
+  db: Db,
+  access: MediaAccess,
+  { organizationId, type }: Principal,
+  id: string,
+  nowMs: number,
+): Promise<SignedMedia> {
+  const row = await getItem(db, organizationId, id);
+  if (type === 'publishable' && !mayViewersPlay(row, nowMs)) throw noSuchItem();
+  if (!row.protected && row.visibility !== 'private') throw new ApiError('NOT_PROTECTED');
+  if (row.media_prefix === null) throw new ApiError('CONTENT_NOT_READY');
+  return access.sign(row, nowMs);
+}
+
+/** An item that a viewer may know of: the same conditions as the feed's, unlisted ones included. */
+function mayViewersPlay(row: ItemRow, nowMs: number): boolean {
+  const isDue = row.publish_at === null || row.publish_at.getTime() <= nowMs;
+  const isOver = row.expires_at !== null && row.expires_at.getTime() <= nowMs;
+  return row.visibility !== 'private' && row.publish_status === 'published' && isDue && !isOver;
+}
