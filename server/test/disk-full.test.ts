@@ -13,7 +13,6 @@ import { createItem } from './seed.ts';
 import {
   eventually,
   send,
-  startService,
   temporaryFolder,
   toUrl,
   type Call,
@@ -137,21 +136,3 @@ test(
     assert.equal((await service.call('POST', `/v1/content/${item.id}/retry`)).status, 200);
   },
 );
-
-test('uploads are refused while the disk has less room than it must keep', async () => {
-  const service = await startService({ REELFEED_MIN_FREE_BYTES: '1000TB', REELFEED_ROLES: 'api' });
-  const { uploadUrl } = await createItem(service);
-  const reply = await send(local(service, uploadUrl), 'PUT', { body: clip });
-  assert.equal(reply.status, 507, reply.text);
-  const byForm = await service.call('POST', '/v1/content/upload', {
-    body: form([
-      ['title', 'No room'],
-      ['file', clip],
-    ]),
-  });
-  assert.equal(byForm.status, 507, byForm.text);
-  const ready = await send(`${service.url}/readyz`, 'GET');
-  assert.equal(ready.status, 503);
-  assert.match(ready.text, /free space/);
-  assert.equal((await service.call('GET', '/v1/content')).status, 200);
-});

@@ -112,11 +112,11 @@ async function smoke(t: TestContext, service: TestService, receiver: Hooks): Pro
   });
   await t.test('bulk operations and jobs', () => bulk(service));
 
-  await t.test('the event of the processed item is delivered', () =>
-    eventually('the event to arrive', async () =>
+  await t.test('the event of the processed item is delivered', async () => {
+    await eventually('the event to arrive', async () =>
       receiver.requests.some(({ body }) => body.includes(itemId)) ? true : null,
-    ),
-  );
+    );
+  });
 
   await t.test('no route fails, whatever it is asked', async () => {
     const { body: api } = await send(`${service.url}/openapi.json`, 'GET');

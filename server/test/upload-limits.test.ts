@@ -203,3 +203,22 @@ test('keys are checked before the body is read, and publishable ones may not upl
   assert.deepEqual((await ask(service.publishableKey)).statuses, [403]);
   assert.deepEqual((await ask('rf_sk_wrong')).statuses, [401]);
 });
+
+test('after a refusal the rest of the body is let pass, and the connection goes on', async () => {
+  const strict = await startService({ REELFEED_MIN_FREE_BYTES: '1000TB', REELFEED_ROLES: 'api' });
+  const bytes = await sampleBytes('portrait.mp4');
+  const { uploadUrl } = await createItem(strict);
+  const startedAt = performance.now();
+  for (let round = 0; round < 4; round += 1) {
+    const byPut = await send(local(strict, uploadUrl), 'PUT', { body: bytes });
+    assertCode(byPut, 507, 'INSUFFICIENT_STORAGE');
+    const byForm = await strict.call('POST', '/v1/content/upload', {
+      body: form([
+        ['title', 'No room'],
+        ['file', bytes],
+      ]),
+    });
+    assertCode(byForm, 507, 'INSUFFICIENT_STORAGE');
+  }
+  assert.ok(performance.now() - startedAt < 4_000, 'nobody waits for a time-out');
+});

@@ -139,7 +139,17 @@ test('a duration needs its unit and lies within its bounds, which are allowed', 
     ['24h', 86_400_000],
     ['3650d', 3_650 * 86_400_000],
   ]);
-  const wrong = ['', '30', '1.5h', '-1s', '1w', '5 minutes', '1h30m', '3651d', '9'.repeat(10) + 's'];
+  const wrong = [
+    '',
+    '30',
+    '1.5h',
+    '-1s',
+    '1w',
+    '5 minutes',
+    '1h30m',
+    '3651d',
+    '9'.repeat(10) + 's',
+  ];
   refuses(duration(), wrong, /a time from 0s to 3650d with its unit/);
   accepts(duration({ min: '1s', max: '1m' }), [
     ['1000ms', 1_000],

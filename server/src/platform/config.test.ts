@@ -97,11 +97,15 @@ test('a file that is absent, empty or a folder is refused, not taken for no sett
   }
 });
 
-test('a file that this user may not read is refused', { skip: process.getuid?.() === 0 }, async () => {
-  const file = await fileWith('postgres://host/db');
-  await chmod(file, 0o000);
-  assert.match(messageOf({ DATABASE_URL_FILE: file }), /cannot read/);
-});
+test(
+  'a file that this user may not read is refused',
+  { skip: process.getuid?.() === 0 },
+  async () => {
+    const file = await fileWith('postgres://host/db');
+    await chmod(file, 0o000);
+    assert.match(messageOf({ DATABASE_URL_FILE: file }), /cannot read/);
+  },
+);
 
 test('variables with our prefix that no setting knows are reported, and nothing else is', () => {
   const env = {

@@ -57,7 +57,8 @@ test('a typed id is taken with its own prefix alone', () => {
     `key_${'l'.repeat(26)}`,
     'key_'.repeat(10_000),
   ];
-  for (const raw of wrong) assert.equal(parseTypeId('key', raw), null, JSON.stringify(raw).slice(0, 50));
+  for (const raw of wrong)
+    assert.equal(parseTypeId('key', raw), null, JSON.stringify(raw).slice(0, 50));
 });
 
 test('ids made one after another sort in that order, and none comes twice', () => {
@@ -69,9 +70,16 @@ test('ids made one after another sort in that order, and none comes twice', () =
 });
 
 test('an id made for a moment says that moment, to the millisecond', () => {
-  const moments = ['2001-09-09T01:46:40.000Z', '2026-11-20T22:00:00.123Z', '2199-01-01T00:00:00.999Z'];
+  const moments = [
+    '2001-09-09T01:46:40.000Z',
+    '2026-11-20T22:00:00.123Z',
+    '2199-01-01T00:00:00.999Z',
+  ];
   const ids = moments.map((moment) => newTypeIdAt('dlv', new Date(moment)));
-  assert.deepEqual(ids.map((id) => momentOfTypeId(id).toISOString()), moments);
+  assert.deepEqual(
+    ids.map((id) => momentOfTypeId(id).toISOString()),
+    moments,
+  );
   assert.deepEqual(ids.toSorted(), ids);
 });
 

@@ -52,7 +52,10 @@ test('a failing loop starts again after delays that double, and says so quietly 
   await keepRunning('failing', run, log, stop.signal);
   const delays = lines.map(({ delayMs }) => delayMs);
   assert.deepEqual(delays, [100, 200, 400, 800]);
-  assert.deepEqual(lines.map(({ level }) => level), ['info', 'info', 'info', 'info']);
+  assert.deepEqual(
+    lines.map(({ level }) => level),
+    ['info', 'info', 'info', 'info'],
+  );
   assert.equal(lines[0]?.err.message, 'run 1');
   // Timers may fire a millisecond early, and as late as the machine likes.
   for (const [index, delayMs] of delays.entries()) {

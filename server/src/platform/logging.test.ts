@@ -19,7 +19,10 @@ test('a line is one JSON object with level, UTC time and message', () => {
   assert.equal(lines.length, 1);
   assert.equal((lines[0] ?? '').indexOf('\n'), (lines[0] ?? '').length - 1);
   const { level, time, msg, jobId, ...rest } = last();
-  assert.deepEqual({ level, msg, jobId, rest }, { level: 'info', msg: 'two\nlines', jobId: 7, rest: {} });
+  assert.deepEqual(
+    { level, msg, jobId, rest },
+    { level: 'info', msg: 'two\nlines', jobId: 7, rest: {} },
+  );
   assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
@@ -58,7 +61,10 @@ test('an error is written with type, message, stack, code and cause', () => {
   assert.equal(err.type, 'Error');
   assert.equal(err.message, 'outer');
   assert.match(err.stack, /logging\.test/);
-  assert.deepEqual({ ...err.cause, stack: '' }, { type: 'TypeError', message: 'inner', stack: '', code: 'EINNER' });
+  assert.deepEqual(
+    { ...err.cause, stack: '' },
+    { type: 'TypeError', message: 'inner', stack: '', code: 'EINNER' },
+  );
 });
 
 test('what a library has hung on an error stays out of the log', () => {

@@ -9,7 +9,7 @@ import {
   ListEnvelope,
   pageQuery,
 } from '../../platform/http/schemas.ts';
-import type { HttpApp } from '../../platform/http/server.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { BulkJobId } from '../../platform/ids.ts';
 import {

@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope } from '../../platform/http/schemas.ts';
-import type { HttpApp } from '../../platform/http/server.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import { allowanceHeaders, AllowanceRefusal } from './allowance.ts';

@@ -3,7 +3,7 @@ import type { Db } from '../../platform/database/database.ts';
 import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams, ListEnvelope } from '../../platform/http/schemas.ts';
-import type { HttpApp } from '../../platform/http/server.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
 import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
 import { archive, getItem, patchItem, restore } from './content.ts';
 import { entityTag, presentItem, type ItemRow, type MediaUrls } from './item.ts';

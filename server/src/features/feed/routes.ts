@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers } from '../../platform/http/schemas.ts';
-import type { HttpApp } from '../../platform/http/server.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
 import { readFeedPage, type FeedParts, type FeedRequest } from './feed.ts';
 import { FeedPage, FeedQuery } from './schemas.ts';
 

@@ -10,7 +10,7 @@ import {
   ListEnvelope,
   pageQuery,
 } from '../../platform/http/schemas.ts';
-import type { HttpApp } from '../../platform/http/server.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { parseTimestamp } from '../../platform/time.ts';
 import { createKey, presentKey, revoke, type Authenticator } from './keys.ts';

@@ -2,7 +2,7 @@ import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope } from '../../platform/http/schemas.ts';
-import type { HttpApp } from '../../platform/http/server.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Authenticator } from '../keys/keys.ts';
 import { presentOrganization, toChange } from './organizations.ts';

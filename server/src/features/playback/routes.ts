@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import { principalOf, type Principal } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams, Nullable, Timestamp } from '../../platform/http/schemas.ts';
-import type { HttpApp } from '../../platform/http/server.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { formatTimestamp } from '../../platform/time.ts';

@@ -11,7 +11,7 @@ import {
   pageQuery,
   Timestamp,
 } from '../../platform/http/schemas.ts';
-import type { HttpApp } from '../../platform/http/server.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import { countPurges, listPurges, type PurgeRow } from './queries.ts';
 

@@ -5,7 +5,7 @@ import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, OneOf, Timestamp } from '../../platform/http/schemas.ts';
-import type { HttpApp } from '../../platform/http/server.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { formatTimestamp } from '../../platform/time.ts';
@@ -225,7 +225,8 @@ const discardMs = 5_000;
 function discardRest(request: FastifyRequest): void {
   const { raw } = request;
   if (raw.readableEnded || raw.destroyed) return;
-  // Whoever read up to here waits for 'readable' still, and then nothing else makes a stream flow.
+  // Whoever read up to here still holds the stream, and would keep it from flowing.
+  raw.unpipe();
   raw.removeAllListeners('readable');
   raw.on('data', () => undefined).resume();
   const timer = setTimeout(() => raw.destroy(), discardMs);

@@ -2,7 +2,7 @@ import { fieldError } from '../../platform/http/errors.ts';
 import { readPage } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams, ListEnvelope } from '../../platform/http/schemas.ts';
-import type { HttpApp } from '../../platform/http/server.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
 import { parseTimestamp } from '../../platform/time.ts';
 import {
   presentDelivery,

@@ -58,7 +58,14 @@ const wholeShape = await shapeOf(whole);
 
 test('each file has a number of its own, which is its place in the order', () => {
   const numbers = names.map((name) => /^(\d{4})_[a-z_]+\.sql$/.exec(name)?.[1]);
-  assert.deepEqual([...new Set(numbers)].toSorted(), numbers);
+  assert.deepEqual(
+    numbers,
+    numbers
+      .map(Number)
+      .toSorted((one, other) => one - other)
+      .map((number) => String(number).padStart(4, '0')),
+  );
+  assert.equal(new Set(numbers).size, numbers.length);
 });
 
 test('five processes on one empty database apply each migration once', async () => {

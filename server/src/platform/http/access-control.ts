@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { METHODS } from 'node:http';
 import { ApiError } from './errors.ts';
 import type { Access, Authenticate, Principal } from './principal.ts';
-import type { HttpApp } from './server.ts';
+import type { HttpApp } from './app.ts';
 
 /**
  * Who may call what. A secret key opens every route; a publishable key only the routes made for

@@ -7,7 +7,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { sleep } from '../lifecycle.ts';
-import type { HttpApp } from './server.ts';
+import type { HttpApp } from './app.ts';
 
 const cutAgainMs = 200;
 

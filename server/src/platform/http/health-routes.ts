@@ -1,6 +1,6 @@
 import { metricsContentType, type Metrics } from '../metrics.ts';
 import { ApiError } from './errors.ts';
-import type { HttpApp } from './server.ts';
+import type { HttpApp } from './app.ts';
 
 /** What must hold before this process should get requests; each check answers a problem or null. */
 export type ReadinessCheck = { name: string; check: () => Promise<string | null> };

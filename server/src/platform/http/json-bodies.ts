@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from './errors.ts';
-import type { HttpApp } from './server.ts';
+import type { HttpApp } from './app.ts';
 import { refuseBadText } from './text-rules.ts';
 
 /**

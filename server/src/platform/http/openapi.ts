@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifySchema, RouteOptions } from 'fastify';
 import type { Access } from './principal.ts';
-import type { HttpApp } from './server.ts';
+import type { HttpApp } from './app.ts';
 
 /**
  * `/openapi.json` and `/docs`, made from the schemas of the routes. Everything is served from

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { HttpApp } from './server.ts';
+import type { HttpApp } from './app.ts';
 
 export type RequestObservation = {
   method: string;

@@ -2,16 +2,13 @@ import {
   fastify,
   LogController,
   type FastifyBaseLogger,
-  type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
-  type FastifyTypeProvider,
 } from 'fastify';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Static, TSchema } from 'typebox';
 import type { Logger } from 'pino';
 import { newTypeId } from '../ids.ts';
 import { addAccessControl, trackMethods } from './access-control.ts';
+import type { HttpApp, TypeBoxTypeProvider } from './app.ts';
 import { answerClientError } from './client-errors.ts';
 import { ApiError } from './errors.ts';
 import { parseJsonBodies } from './json-bodies.ts';
@@ -21,20 +18,6 @@ import { addRequestLog, type RequestObserver } from './request-log.ts';
 import { refuseBadParams, refuseBadQuery } from './text-rules.ts';
 import { translateError } from './translate-error.ts';
 import { validatorCompiler } from './validation.ts';
-
-/** Lets a route's TypeBox schemas type its handler. */
-export interface TypeBoxTypeProvider extends FastifyTypeProvider {
-  validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
-  serializer: unknown;
-}
-
-export type HttpApp = FastifyInstance<
-  Server,
-  IncomingMessage,
-  ServerResponse,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->;
 
 /** `complete` is called after the last route was added; see `trackMethods`. */
 export type HttpServer = { app: HttpApp; complete(): void };
