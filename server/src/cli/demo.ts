@@ -75,7 +75,9 @@ async function uploadMissing(
     process.stdout.write(`  Making sample clip ${index + 1} of ${missing.length}: ${clip.title}\n`);
     await uploadClip(url, authorization, clip, folder, signal);
   }
-  process.stdout.write(`  The sample clips are uploaded: they play at ${url}/feed as soon as they are processed.\n\n`);
+  process.stdout.write(
+    `  The sample clips are uploaded: they play at ${url}/feed as soon as they are processed.\n\n`,
+  );
 }
 
 async function uploadClip(

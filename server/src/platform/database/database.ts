@@ -3,7 +3,7 @@ import { Pool, TypeOverrides, type PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import { isContention, isDatabaseAway } from './database-errors.ts';
 import { createDialect, RoundTripConnection, type Ahead } from './driver.ts';
-import { preparingClient } from './prepared-statements.ts';
+import { nameStatements, preparingClient } from './prepared-statements.ts';
 import type { Tables } from './tables.ts';
 
 /** Reads take a `Db`; writes take a `Tx`, so that they cannot happen outside a transaction. */
@@ -37,9 +37,10 @@ const statementTimeoutMs = 30_000;
  * queries fail within `connectionTimeoutMillis` and the edge answers 503.
  */
 export function openDatabase(options: DatabaseOptions): Database {
+  const nameOf = nameStatements();
   const pool = new Pool({
     ...poolConnection(options.connection),
-    Client: preparingClient(),
+    Client: preparingClient(nameOf),
     max: options.poolSize,
     types: numbersForInt8(),
     application_name: 'reelfeed',
@@ -56,7 +57,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', (error) => {
     if (!pool.ending) options.log.info({ err: error }, 'idle database connection lost');
   });
-  const db: Db = new Kysely({ dialect: createDialect(pool) });
+  const db: Db = new Kysely({ dialect: createDialect(pool, nameOf) });
   return {
     db,
     connections: () => ({

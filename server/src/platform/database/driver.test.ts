@@ -156,3 +156,33 @@ describe('failures', () => {
     assert.deepEqual(await notes(), ['next']);
   });
 });
+
+describe('statements that are sent often', () => {
+  test('are prepared, also behind begin and ahead of others', async () => {
+    for (let n = 0; n < 10; n += 1) {
+      await inTransaction(db, async (tx) => {
+        const ahead = await sendAhead(tx, sql`select ${n}::integer as n`.compile(tx));
+        await write(tx, `note ${n}`);
+        assert.deepEqual((await ahead.result).rows, [{ n }]);
+      });
+    }
+    const last = line.transactions().at(-1) ?? [];
+    assert.deepEqual(last[0], ['begin'], 'nothing but begin was parsed');
+    assert.equal((await notes()).length, 10);
+  });
+
+  test('survive failures before, at and behind their first parsing', async () => {
+    const mark = sql.raw(`/* ${Math.random()} */`);
+    const divide = (n: number) => sql`select 1 / ${n}::integer as n ${mark}`;
+    const behind = (n: number) => sql`select ${n}::integer + 1 as n ${mark}`;
+    for (let n = 0; n < 30; n += 1) {
+      // Every third time the first statement fails, and with it the one behind it.
+      const result = inTransaction(db, async (tx) => {
+        await sendAhead(tx, divide(n % 3).compile(tx));
+        return (await behind(n).execute(tx)).rows;
+      });
+      if (n % 3 === 0) await assert.rejects(result, (error) => sqlState(error) === '22012');
+      else assert.deepEqual(await result, [{ n: n + 1 }]);
+    }
+  });
+});

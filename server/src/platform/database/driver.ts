@@ -17,12 +17,13 @@ import {
   type TransactionSettings,
 } from 'kysely';
 import type { Pool, PoolClient, QueryResult as SentResult } from 'pg';
+import type { NameOf } from './prepared-statements.ts';
 import { RoundTrip, type Statement } from './round-trip.ts';
 
-export function createDialect(pool: Pool): Dialect {
+export function createDialect(pool: Pool, nameOf: NameOf): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new RoundTripDriver(pool),
+    createDriver: () => new RoundTripDriver(pool, nameOf),
     createIntrospector: (db: Kysely<unknown>) => new PostgresIntrospector(db),
     createQueryCompiler: () => new PostgresQueryCompiler(),
   };
@@ -41,6 +42,7 @@ type TransactionState = 'none' | 'announced' | 'begun';
 export class RoundTripConnection implements DatabaseConnection {
   readonly #client: PoolClient;
   readonly #types: Pool['options']['types'];
+  readonly #nameOf: NameOf;
   readonly #ahead: Waiting[] = [];
   #transaction: TransactionState = 'none';
   #begin: Statement = statement('begin');
@@ -53,9 +55,10 @@ export class RoundTripConnection implements DatabaseConnection {
     this.#isBroken = true;
   };
 
-  constructor(client: PoolClient, types: Pool['options']['types']) {
+  constructor(client: PoolClient, types: Pool['options']['types'], nameOf: NameOf) {
     this.#client = client;
     this.#types = types;
+    this.#nameOf = nameOf;
     client.on('error', this.#onLost);
   }
 
@@ -117,7 +120,7 @@ export class RoundTripConnection implements DatabaseConnection {
     if (begins) this.#transaction = 'begun';
     if (!begins && ahead.length === 0) return this.#client.query(last.text, [...last.values]);
     const statements = [...(begins ? [this.#begin] : []), ...ahead, last];
-    const trip = new RoundTrip(statements, this.#types);
+    const trip = new RoundTrip(statements, this.#types, this.#nameOf);
     this.#client.query(trip);
     try {
       const results = await trip.results;
@@ -134,15 +137,18 @@ export class RoundTripConnection implements DatabaseConnection {
 
 class RoundTripDriver implements Driver {
   readonly #pool: Pool;
+  readonly #nameOf: NameOf;
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, nameOf: NameOf) {
     this.#pool = pool;
+    this.#nameOf = nameOf;
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<RoundTripConnection> {
-    return new RoundTripConnection(await this.#pool.connect(), this.#pool.options.types);
+    const client = await this.#pool.connect();
+    return new RoundTripConnection(client, this.#pool.options.types, this.#nameOf);
   }
 
   async beginTransaction(

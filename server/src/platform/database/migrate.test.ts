@@ -56,16 +56,9 @@ const whole = await emptyDatabase();
 await migrate(whole, silentLog);
 const wholeShape = await shapeOf(whole);
 
-test('each file has a number of its own, which is its place in the order', () => {
-  const numbers = names.map((name) => /^(\d{4})_[a-z_]+\.sql$/.exec(name)?.[1]);
-  assert.deepEqual(
-    numbers,
-    numbers
-      .map(Number)
-      .toSorted((one, other) => one - other)
-      .map((number) => String(number).padStart(4, '0')),
-  );
-  assert.equal(new Set(numbers).size, numbers.length);
+test('each file has a number of its own, and its place in the order by it', () => {
+  const numbers = names.map((name) => Number(/^(\d{4})_[a-z_]+\.sql$/.exec(name)?.[1]));
+  for (const [index, number] of numbers.entries()) assert.ok(number > (numbers[index - 1] ?? 0));
 });
 
 test('five processes on one empty database apply each migration once', async () => {

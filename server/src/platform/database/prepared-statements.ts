@@ -12,8 +12,7 @@ const mostCounted = 2_000;
  * that it does not plan them each time. A statement is named by its text, so a name means the same
  * on every connection. Statements without parameters (`begin`, `commit`) are left alone.
  */
-export function preparingClient(): typeof Client {
-  const nameOf = nameStatements();
+export function preparingClient(nameOf: NameOf = nameStatements()): typeof Client {
   return class PreparingClient extends Client {
     // `query` has many forms; only text with parameters is changed, the others pass through.
     override query: Client['query'] = (...args: unknown[]) => {
@@ -29,7 +28,9 @@ export function preparingClient(): typeof Client {
 }
 
 /** The name of a statement that is worth preparing, else null. */
-function nameStatements(): (text: string) => string | null {
+export type NameOf = (text: string) => string | null;
+
+export function nameStatements(): NameOf {
   const names = new Map<string, string>();
   const counts = new Map<string, number>();
   return (text) => {

@@ -1,8 +1,15 @@
 import { Query, type Connection, type CustomTypesConfig, type QueryResult } from 'pg';
+import type { NameOf } from './prepared-statements.ts';
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
 
-type Sent = { readonly query: Query; result: QueryResult | null; error: Error | null };
+type Sent = {
+  readonly query: Query;
+  readonly name: string | null;
+  readonly text: string;
+  result: QueryResult | null;
+  error: Error | null;
+};
 
 /**
  * Several statements in one round trip: they are sent one after another with a single Sync behind
@@ -16,8 +23,12 @@ export class RoundTrip {
   readonly #outcome = Promise.withResolvers<QueryResult[]>();
   #current = 0;
 
-  constructor(statements: readonly Statement[], types: CustomTypesConfig | undefined) {
-    this.#sent = statements.map((statement) => prepare(statement, types));
+  constructor(
+    statements: readonly Statement[],
+    types: CustomTypesConfig | undefined,
+    nameOf: NameOf,
+  ) {
+    this.#sent = statements.map((statement) => prepare(statement, types, nameOf));
   }
 
   /** One result for each statement; rejects with the error of the one that failed. */
@@ -60,7 +71,26 @@ export class RoundTrip {
     this.#current += 1;
   }
 
-  handleError(error: Error): void {
+  /**
+   * Name and text of the statement that is being answered: the client writes down that it is
+   * prepared when it is told so.
+   */
+  get name(): string | undefined {
+    return this.#sent[this.#current]?.name ?? undefined;
+  }
+
+  get text(): string | undefined {
+    return this.#sent[this.#current]?.text;
+  }
+
+  handleError(error: Error, connection: Connection): void {
+    const { parsedStatements, submittedNamedStatements } = connection as Bookkeeping;
+    // What stood behind the failure was skipped, so it was not prepared either.
+    for (const { name } of this.#sent.slice(this.#current)) {
+      if (name !== null && !Object.hasOwn(parsedStatements, name)) {
+        delete submittedNamedStatements[name];
+      }
+    }
     this.#outcome.reject(error);
   }
 
@@ -82,10 +112,21 @@ export class RoundTrip {
   }
 }
 
-function prepare({ text, values }: Statement, types: CustomTypesConfig | undefined): Sent {
+function prepare(
+  { text, values }: Statement,
+  types: CustomTypesConfig | undefined,
+  nameOf: NameOf,
+): Sent {
+  const name = values.length > 0 ? nameOf(text) : null;
   // The extended protocol also for statements without values: the simple one has no Sync to share.
-  const config = { text, values: [...values], queryMode: 'extended', ...(types && { types }) };
-  const sent: Sent = { query: new Query(config), result: null, error: null };
+  const config = {
+    text,
+    values: [...values],
+    queryMode: 'extended',
+    ...(types && { types }),
+    ...(name !== null && { name }),
+  };
+  const sent: Sent = { query: new Query(config), name, text, result: null, error: null };
   const callback = (error: Error | null, result: QueryResult) => {
     if (error) sent.error = error;
     else sent.result = result;
@@ -95,6 +136,12 @@ function prepare({ text, values }: Statement, types: CustomTypesConfig | undefin
 }
 
 const empty = { command: '', rowCount: 0, rows: [], oid: 0, fields: [] } satisfies QueryResult;
+
+/** What a connection knows of the statements that PostgreSQL keeps for it. */
+type Bookkeeping = Connection & {
+  parsedStatements: Record<string, string>;
+  submittedNamedStatements: Record<string, string>;
+};
 
 /** What the client calls on a query; the published types leave it out. */
 type Handler = {
