@@ -9,6 +9,7 @@ import { fetchAll, local, readyItem } from './media.ts';
 import { sendRaw } from './raw-http.ts';
 import { createItem, createOrganization, query } from './seed.ts';
 import { eventually, send, startService } from './service.ts';
+import { storedFiles } from './stored-files.ts';
 
 const service = await startService();
 // oxlint-disable-next-line typescript/no-explicit-any -- items as the API shows them
@@ -289,4 +290,26 @@ test('no path leads out of the media files, and nothing but media is served', as
     assert.ok([400, 403, 404].includes(statuses[0] ?? 0), `${path}: ${statuses.join()}`);
     assert.doesNotMatch(text, /root:|EXTM3U/, path);
   }
+});
+
+test('the files of an archived item go when it cannot be restored any more', async () => {
+  const [item, young] = [
+    await readyItem(service, 'small.mp4'),
+    await readyItem(service, 'small.mp4'),
+  ];
+  const folders = [await prefixOf(item.id), await prefixOf(young.id)];
+  for (const { id } of [item, young]) await service.call('DELETE', `/v1/content/${id}`);
+  await query(
+    service,
+    `update content set archived_at = now() - interval '31 days' where content_id = $1`,
+    [item.id],
+  );
+  const folderCount = async (folder = '') =>
+    (await storedFiles(service, 'objects')).filter((file) => file.includes(folder)).length;
+  assert.ok((await folderCount(folders[0])) > 0);
+  await using _worker = await startService({ REELFEED_ROLES: 'worker' }, { beside: service });
+  await eventually('the files to go', async () =>
+    (await folderCount(folders[0])) === 0 ? true : null,
+  );
+  assert.ok((await folderCount(folders[1])) > 0, 'one that can be restored keeps them');
 });

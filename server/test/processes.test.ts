@@ -206,6 +206,8 @@ test('Ctrl-C in a terminal, which also reaches the launcher, stops the service i
     PORT: '0',
     DATABASE_URL: toUrl(connection),
     REELFEED_DATA_DIR: await temporaryFolder(),
+    // Background work would wait for the held table as well, and be taken for the request.
+    REELFEED_ROLES: 'api',
     REELFEED_SECRET_KEY: secretKey,
     REELFEED_MIN_FREE_BYTES: '0',
   };

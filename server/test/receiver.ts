@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { after } from 'node:test';
+import { atEnd } from './database.ts';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import {
   createTestAuthority,
@@ -80,7 +80,7 @@ async function listen(server: Server, scheme: string): Promise<Omit<Receiver, 'r
     for (const socket of sockets) socket.destroy();
     if (server.listening) await new Promise((resolve) => server.close(resolve));
   };
-  after(close);
+  atEnd(close);
   const { port } = server.address() as AddressInfo;
   const allow = `127.0.0.1:${port}`;
   return { url: `${scheme}://${allow}/hook`, allow, connects: () => connects, close };

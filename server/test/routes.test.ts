@@ -3,12 +3,12 @@
  * like. It walks /openapi.json, so a new route is in it by itself, and fails until it has a sample.
  */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { before, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { mediaSample } from './media-samples.ts';
-import { createItem, createOrganization, createReadyItems, query } from './seed.ts';
-import { send, startService, type Call, type Reply } from './service.ts';
+import { startReceiver } from './receiver.ts';
+import { routeSamples } from './route-samples.ts';
+import { createItem, createOrganization, createReadyItems } from './seed.ts';
+import { send, startService, type Reply } from './service.ts';
 
 type Operation = {
   operationId?: string;
@@ -21,7 +21,9 @@ type Operation = {
 };
 type Route = { method: string; path: string; operation: Operation };
 
-const service = await startService();
+const receiver = await startReceiver();
+const service = await startService({ REELFEED_EGRESS_ALLOW: receiver.allow });
+const samples = routeSamples(service, receiver.url);
 const { body: api } = await send(`${service.url}/openapi.json`, 'GET');
 const routes: Route[] = Object.entries<Record<string, Operation>>(api.paths).flatMap(
   ([path, operations]) =>
@@ -59,7 +61,7 @@ test('the description is OpenAPI 3.1 with an operation id, summary, tags and ans
     assert.ok((summary ?? '').length > 0, `${name(route)} has a summary`);
     assert.ok((tags ?? []).length > 0, `${name(route)} has tags`);
     const successes = Object.keys(responses).filter((status) => /^2\d\d$/.test(status));
-    assert.equal(successes.length, 1, `${name(route)} has one success`);
+    assert.ok(successes.length >= 1, `${name(route)} has a success`);
     for (const kind of [...successes, '4XX', '5XX']) {
       const answer = responses[kind];
       assert.ok(answer?.content?.['application/json']?.schema, `${name(route)}: ${kind}`);
@@ -218,65 +220,6 @@ test('allowedOrigins narrows down whose pages may read, by the letter', async ()
   }
 });
 
-/** A request that each operation answers with success. */
-const samples: Record<string, () => Promise<[path: string, call?: Call]>> = {
-  listKeys: async () => ['/v1/keys?limit=2'],
-  createKey: async () => ['/v1/keys', { body: { type: 'publishable', name: 'A key' } }],
-  revokeKey: async () => {
-    const body = { type: 'publishable', name: 'To be revoked' };
-    const made = await service.call('POST', '/v1/keys', { body });
-    return [`/v1/keys/${made.body.data.id}`];
-  },
-  getOrganization: async () => ['/v1/organization'],
-  updateOrganization: async () => ['/v1/organization', { body: { name: 'Another name' } }],
-  listContent: async () => ['/v1/content?archived=true&limit=100'],
-  getContent: async () => [`/v1/content/${(await createItem(service, fullItem)).id}`],
-  updateContent: async () => [
-    `/v1/content/${(await createItem(service)).id}`,
-    { body: { ...fullItem, externalId: null } },
-  ],
-  archiveContent: async () => [`/v1/content/${(await createItem(service)).id}`],
-  restoreContent: async () => {
-    const { id } = await createItem(service);
-    await service.call('DELETE', `/v1/content/${id}`);
-    return [`/v1/content/${id}/restore`];
-  },
-  uploadContent: async () => ['/v1/content/upload', { body: { title: 'An upload' } }],
-  putUploadBytes: async () => {
-    const { uploadUrl } = await createItem(service);
-    const body = await readFile(await mediaSample('small.mp4'));
-    return [new URL(uploadUrl).pathname, { body, key: null }];
-  },
-  retryProcessing: async () => {
-    const { id } = await createItem(service);
-    const failed = "upload_status = 'error', error_code = 'PROCESSING_FAILED', source_key = 'a'";
-    await query(service, `update content set ${failed} where content_id = $1`, [id]);
-    return [`/v1/content/${id}/retry`];
-  },
-  createPlaybackToken: async () => {
-    const [id] = await createReadyItems(service, 1, () => ({ protected: true }));
-    await query(service, `update content set media_prefix = 'a/b' where content_id = $1`, [id]);
-    return [`/v1/content/${id}/playback-token`, { key: service.publishableKey }];
-  },
-  getFeed: async () => ['/v1/feed?explain=true'],
-};
-
-const fullItem = {
-  title: 'Everything \u{1F3AC}',
-  description: 'All fields are given',
-  tags: ['one', 'two'],
-  section: 'Sport',
-  author: 'Ada',
-  customMetadata: { level: 1, nested: { list: [1, null] } },
-  visibility: 'unlisted',
-  protected: true,
-  publishAt: '2026-01-01T00:00:00Z',
-  expiresAt: '2099-01-01T00:00:00+02:00',
-  externalId: 'full-1',
-  videoQuality: 'plus',
-  articleUrl: 'https://a.example/article',
-};
-
 before(() => createReadyItems(service, 3));
 
 test('real answers of every route are what their own schemas say', async () => {
@@ -312,13 +255,16 @@ function assertConforms(
   assert.ok(validate(reply.body), `${what}: ${JSON.stringify(validate.errors)} ${reply.text}`);
 }
 
-/** The schema with every plain object closed, so that a field it does not tell of is found. */
+/** The schema with every object closed that names its fields, so that one more is found. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
-  const entries = Object.entries(schema).map(([key, value]) => [key, closed(value)]);
-  const result = Object.fromEntries(entries) as Record<string, unknown>;
-  if (result['type'] === 'object' && 'properties' in result) result['additionalProperties'] = false;
+  const result: Record<string, unknown> = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, closed(value)]),
+  );
+  const { properties } = result;
+  const isNamed = typeof properties === 'object' && Object.keys(properties ?? {}).length > 0;
+  if (result['type'] === 'object' && isNamed) result['additionalProperties'] = false;
   return result;
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { absentAsNull } from '../src/platform/storage/storage-errors.ts';
 import { query } from './seed.ts';
 import { eventually, type TestService } from './service.ts';
 
@@ -11,7 +12,9 @@ export async function storedFiles(
   part: 'objects' | 'work' | 'trash',
 ): Promise<string[]> {
   const root = path.join(dataDir, 'media', part);
-  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const entries = await eventually('a look at the files between two removals', async () =>
+    readdir(root, { recursive: true, withFileTypes: true }).catch(absentAsNull),
+  );
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))

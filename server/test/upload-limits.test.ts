@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { form, local, sampleBytes } from './media.ts';
 import { sendRaw } from './raw-http.ts';
 import { createItem, query } from './seed.ts';
-import { send, startService, type Reply } from './service.ts';
+import { eventually, send, startService, type Reply } from './service.ts';
 import { assertNothingLeft, storedFiles } from './stored-files.ts';
 
 const mostBytes = 300_000;
@@ -28,7 +28,7 @@ function assertCode(reply: Reply, status: number, code: string, what = ''): void
   assert.equal(reply.body.error.code, code, what);
 }
 
-test('JSON on the upload route has the limits of any JSON: a megabyte, and its time', async () => {
+test('JSON on the upload route is at most a megabyte, as everywhere', async () => {
   const reply = await service.call('POST', '/v1/content/upload', {
     body: { title: 'a', description: 'b'.repeat(1024 * 1024) },
   });
@@ -221,4 +221,24 @@ test('after a refusal the rest of the body is let pass, and the connection goes 
     assertCode(byForm, 507, 'INSUFFICIENT_STORAGE');
   }
   assert.ok(performance.now() - startedAt < 4_000, 'nobody waits for a time-out');
+});
+
+test('an upload that never came ends in error when its URL expires', async () => {
+  const { id, uploadUrl } = await createItem(service);
+  const { id: open } = await createItem(service);
+  await query(
+    service,
+    `update upload_session set expires_at = now() - interval '1 second' where content_id = $1`,
+    [id],
+  );
+  // A process looks for expired uploads as soon as it starts.
+  await using worker = await startService({ REELFEED_ROLES: 'api,worker' }, { beside: service });
+  const item = await eventually('the item to fail', async () => {
+    const { body } = await worker.call('GET', `/v1/content/${id}`);
+    return body.data.uploadStatus === 'error' ? body.data : null;
+  });
+  assert.equal(item.errorReason.code, 'SOURCE_UNREACHABLE');
+  assertCode(await put(uploadUrl, clip), 404, 'NOT_FOUND');
+  assertCode(await service.call('POST', `/v1/content/${id}/retry`), 409, 'CONFLICT');
+  assert.equal((await get(open)).body.data.uploadStatus, 'pending');
 });

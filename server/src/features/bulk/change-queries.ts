@@ -45,23 +45,21 @@ export type BatchOutcome = { allowance: Allowance; results: ItemResult[] };
 const mostTags = 100;
 const mostMetadataBytes = 16 * 1024;
 
-const givenTags = sql`array(select jsonb_array_elements_text(input.change -> 'tags'))`;
+/** A list of the change as an array; empty when the change has none. */
+const listed = (key: 'tags' | 'addTags' | 'removeTags') =>
+  sql`array(select jsonb_array_elements_text(input.change -> ${sql.lit(key)}))`;
 
-/** The usual cases go without the grouping, which costs more than all the rest of an item. */
+/** Lists hold no repeats, neither stored ones nor those of a change, so nothing has to be sorted. */
 const tagsAfter = sql`
   case
-    when not input.change ?| array['tags', 'addTags', 'removeTags'] then locked.tags
-    when not input.change ?| array['addTags', 'removeTags'] then ${givenTags}
-    else (
-      select coalesce(array_agg(tag order by place), '{}') from (
-        select tag, min(place) as place
-        from unnest(
-          case when input.change ? 'tags' then ${givenTags} else locked.tags end
-          || array(select jsonb_array_elements_text(input.change -> 'addTags'))
-        ) with ordinality as given (tag, place)
-        where tag <> all (array(select jsonb_array_elements_text(input.change -> 'removeTags')))
-        group by tag
-      ) kept
+    when input.change ? 'tags' then ${listed('tags')}
+    when not input.change ?| array['addTags', 'removeTags'] then locked.tags
+    else array(
+      select tag
+      from unnest(locked.tags || array(
+        select added from unnest(${listed('addTags')}) as added where added <> all (locked.tags)
+      )) as tag
+      where tag <> all (${listed('removeTags')})
     )
   end`;
 

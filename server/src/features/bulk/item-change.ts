@@ -25,7 +25,7 @@ export type ItemChange = {
   /** UTC in ISO 8601. */
   publishAt?: string | null;
   expiresAt?: string | null;
-  /** The tags afterwards; else `addTags`, and after that `removeTags`, change those that are there. */
+  /** The tags afterwards; without it, those that are there with `addTags` and less `removeTags`. */
   tags?: string[];
   addTags?: string[];
   removeTags?: string[];

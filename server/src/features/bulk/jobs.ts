@@ -16,7 +16,7 @@ import type { BulkJobUpdate } from './schemas.ts';
 /** How long one claim works on a job before others of the line get their turn. */
 const turnMs = 1_000;
 /** Rest after a chunk, as a part of the time that the chunk took. */
-const restShare = 0.5;
+const restShare = 0.3;
 
 export function bulkJobHandler({ db }: { db: Db }): HandledJob {
   return handle(runBulkJob, async (payload, context) => {

@@ -38,7 +38,11 @@ describe('with receivers that answer', async () => {
     form.set('file', new Blob([await readFile(await mediaSample('small.mp4'))]), 'small.mp4');
     const upload = await service.call('POST', '/v1/content/upload', { body: form });
     assert.equal(upload.status, 201, upload.text);
-    const received = await eventually('the delivery', async () => receiver.requests[0] ?? null, 90_000);
+    const received = await eventually(
+      'the delivery',
+      async () => receiver.requests[0] ?? null,
+      90_000,
+    );
 
     const { id, secret } = webhook;
     const { headers, body } = received;
@@ -78,7 +82,11 @@ describe('with receivers that answer', async () => {
     const opened = await service.call('POST', '/v1/content/upload', { body: { title: 'Broken' } });
     const bytes = (await readFile(await mediaSample('faststart.mp4'))).subarray(0, 40_000);
     await fetch(opened.body.data.uploadUrl, { method: 'PUT', body: bytes });
-    const received = await eventually('the delivery', async () => receiver.requests[0] ?? null, 60_000);
+    const received = await eventually(
+      'the delivery',
+      async () => receiver.requests[0] ?? null,
+      60_000,
+    );
     const { event, data } = verifyWebhook(received.body, received.headers, webhook.secret);
     assert.equal(event, 'content.errored');
     const item = await service.call('GET', `/v1/content/${opened.body.data.id}`);
@@ -100,7 +108,11 @@ describe('with receivers that answer', async () => {
       .set({ expires_at: new Date(0) })
       .execute();
     await expireUploads(service.db, new AbortController().signal);
-    const received = await eventually('the delivery', async () => receiver.requests[0] ?? null, 60_000);
+    const received = await eventually(
+      'the delivery',
+      async () => receiver.requests[0] ?? null,
+      60_000,
+    );
     const { data } = verifyWebhook<{ contentId: string }>(
       received.body,
       received.headers,

@@ -51,7 +51,10 @@ export class Liveness {
   async beatAndLook(): Promise<void> {
     const { db, log, name, isOnlySender } = this.#parts;
     if (this.#senderId !== null && !(await beat(db, this.#senderId))) {
-      log.warn({ senderId: this.#senderId }, 'this webhook sender was taken for dead, going on anew');
+      log.warn(
+        { senderId: this.#senderId },
+        'this webhook sender was taken for dead, going on anew',
+      );
       this.#senderId = null;
     }
     const isFirst = this.#senderId === null;

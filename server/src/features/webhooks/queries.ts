@@ -125,11 +125,7 @@ export async function listWebhooks(
       sql<boolean>`(created_at, webhook_id) < (${after.createdAt}::timestamptz, ${after.webhookId})`,
     );
   }
-  return query
-    .orderBy('created_at', 'desc')
-    .orderBy('webhook_id', 'desc')
-    .limit(limit)
-    .execute();
+  return query.orderBy('created_at', 'desc').orderBy('webhook_id', 'desc').limit(limit).execute();
 }
 
 export async function countWebhooks(db: Db, organizationId: OrganizationId): Promise<number> {
@@ -172,13 +168,17 @@ export async function lockWebhook(
     .selectFrom('webhook')
     .select(shownColumns)
     .select('secret')
-    .select(sql<Buffer[]>`array(
+    .select(
+      sql<Buffer[]>`array(
       select previous from unnest(previous_secrets, previous_secrets_end)
         with ordinality as old (previous, ends_at, place)
-      where ends_at > clock_timestamp() order by place)`.as('previousSecrets'))
-    .select(sql<Date[]>`array(
+      where ends_at > clock_timestamp() order by place)`.as('previousSecrets'),
+    )
+    .select(
+      sql<Date[]>`array(
       select ends_at from unnest(previous_secrets_end) with ordinality as old (ends_at, place)
-      where ends_at > clock_timestamp() order by place)`.as('previousSecretsEnd'))
+      where ends_at > clock_timestamp() order by place)`.as('previousSecretsEnd'),
+    )
     .where('organization_id', '=', organizationId)
     .where('webhook_id', '=', webhookId)
     .forUpdate()

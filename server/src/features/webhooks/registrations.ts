@@ -9,12 +9,7 @@
  */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import {
-  newTypeId,
-  parseTypeId,
-  type OrganizationId,
-  type WebhookId,
-} from '../../platform/ids.ts';
+import { newTypeId, parseTypeId, type OrganizationId, type WebhookId } from '../../platform/ids.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import type { Vault } from '../../platform/vault.ts';
 import {

@@ -100,7 +100,8 @@ function addCreateRoute(app: HttpApp, { mutations, vault, egress }: WebhookRoute
       schema: {
         operationId: 'createWebhook',
         summary: 'Register a webhook',
-        description: 'The secret is in this answer and, after that, only in those to rotate-secret.',
+        description:
+          'The secret is in this answer and, after that, only in those to rotate-secret.',
         tags,
         body: NewWebhook,
         response: answers({ 201: Envelope(CreatedWebhook) }),

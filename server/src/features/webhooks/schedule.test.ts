@@ -34,7 +34,11 @@ test('an attempt by hand is the last one, whatever its number', () => {
 });
 
 test('an attempt that was not made counts for nothing', () => {
-  const stop = decide({ type: 'not made', reason: 'given back' }, { attempt: 6, isManual: false }, schedule);
+  const stop = decide(
+    { type: 'not made', reason: 'given back' },
+    { attempt: 6, isManual: false },
+    schedule,
+  );
   assert.deepEqual(stop, { next: 'release', delayMs: 0 });
 });
 

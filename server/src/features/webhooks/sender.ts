@@ -137,9 +137,8 @@ class Sender implements DeliverySender {
     this.#timing = { ...defaultSenderTiming, ...options.timing };
     const { totalTimeoutMs, deadAfterMs, beatEveryMs } = this.#timing;
     this.#attempts = { egress, readSecrets: createSecretReader(vault), totalTimeoutMs };
-    this.#slots = new Slots(
-      { total: concurrency, perWebhook: mostPerWebhook },
-      (sending, slot) => this.#start(sending, slot),
+    this.#slots = new Slots({ total: concurrency, perWebhook: mostPerWebhook }, (sending, slot) =>
+      this.#start(sending, slot),
     );
     this.#liveness = new Liveness({
       db,
@@ -339,7 +338,8 @@ class Sender implements DeliverySender {
     } catch (error) {
       onTrouble();
       if (!isDatabaseAway(error)) throw error;
-      if (!this.#inTrouble) log.warn({ err: error }, 'the webhook sender cannot reach the database');
+      if (!this.#inTrouble)
+        log.warn({ err: error }, 'the webhook sender cannot reach the database');
       this.#inTrouble = true;
     }
   }

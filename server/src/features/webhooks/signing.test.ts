@@ -14,9 +14,24 @@ import {
 describe('published and computed vectors', () => {
   const plain = "It's a Secret to Everybody";
   for (const [secret, timestamp, body, hex] of [
-    [plain, '1614265330', '{"test": 2432232314}', '535d8497d859c07ff9680d86abba5699ebc7378ff8fa0443f98861d0826821f7'],
-    [plain, '1614265330', '{"name":"Zoë 🚀"}', '84077c1c89891efb7b98446541307de823fe3b82f8bd3f79cd22958a0615af9f'],
-    [plain, '1700000000', 'Hello, World!', '76c83fd0acdf22faed320674fe8e04d528cfe8a17905e720a9611e40677c03b7'],
+    [
+      plain,
+      '1614265330',
+      '{"test": 2432232314}',
+      '535d8497d859c07ff9680d86abba5699ebc7378ff8fa0443f98861d0826821f7',
+    ],
+    [
+      plain,
+      '1614265330',
+      '{"name":"Zoë 🚀"}',
+      '84077c1c89891efb7b98446541307de823fe3b82f8bd3f79cd22958a0615af9f',
+    ],
+    [
+      plain,
+      '1700000000',
+      'Hello, World!',
+      '76c83fd0acdf22faed320674fe8e04d528cfe8a17905e720a9611e40677c03b7',
+    ],
     [
       'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
       '1614265330',
@@ -33,7 +48,10 @@ describe('published and computed vectors', () => {
   test('the signature of Standard Webhooks', () => {
     const key = signingKey('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
     const payload = 'msg_p5jXN8AQM9LWM0D4loKWxJek.1614265330.{"test": 2432232314}';
-    assert.equal(standardSignature(key, payload), 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+    assert.equal(
+      standardSignature(key, payload),
+      'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    );
   });
 });
 
@@ -53,7 +71,10 @@ const sign = (sentAt?: Date, secrets: string[] = [secret]) => {
 };
 const { body } = message();
 const refuses = (given: () => unknown, said: RegExp) =>
-  assert.throws(given, (error) => error instanceof WebhookVerificationError && said.test(error.message));
+  assert.throws(
+    given,
+    (error) => error instanceof WebhookVerificationError && said.test(error.message),
+  );
 
 describe('verifyWebhook', () => {
   test('accepts text, bytes, headers of fetch, headers in capitals, and gives what was said', () => {
@@ -77,8 +98,16 @@ describe('verifyWebhook', () => {
   test('refuses a changed body, moment, id or signature, and another secret', () => {
     const headers = sign();
     refuses(() => verifyWebhook(`${body} `, headers, secret), /signature/);
-    for (const name of ['x-service-timestamp', 'webhook-id', 'x-service-signature', 'webhook-signature']) {
-      refuses(() => verifyWebhook(body, { ...headers, [name]: `${headers[name]}0` }, secret), /signature/);
+    for (const name of [
+      'x-service-timestamp',
+      'webhook-id',
+      'x-service-signature',
+      'webhook-signature',
+    ]) {
+      refuses(
+        () => verifyWebhook(body, { ...headers, [name]: `${headers[name]}0` }, secret),
+        /signature/,
+      );
       refuses(() => verifyWebhook(body, { ...headers, [name]: undefined }, secret), /missing/);
       refuses(() => verifyWebhook(body, { ...headers, [name]: ['a', 'b'] }, secret), /twice/);
     }

@@ -11,6 +11,9 @@ import { fieldError } from '../../platform/http/errors.ts';
 /** Top-level names that are reserved for local use (RFC 6761, 6762, 8375, and `internal`). */
 const localNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|intranet|lan)$/i;
 
+/** A name server that takes longer counts as silent: a request doesn't wait for it. */
+const resolveTimeoutMs = 1_500;
+
 /**
  * Checks a URL that is stored or about to be called.
  *
@@ -18,17 +21,19 @@ const localNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|intra
  * @throws ApiError VALIDATION_ERROR for `url`
  */
 export async function requireTarget(egress: Egress, url: string): Promise<string> {
+  const timeout = AbortSignal.timeout(resolveTimeoutMs);
   try {
-    return (await egress.checkUrl(url)).href;
+    return (await egress.checkUrl(url, {}, timeout)).href;
   } catch (error) {
-    if (!(error instanceof EgressError)) throw error;
-    const isUnknown = error.failure === 'dns_error' || error.failure === 'timeout';
+    const isSilent = error === timeout.reason;
+    if (!isSilent && !(error instanceof EgressError)) throw error;
+    const isUnknown = isSilent || (error instanceof EgressError && error.failure === 'dns_error');
     const parsed = URL.canParse(url) ? new URL(url) : null;
     const host = parsed?.hostname.replace(/\.$/, '') ?? '';
     if (isUnknown && parsed !== null && host.includes('.') && !localNames.test(host)) {
       return parsed.href;
     }
-    const reason = isUnknown ? `${host} is no public host` : error.message;
-    throw fieldError('url', reason);
+    const reason = error instanceof EgressError && !isUnknown ? error.message : null;
+    throw fieldError('url', reason ?? `${host} is no public host`);
   }
 }

@@ -235,16 +235,34 @@ describe('the guard', () => {
     for (const host of refusedHosts) {
       for (const target of [`https://${host}:${port}/`, `https://${host}/`]) {
         const created = await create({ ...valid, url: target });
-        assert.deepEqual([created.status, created.body.error?.details?.[0]?.path], [400, 'url'], target);
-        const patched = await service.call('PATCH', `/v1/webhooks/${id}`, { body: { url: target } });
+        assert.deepEqual(
+          [created.status, created.body.error?.details?.[0]?.path],
+          [400, 'url'],
+          target,
+        );
+        const patched = await service.call('PATCH', `/v1/webhooks/${id}`, {
+          body: { url: target },
+        });
         assert.equal(patched.status, 400, target);
       }
     }
     for (const target of [
-      'ftp://example.com', '//example.com', 'javascript:alert(1)', 'file:///etc/passwd', 'https://',
-      'not-a-url', 'example.com', 'https://[127.0.0.1]/', 'https://::1/', 'https://[::1%lo]/',
-      'https://127.0.0.256/', 'https://1.2.3.4.5/', 'https://example.com:99999/',
-      'https://example.com:0/', 'https://A.com@127.0.0.1/', 'https://1.1.1.1:22/',
+      'ftp://example.com',
+      '//example.com',
+      'javascript:alert(1)',
+      'file:///etc/passwd',
+      'https://',
+      'not-a-url',
+      'example.com',
+      'https://[127.0.0.1]/',
+      'https://::1/',
+      'https://[::1%lo]/',
+      'https://127.0.0.256/',
+      'https://1.2.3.4.5/',
+      'https://example.com:99999/',
+      'https://example.com:0/',
+      'https://A.com@127.0.0.1/',
+      'https://1.1.1.1:22/',
     ]) {
       const created = await create({ ...valid, url: target });
       assert.equal(created.status, 400, `${target}: ${created.text}`);
@@ -274,7 +292,11 @@ describe('the guard', () => {
         [`${path}/deliveries/${attempted.id}/retry`, undefined],
       ] as const) {
         const refused = await service.call('POST', target, body === undefined ? {} : { body });
-        assert.deepEqual([refused.status, refused.body.error?.details?.[0]?.path], [400, 'url'], target);
+        assert.deepEqual(
+          [refused.status, refused.body.error?.details?.[0]?.path],
+          [400, 'url'],
+          target,
+        );
       }
       await service.db.deleteFrom('webhook_delivery').execute();
     }

@@ -1,7 +1,6 @@
 /** What the tests of webhooks share. */
-import { after } from 'node:test';
 import { sql } from 'kysely';
-import { silentLog } from '../../../test/database.ts';
+import { atEnd, silentLog } from '../../../test/database.ts';
 import { eventually, startService, type TestService } from '../../../test/service.ts';
 import { inTransaction, openDatabase, type Db } from '../../platform/database/database.ts';
 import { recordEvent } from './webhooks.ts';
@@ -40,7 +39,7 @@ export async function startWebhookService(
 ): Promise<WebhookService> {
   const service = await startService(env);
   const database = openDatabase({ connection: service.connection, poolSize: 4, log: silentLog });
-  after(() => database[Symbol.asyncDispose]());
+  atEnd(() => database[Symbol.asyncDispose]());
   const { db } = database;
   const { organization_id: organizationId } = await db
     .selectFrom('organization')

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, type CompiledQuery, type Transaction } from 'kysely';
 import { Pool, TypeOverrides, type PoolConfig } from 'pg';
 import type { Logger } from 'pino';
@@ -84,10 +85,13 @@ function numbersForInt8(): TypeOverrides {
 }
 
 const mostTries = 4;
+const retryPauseMs = 20;
 
 /**
  * Runs `work` in one transaction. Deadlocks and serialization failures are tried again, up to four
- * times in all, so `work` must have no effect outside the transaction.
+ * times in all, so `work` must have no effect outside the transaction. The pause before it is
+ * random and grows: tried at once, the loser often takes the same lock again ahead of the winner,
+ * and both meet in the next deadlock.
  */
 export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -95,6 +99,7 @@ export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Pr
       return await db.transaction().execute(work);
     } catch (error) {
       if (!isContention(error) || attempt >= mostTries) throw error;
+      await delay(retryPauseMs * attempt * (1 + Math.random()));
     }
   }
 }

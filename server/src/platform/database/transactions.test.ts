@@ -48,7 +48,7 @@ test('two transactions that deadlock both take effect, once each', async () => {
       await add(tx, second);
     });
   await Promise.all([both('a', 'b'), both('b', 'a')]);
-  assert.equal(tries, 3);
+  assert.ok(tries > 2, 'there was a deadlock');
   assert.deepEqual(await amounts(), { a: 2, b: 2 });
 });
 

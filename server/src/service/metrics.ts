@@ -1,9 +1,9 @@
-import type { Database } from './platform/database/database.ts';
-import type { RequestObserver } from './platform/http/request-log.ts';
-import type { Metrics } from './platform/metrics.ts';
-import { queueStats } from './platform/queue/queue-reports.ts';
-import type { AttemptReport, QueueWorkers } from './platform/queue/queue-workers.ts';
-import type { Storage } from './platform/storage/storage.ts';
+import type { Database } from '../platform/database/database.ts';
+import type { RequestObserver } from '../platform/http/request-log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import { queueStats } from '../platform/queue/queue-reports.ts';
+import type { AttemptReport, QueueWorkers } from '../platform/queue/queue-workers.ts';
+import type { Storage } from '../platform/storage/storage.ts';
 
 /** Counts requests by route, method and status, with the time that they took. */
 export function observeRequests(metrics: Metrics): RequestObserver {

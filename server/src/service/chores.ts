@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { every, background } from './platform/lifecycle.ts';
+import { every, background } from '../platform/lifecycle.ts';
 
 /** Something that has to be done again and again. It may be interrupted at any point. */
 export type Chore = {

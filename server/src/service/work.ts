@@ -1,0 +1,144 @@
+/** What runs in the background, as far as the roles of a process ask for it. */
+import { bulkJobHandler, pruneBulkJobs } from '../features/bulk/jobs.ts';
+import { cleanUpArchived } from '../features/content/maintenance.ts';
+import { mediaJob } from '../features/processing/jobs.ts';
+import { purgeDeleted } from '../features/purges/purges.ts';
+import { expireUploads, sweepSources } from '../features/uploads/maintenance.ts';
+import { expireWebhookData, prepareWebhookPartitions } from '../features/webhooks/maintenance.ts';
+import { startDeliverySender } from '../features/webhooks/sender.ts';
+import { collectDeliveryMetrics, observeDeliveries } from '../features/webhooks/webhook-metrics.ts';
+import { webhookDeliveries } from '../features/webhooks/webhooks.ts';
+import { startChores, type Chore } from './chores.ts';
+import type { HandledJob } from '../platform/queue/job-handler.ts';
+import { pruneFailedJobs } from '../platform/queue/queue-reports.ts';
+import { startQueueWorkers, type QueueWorkers } from '../platform/queue/queue-workers.ts';
+import { observeAttempts } from './metrics.ts';
+import type { Platform } from './platform.ts';
+
+/** Sends webhook deliveries. */
+function startSender(platform: Platform, stack: AsyncDisposableStack): void {
+  const { config, log, metrics, database, egress, vault, wakeups } = platform;
+  const sender = stack.use(
+    startDeliverySender({
+      db: database.db,
+      log,
+      egress,
+      vault,
+      scheduleMs: config.webhookScheduleMs,
+      concurrency: config.webhookConcurrency,
+      wakeups,
+      isOnlySender: platform.ownsDataDirectory,
+      onAttempt: observeDeliveries(metrics),
+    }),
+  );
+  collectDeliveryMetrics(metrics, { db: database.db, underWay: () => sender.underWay() });
+}
+
+/** Background work, as far as the roles of this process ask for it. */
+export function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorkers | null {
+  const { config, log, database, authenticator } = platform;
+  const chores: Chore[] = [
+    { name: 'record key use', intervalMs: 10 * second, run: () => authenticator.recordUse() },
+  ];
+  if (config.roles.includes('worker')) {
+    startSender(platform, stack);
+    chores.push(...workerChores(platform));
+  }
+  stack.use(startChores(chores, log));
+  const jobs = handledJobs(platform);
+  if (jobs.length === 0) return null;
+  const observeAttempt = observeAttempts(platform.metrics);
+  return stack.use(
+    startQueueWorkers({
+      db: database.db,
+      log,
+      jobs,
+      wakeups: platform.wakeups,
+      onAttempt: (report) => {
+        observeAttempt(report);
+        // An attempt may have recorded an event.
+        platform.wakeups.nudge(webhookDeliveries);
+      },
+      ...(platform.ownsDataDirectory && { exclusiveName: 'owner of the data directory' }),
+    }),
+  );
+}
+
+const second = 1_000;
+const hour = 3_600 * second;
+
+/** What one or several workers do again and again; each of it bears being done by two at once. */
+function workerChores({
+  config,
+  log,
+  database: { db },
+  storage,
+  mutations,
+  ownsDataDirectory,
+}: Platform): Chore[] {
+  const startedAt = Date.now();
+  const settledBefore = () => Math.max(Date.now() - 24 * hour, ownsDataDirectory ? startedAt : 0);
+  return [
+    {
+      name: 'expire uploads',
+      intervalMs: 30 * second,
+      run: (signal) => expireUploads(db, signal),
+    },
+    { name: 'prune answers', intervalMs: hour, run: (signal) => mutations.prune(signal) },
+    { name: 'prune failed jobs', intervalMs: hour, run: (signal) => pruneFailedJobs(db, signal) },
+    {
+      name: 'sweep sources',
+      intervalMs: 24 * hour,
+      run: (signal) => sweepSources(db, storage, new Date(settledBefore()), signal),
+    },
+    {
+      name: 'clean up archived',
+      intervalMs: hour,
+      run: (signal) => cleanUpArchived(db, storage, config.archiveRetentionMs, signal),
+    },
+    {
+      name: 'clean up work',
+      intervalMs: hour,
+      // Nobody else works in a data directory of our own: what we do not hold is left over.
+      run: (signal) => storage.cleanUp(ownsDataDirectory ? 0 : 24 * hour, signal),
+    },
+    {
+      name: 'purge deleted items',
+      intervalMs: 10 * second,
+      run: (signal) => purgeDeleted({ db, storage, steps: [], log }, signal),
+    },
+    { name: 'prune bulk jobs', intervalMs: hour, run: (signal) => pruneBulkJobs(db, signal) },
+    {
+      name: 'prepare webhook partitions',
+      intervalMs: hour,
+      run: () => prepareWebhookPartitions(db),
+    },
+    {
+      name: 'expire webhook data',
+      intervalMs: hour,
+      run: (signal) => expireWebhookData(db, config.webhookRetentionMs, signal),
+    },
+  ];
+}
+
+/** What this process takes from the queue, as far as its roles ask for it. */
+function handledJobs(platform: Platform): HandledJob[] {
+  const { config, storage, database } = platform;
+  const { db } = database;
+  const jobs: HandledJob[] = [];
+  if (config.roles.includes('worker')) jobs.push(bulkJobHandler({ db }));
+  if (config.roles.includes('media')) {
+    jobs.push(
+      mediaJob({
+        db,
+        storage,
+        limits: { stallMs: config.mediaStallMs, memoryLimitBytes: config.mediaMemoryBytes },
+        maxDurationMs: config.mediaMaxDurationMs,
+        deadlineMs: config.mediaDeadlineMs,
+        concurrency: config.mediaConcurrency,
+        onChange: () => platform.feedIndex.markChanged(),
+      }),
+    );
+  }
+  return jobs;
+}

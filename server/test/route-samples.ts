@@ -1,0 +1,167 @@
+/** A request for each operation of the API that is answered with success. */
+import { sampleBytes } from './media.ts';
+import { createItem, createItems, createReadyItems, query } from './seed.ts';
+import { eventually, type Call, type TestService } from './service.ts';
+
+export type RouteSample = () => Promise<readonly [path: string, call?: Call]>;
+
+/** By operation id. `receiverUrl` is where webhooks may be sent. */
+export function routeSamples(
+  service: TestService,
+  receiverUrl: string,
+): Record<string, RouteSample> {
+  return {
+    ...keySamples(service),
+    ...contentSamples(service),
+    ...bulkSamples(service),
+    ...webhookSamples(service, receiverUrl),
+  };
+}
+
+const fullItem = {
+  title: 'Everything \u{1F3AC}',
+  description: 'All fields are given',
+  tags: ['one', 'two'],
+  section: 'Sport',
+  author: 'Ada',
+  customMetadata: { level: 1, nested: { list: [1, null] } },
+  visibility: 'unlisted',
+  protected: true,
+  publishAt: '2026-01-01T00:00:00Z',
+  expiresAt: '2099-01-01T00:00:00+02:00',
+  externalId: 'full-1',
+  videoQuality: 'plus',
+  articleUrl: 'https://a.example/article',
+};
+
+function keySamples(service: TestService): Record<string, RouteSample> {
+  return {
+    listKeys: async () => ['/v1/keys?limit=2'],
+    createKey: async () => ['/v1/keys', { body: { type: 'publishable', name: 'A key' } }],
+    revokeKey: async () => {
+      const body = { type: 'publishable', name: 'To be revoked' };
+      const made = await service.call('POST', '/v1/keys', { body });
+      return [`/v1/keys/${made.body.data.id}`];
+    },
+    getOrganization: async () => ['/v1/organization'],
+    updateOrganization: async () => ['/v1/organization', { body: { name: 'Another name' } }],
+  };
+}
+
+function contentSamples(service: TestService): Record<string, RouteSample> {
+  return {
+    listContent: async () => ['/v1/content?archived=true&limit=100'],
+    getContent: async () => [`/v1/content/${(await createItem(service, fullItem)).id}`],
+    updateContent: async () => [
+      `/v1/content/${(await createItem(service)).id}`,
+      { body: { ...fullItem, externalId: null } },
+    ],
+    archiveContent: async () => [`/v1/content/${(await createItem(service)).id}`],
+    restoreContent: async () => {
+      const { id } = await createItem(service);
+      await service.call('DELETE', `/v1/content/${id}`);
+      return [`/v1/content/${id}/restore`];
+    },
+    uploadContent: async () => ['/v1/content/upload', { body: { title: 'An upload' } }],
+    putUploadBytes: async () => {
+      const { uploadUrl } = await createItem(service);
+      const body = await sampleBytes('small.mp4');
+      return [new URL(uploadUrl).pathname, { body, key: null }];
+    },
+    retryProcessing: async () => {
+      const { id } = await createItem(service);
+      const failed = "upload_status = 'error', error_code = 'PROCESSING_FAILED', source_key = 'a'";
+      await query(service, `update content set ${failed} where content_id = $1`, [id]);
+      return [`/v1/content/${id}/retry`];
+    },
+    createPlaybackToken: async () => {
+      const [id] = await createReadyItems(service, 1, () => ({ protected: true }));
+      await query(service, `update content set media_prefix = 'a/b' where content_id = $1`, [id]);
+      return [`/v1/content/${id}/playback-token`, { key: service.publishableKey }];
+    },
+    getFeed: async () => ['/v1/feed?explain=true'],
+  };
+}
+
+function bulkSamples(service: TestService): Record<string, RouteSample> {
+  const unknown = '01890000-0000-7000-8000-000000000000';
+  const items = async () => [...(await createItems(service, 2)), unknown];
+  const job = async (): Promise<string> => {
+    await createItems(service, 2, () => ({ tags: ['job'] }));
+    const body = { operation: 'tag', filter: { tags: ['job'] }, update: { addTags: ['done'] } };
+    const made = await service.call('POST', '/v1/content/bulk/jobs', { body });
+    return `/v1/content/bulk/jobs/${made.body.data.jobId}`;
+  };
+  return {
+    bulkUpdateContent: async () => {
+      const changes = (await items()).map((id) => ({ id, title: 'Changed' }));
+      return ['/v1/content/bulk/update', { body: { items: changes, continueOnError: true } }];
+    },
+    bulkDeleteContent: async () => [
+      '/v1/content/bulk/delete',
+      { body: { ids: await items(), continueOnError: true } },
+    ],
+    bulkTagContent: async () => [
+      '/v1/content/bulk/tag',
+      { body: { ids: await items(), addTags: ['a'], removeTags: ['b'] } },
+    ],
+    bulkSetVisibility: async () => [
+      '/v1/content/bulk/visibility',
+      { body: { ids: await items(), visibility: 'private' } },
+    ],
+    createBulkJob: async () => [
+      '/v1/content/bulk/jobs',
+      { body: { operation: 'unpublish', filter: { tags: ['a'] } } },
+    ],
+    cancelBulkJob: async () => {
+      // One that is too long to be over before it is cancelled.
+      await createItems(service, 200, () => ({ tags: ['long'] }));
+      const body = { operation: 'tag', filter: { tags: ['long'] }, update: { addTags: ['b'] } };
+      const made = await service.call('POST', '/v1/content/bulk/jobs', { body });
+      return [`/v1/content/bulk/jobs/${made.body.data.jobId}/cancel`];
+    },
+    listBulkJobs: async () => ['/v1/content/bulk/jobs'],
+    getBulkJob: async () => {
+      const path = await job();
+      await eventually('the bulk job to end', async () => {
+        const { body } = await service.call('GET', path);
+        return body.data.status === 'complete' ? true : null;
+      });
+      return [path];
+    },
+    listBulkJobFailures: async () => [`${await job()}/failures`],
+    listPurges: async () => ['/v1/purges'],
+  };
+}
+
+function webhookSamples(service: TestService, url: string): Record<string, RouteSample> {
+  const body = { url, events: ['content.ready'], description: 'A sample' };
+  const create = async (): Promise<string> => {
+    const { body: made } = await service.call('POST', '/v1/webhooks', { body });
+    return `/v1/webhooks/${made.data.id}`;
+  };
+  const tested = async () => {
+    const path = await create();
+    const test = { body: { event: 'content.ready' } };
+    const { body: sent } = await service.call('POST', `${path}/test`, test);
+    return { path, deliveryId: String(sent.data.deliveryId) };
+  };
+  return {
+    listWebhooks: async () => ['/v1/webhooks'],
+    createWebhook: async () => ['/v1/webhooks', { body }],
+    getWebhook: async () => [(await tested()).path],
+    updateWebhook: async () => [await create(), { body: { status: 'disabled' } }],
+    deleteWebhook: async () => [await create()],
+    rotateWebhookSecret: async () => [`${await create()}/rotate-secret`],
+    testWebhook: async () => [`${await create()}/test`, { body: { event: 'export.ready' } }],
+    listWebhookDeliveries: async () => [`${(await tested()).path}/deliveries`],
+    retryWebhookDelivery: async () => {
+      const { path, deliveryId } = await tested();
+      return [`${path}/deliveries/${deliveryId}/retry`];
+    },
+    replayWebhookEvents: async () => [
+      `${await create()}/replay`,
+      { body: { since: new Date(Date.now() - 60_000).toISOString() } },
+    ],
+  };
+}
