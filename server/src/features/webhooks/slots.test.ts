@@ -90,7 +90,7 @@ describe('many webhooks', () => {
   });
 
   test('take turns where the slots are used up (4)', () => {
-    const { slots, enter, end, started } = open({ total: 4, perWebhook: 8 });
+    const { enter, end, started } = open({ total: 4, perWebhook: 8 });
     enter('a', 8);
     enter('b', 8);
     const order: string[] = [];
