@@ -1,6 +1,6 @@
 /**
  * How many deliveries a second does one process send to an HTTPS receiver? As a ratio to a bare
- * undici loop that posts the same bodies to the same receiver over as many connections, the two
+ * undici loop that posts the same bodies to the same receiver over 64 connections, the two
  * taken in turn. The deliveries are signed, guarded, claimed and recorded in PostgreSQL.
  */
 import { spawn } from 'node:child_process';
@@ -19,7 +19,7 @@ import {
 } from './lib/webhooks.ts';
 
 const rounds = 5;
-const deliveriesEach = 6_000;
+const deliveriesEach = 15_000;
 const bareSeconds = 2;
 const connections = 64;
 const posterScript = fileURLToPath(new URL('./lib/bare-poster.ts', import.meta.url));

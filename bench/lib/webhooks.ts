@@ -88,7 +88,12 @@ export async function registerWebhooks(
 export function benchBody(webhookId: string, title: string): string {
   return JSON.stringify({
     event: 'content.ready',
-    data: { contentId: '0198c0de-0000-7000-8000-000000000000', title, duration: 15, status: 'ready' },
+    data: {
+      contentId: '0198c0de-0000-7000-8000-000000000000',
+      title,
+      duration: 15,
+      status: 'ready',
+    },
     timestamp: '2026-01-31T12:00:00.000Z',
     webhookId,
   });
@@ -122,4 +127,3 @@ export async function waitForCount(receiver: BenchReceiver, target: number): Pro
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
-

@@ -261,7 +261,7 @@ test('SIGTERM lets an upload finish, ends processing, exits with 0, and a restar
       async start(controller) {
         const half = clip.length >> 1;
         controller.enqueue(clip.subarray(0, half));
-        await delay(1_500);
+        await delay(2_500);
         controller.enqueue(clip.subarray(half));
         controller.close();
       },
@@ -269,9 +269,10 @@ test('SIGTERM lets an upload finish, ends processing, exits with 0, and a restar
   } as RequestInit);
   await delay(400);
   const stopping = stop(instance);
-  await delay(300);
-  const refused = await instance.call('GET', '/v1/content').catch(() => null);
-  assert.ok(refused === null || refused.status === 503, 'no new requests');
+  await eventually('new requests to be refused', async () => {
+    const reply = await instance.call('GET', '/v1/content').catch(() => null);
+    return reply === null || reply.status === 503 ? true : null;
+  });
   assert.equal((await slow).status, 200, 'the upload under way was finished');
   await stopping;
   instance = await restart(instance);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { form, sampleBytes } from './media.ts';
 import { createItem, createOrganization, query } from './seed.ts';
-import { startService, type Call, type Reply } from './service.ts';
+import { eventually, startService, type Call, type Reply } from './service.ts';
 
 const service = await startService({ REELFEED_ROLES: 'api,worker' });
 
@@ -153,11 +153,17 @@ test('I-10: a request that takes long still has its effect once', async () => {
   const held = query(
     service,
     `do $$ begin perform from content where content_id = '${id}' for update;
-     perform pg_sleep(1.5); end $$`,
+     perform pg_sleep(3); end $$`,
   );
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  const sleeping = `select 1 from pg_stat_activity where wait_event = 'PgSleep'
+    and datname = current_database()`;
+  const locked = `select 1 from pg_locks where locktype = 'advisory' and granted
+    and database = (select oid from pg_database where datname = current_database())`;
+  const happens = (what: string, statement: string) =>
+    eventually(what, async () => ((await query(service, statement)).length > 0 ? true : null));
+  await happens('the row to be held', sleeping);
   const slow = rename();
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await happens('the first request to hold its key', locked);
   const meanwhile = await rename();
   assert.equal(meanwhile.status, 409);
   assert.equal(meanwhile.body.error.code, 'IDEMPOTENCY_IN_FLIGHT');

@@ -167,8 +167,10 @@ test('requests that outlast the grace are cut off, and the process still ends wi
   const head =
     `PUT ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\n` +
     `Content-Length: ${clip.length}\r\n\r\n`;
-  const upload = sendRaw(started.url, [head, clip.subarray(0, 1_000)], 60_000);
-  const halfSent = sendRaw(started.url, ['GET /healthz HTTP/1.1\r\nHost: x\r\n'], 60_000);
+  const upload = sendRaw(started.url, [head, clip.subarray(0, 1_000)], { timeoutMs: 60_000 });
+  const halfSent = sendRaw(started.url, ['GET /healthz HTTP/1.1\r\nHost: x\r\n'], {
+    timeoutMs: 60_000,
+  });
   await delay(200);
   started.child.kill('SIGTERM');
   const { code, stderr } = await started.ended;

@@ -17,18 +17,23 @@ export type RawAnswer = {
 
 /**
  * Writes the pieces to a fresh connection (a number is a pause in milliseconds) and reads until
- * the other side closes, or until `timeoutMs` have passed after the last piece.
+ * the other side closes, until `answers` have begun, or until `timeoutMs` have passed after the
+ * last piece.
  */
 export async function sendRaw(
   url: string,
   pieces: readonly (string | Uint8Array | number)[],
-  timeoutMs = 5_000,
+  { timeoutMs = 10_000, answers = Infinity }: { timeoutMs?: number; answers?: number } = {},
 ): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   let text = '';
   let closed = false;
-  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+  const enough = Promise.withResolvers<void>();
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1');
+    if (statusesOf(text).length >= answers) enough.resolve();
+  });
   const ended = once(socket, 'close').catch(() => undefined);
   socket.on('error', () => undefined);
   void ended.then(() => (closed = true));
@@ -40,13 +45,17 @@ export async function sendRaw(
   const timer = new AbortController();
   await Promise.race([
     ended,
+    enough.promise,
     delay(timeoutMs, undefined, { signal: timer.signal }).catch(() => undefined),
   ]);
   timer.abort();
   const wasClosed = closed;
   socket.destroy();
-  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
-  return { text, statuses, closed: wasClosed, body: parseLast(text) };
+  return { text, statuses: statusesOf(text), closed: wasClosed, body: parseLast(text) };
+}
+
+function statusesOf(text: string): number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
 }
 
 function parseLast(text: string): unknown {

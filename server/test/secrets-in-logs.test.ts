@@ -59,7 +59,7 @@ test('a run with keys, uploads, tokens and failures leaves no secret in the log'
       `PUT ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`,
       (await sampleBytes('small.mp4')).subarray(0, 9_000),
     ],
-    100,
+    { timeoutMs: 100 },
   );
   await send(url, 'PUT', { body: await sampleBytes('small.mp4') });
   await send(url, 'PUT', { body: await sampleBytes('small.mp4') });

@@ -12,7 +12,7 @@ const mostBytes = 300_000;
 const service = await startService({
   REELFEED_ROLES: 'api,worker',
   REELFEED_MAX_UPLOAD_BYTES: String(mostBytes),
-  REELFEED_UPLOAD_SILENCE: '700ms',
+  REELFEED_UPLOAD_SILENCE: '2s',
 });
 const clip = await sampleBytes('small.mp4');
 assert.ok(clip.length < mostBytes);
@@ -45,7 +45,7 @@ test('the size limit holds for both ways, declared or not, to the byte', async (
     const declared = await sendRaw(
       service.url,
       [`PUT ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n`],
-      500,
+      { answers: 1 },
     );
     assert.deepEqual(declared.statuses, [413], 'before a byte is sent');
     const chunked = await sendRaw(
@@ -56,7 +56,7 @@ test('the size limit holds for both ways, declared or not, to the byte', async (
         over,
         '\r\n0\r\n\r\n',
       ],
-      500,
+      { answers: 1 },
     );
     assert.deepEqual(chunked.statuses, [413]);
     assertCode(
@@ -83,7 +83,7 @@ test('an upload that is cut off leaves no file, and its URL stays good', async (
         `PUT ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Length: ${clip.length}\r\n\r\n`,
         clip.subarray(0, clip.length - 1),
       ],
-      200,
+      { timeoutMs: 200 },
     );
     await sendRaw(
       service.url,
@@ -93,7 +93,7 @@ test('an upload that is cut off leaves no file, and its URL stays good', async (
           `Content-Type: multipart/form-data; boundary=${boundary}\r\n\r\n${part}`,
         clip.subarray(0, clip.length - 1),
       ],
-      200,
+      { timeoutMs: 200 },
     );
   });
   assert.equal((await get(id)).body.data.uploadStatus, 'pending');
@@ -112,7 +112,7 @@ test('a sender that falls silent or drips gets 408 in every phase, and leaves no
     'Content-Type: multipart/form-data; boundary=b',
   );
   const filePart = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
-  const drip = Array.from({ length: 60 }, () => ['x', 50]).flat();
+  const drip = Array.from({ length: 120 }, () => ['x', 50]).flat();
   await assertNothingLeft(service, async () => {
     const answers = await Promise.all(
       [
@@ -128,7 +128,7 @@ test('a sender that falls silent or drips gets 408 in every phase, and leaves no
           clip,
           '\r\n--b\r\nContent-Disposition: form-data; name="title"\r\n\r\n',
         ],
-      ].map((pieces) => sendRaw(service.url, pieces, 8_000)),
+      ].map((pieces) => sendRaw(service.url, pieces, { timeoutMs: 20_000 })),
     );
     for (const [index, answer] of answers.entries()) {
       assert.deepEqual(answer.statuses, [408], `case ${index}: ${answer.text}`);
@@ -173,7 +173,7 @@ test('an unknown, mangled or expired URL is 404 before a byte is read', async ()
     const answer = await sendRaw(
       service.url,
       [`PUT ${target} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`],
-      300,
+      { answers: 1 },
     );
     assert.deepEqual(answer.statuses, [404], target);
   }
@@ -198,7 +198,7 @@ test('keys are checked before the body is read, and publishable ones may not upl
         `POST /v1/content/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n` +
           `Authorization: Bearer ${key}\r\nContent-Type: multipart/form-data; boundary=b\r\n\r\n`,
       ],
-      300,
+      { answers: 1 },
     );
   assert.deepEqual((await ask(service.publishableKey)).statuses, [403]);
   assert.deepEqual((await ask('rf_sk_wrong')).statuses, [401]);
@@ -208,8 +208,8 @@ test('after a refusal the rest of the body is let pass, and the connection goes 
   const strict = await startService({ REELFEED_MIN_FREE_BYTES: '1000TB', REELFEED_ROLES: 'api' });
   const bytes = await sampleBytes('portrait.mp4');
   const { uploadUrl } = await createItem(strict);
-  const startedAt = performance.now();
   for (let round = 0; round < 4; round += 1) {
+    const startedAt = performance.now();
     const byPut = await send(local(strict, uploadUrl), 'PUT', { body: bytes });
     assertCode(byPut, 507, 'INSUFFICIENT_STORAGE');
     const byForm = await strict.call('POST', '/v1/content/upload', {
@@ -219,8 +219,8 @@ test('after a refusal the rest of the body is let pass, and the connection goes 
       ]),
     });
     assertCode(byForm, 507, 'INSUFFICIENT_STORAGE');
+    assert.ok(performance.now() - startedAt < 4_500, 'nobody waits for the time-out of 5 s');
   }
-  assert.ok(performance.now() - startedAt < 4_000, 'nobody waits for a time-out');
 });
 
 test('an upload that never came ends in error when its URL expires', async () => {

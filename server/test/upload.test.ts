@@ -13,7 +13,6 @@ const mostBytes = 300_000;
 const service = await startService({
   REELFEED_ROLES: 'api,worker',
   REELFEED_MAX_UPLOAD_BYTES: String(mostBytes),
-  REELFEED_UPLOAD_SILENCE: '700ms',
 });
 const clip = await sampleBytes('small.mp4');
 assert.ok(clip.length < mostBytes);

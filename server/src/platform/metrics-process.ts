@@ -11,38 +11,7 @@ export function collectProcessMetrics(metrics: Metrics, version: string): Dispos
   const lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
   lag.enable();
 
-  gauge(metrics, 'process_resident_memory_bytes', 'Resident memory of the process.', () =>
-    process.memoryUsage.rss(),
-  );
-  metrics.collected({
-    type: 'gauge',
-    name: 'nodejs_memory_bytes',
-    help: 'Memory inside the process by kind.',
-    labels: ['kind'],
-    collect: () => {
-      const { heapTotal, heapUsed, external, arrayBuffers } = process.memoryUsage();
-      const kinds = {
-        heap_total: heapTotal,
-        heap_used: heapUsed,
-        external,
-        array_buffers: arrayBuffers,
-      };
-      return Object.entries(kinds).map(([kind, value]) => ({ labels: { kind }, value }));
-    },
-  });
-  metrics.collected({
-    type: 'counter',
-    name: 'process_cpu_seconds_total',
-    help: 'Processor time of the process by mode.',
-    labels: ['mode'],
-    collect: () => {
-      const { user, system } = process.cpuUsage();
-      return Object.entries({ user, system }).map(([mode, microseconds]) => ({
-        labels: { mode },
-        value: microseconds / 1e6,
-      }));
-    },
-  });
+  collectMemoryAndProcessor(metrics);
   metrics.collected({
     type: 'gauge',
     name: 'nodejs_eventloop_lag_seconds',
@@ -88,6 +57,41 @@ export function collectProcessMetrics(metrics: Metrics, version: string): Dispos
     .set(1, { version, node: process.version });
 
   return { [Symbol.dispose]: () => void lag.disable() };
+}
+
+function collectMemoryAndProcessor(metrics: Metrics): void {
+  gauge(metrics, 'process_resident_memory_bytes', 'Resident memory of the process.', () =>
+    process.memoryUsage.rss(),
+  );
+  metrics.collected({
+    type: 'gauge',
+    name: 'nodejs_memory_bytes',
+    help: 'Memory inside the process by kind.',
+    labels: ['kind'],
+    collect: () => {
+      const { heapTotal, heapUsed, external, arrayBuffers } = process.memoryUsage();
+      const kinds = {
+        heap_total: heapTotal,
+        heap_used: heapUsed,
+        external,
+        array_buffers: arrayBuffers,
+      };
+      return Object.entries(kinds).map(([kind, value]) => ({ labels: { kind }, value }));
+    },
+  });
+  metrics.collected({
+    type: 'counter',
+    name: 'process_cpu_seconds_total',
+    help: 'Processor time of the process by mode.',
+    labels: ['mode'],
+    collect: () => {
+      const { user, system } = process.cpuUsage();
+      return Object.entries({ user, system }).map(([mode, microseconds]) => ({
+        labels: { mode },
+        value: microseconds / 1e6,
+      }));
+    },
+  });
 }
 
 function gauge(metrics: Metrics, name: string, help: string, collect: () => number): void {

@@ -10,10 +10,24 @@ export function parseTimestamp(value: string): Date | null {
   if (match === null) return null;
   const [year, month, day, hour, minute, second, offsetHour, offsetMinute] = match
     .slice(1)
-    .map((part) => Number(part ?? 0)) as [number, number, number, number, number, number, number, number];
+    .map((part) => Number(part ?? 0)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   const inRange =
-    month >= 1 && month <= 12 && hour <= 23 && minute <= 59 && second <= 59 &&
-    offsetHour <= 23 && offsetMinute <= 59;
+    month >= 1 &&
+    month <= 12 &&
+    hour <= 23 &&
+    minute <= 59 &&
+    second <= 59 &&
+    offsetHour <= 23 &&
+    offsetMinute <= 59;
   if (!inRange || day < 1 || day > daysInMonth(year, month)) return null;
   const parsed = new Date(value.toUpperCase());
   // Its offset can carry a moment out of the years that four digits write.

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { FeedIndex } from '../features/feed/feed-index.ts';
+import type { FeedIndex } from '../features/feed/feed-index.ts';
 import type { Authenticator } from '../features/keys/keys.ts';
 import type { MediaAccess } from '../features/playback/playback.ts';
 import type { Config } from '../platform/config.ts';
@@ -7,7 +7,7 @@ import type { Database } from '../platform/database/database.ts';
 import type { Egress } from '../platform/egress/egress.ts';
 import type { Mutations } from '../platform/idempotency/idempotency.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import { JobWakeups } from '../platform/queue/wakeups.ts';
+import type { JobWakeups } from '../platform/queue/wakeups.ts';
 import type { Signer } from '../platform/signing-keys.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { Vault } from '../platform/vault.ts';

@@ -187,7 +187,12 @@ export async function sendTest(
   const decision = decide(result.end, { attempt: 1, isManual: true }, [0]);
   const isSuccess = decision.next === 'success';
   const ended: EndedTest = {
-    ...{ organizationId, webhookId, deliveryId, kind, body, occurredAt },
+    organizationId,
+    webhookId,
+    deliveryId,
+    kind,
+    body,
+    occurredAt,
     eventId: randomUUID(),
     status: isSuccess ? 'success' : 'failed',
     statusCode: result.end.type === 'answered' ? result.end.statusCode : null,

@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import { atEnd, openTestDatabase, silentLog } from '../../../test/database.ts';
 import { authority, startReceiver, type Receiver } from '../../../test/receiver.ts';
 import { eventually, temporaryFolder } from '../../../test/service.ts';
-import { inTransaction } from '../../platform/database/database.ts';
+import { inTransaction, openDatabase } from '../../platform/database/database.ts';
 import { parseAllowList } from '../../platform/egress/allow-list.ts';
 import { createEgress } from '../../platform/egress/egress.ts';
 import { newTypeId, type OrganizationId, type WebhookId } from '../../platform/ids.ts';
@@ -20,11 +20,19 @@ import { createWebhook, rotateSecret } from './registrations.ts';
 import { startDeliverySender, type SenderOptions } from './sender.ts';
 import { allEnded, cause } from './webhooks.fixture.ts';
 
-const { db, connection } = await openTestDatabase();
+const { db: sendingDb, connection } = await openTestDatabase();
+// One connection for the tests themselves: ending all others does not touch it.
+const observer = openDatabase({ connection, poolSize: 1, log: silentLog });
+atEnd(() => observer[Symbol.asyncDispose]());
+const { db } = observer;
 const organizationId: OrganizationId = newTypeId('org');
+const otherOrganizationId: OrganizationId = newTypeId('org');
 await db
   .insertInto('organization')
-  .values({ organization_id: organizationId, name: 'A' })
+  .values([
+    { organization_id: organizationId, name: 'A' },
+    { organization_id: otherOrganizationId, name: 'B' },
+  ])
   .execute();
 const key = Buffer.alloc(32, 9);
 const vault = createVault(key);
@@ -40,7 +48,7 @@ beforeEach(async () => {
 
 function start(options: Partial<SenderOptions> = {}) {
   return startDeliverySender({
-    db,
+    db: sendingDb,
     log: silentLog,
     egress,
     vault,
@@ -70,11 +78,9 @@ async function startProcess(clockOffsetMs = 0): Promise<ChildProcess> {
   return child;
 }
 
-async function register(url: string): Promise<WebhookId> {
+async function register(url: string, owner = organizationId): Promise<WebhookId> {
   const request = { url, events: ['content.ready'], description: null };
-  const { webhookId } = await inTransaction(db, (tx) =>
-    createWebhook(tx, vault, organizationId, request),
-  );
+  const { webhookId } = await inTransaction(db, (tx) => createWebhook(tx, vault, owner, request));
   return webhookId;
 }
 
@@ -276,9 +282,14 @@ describe('the database', () => {
         from webhook_delivery_log where body like '%"2"%'`.execute(tx);
     });
     await delay(300);
-    assert.deepEqual(titlesOf(receiver), [0, 1, 2]);
-    await sql`select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+    assert.deepEqual(titlesOf(receiver), [0, 1, 2], 'the sender believes that somebody sends it');
+    // A claim that is under way when its connection ends: its answer never comes.
+    await inTransaction(db, async (tx) => {
+      await sql`lock table webhook_sender in access exclusive mode`.execute(tx);
+      await delay(400);
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`.execute(tx);
+    });
     await eventually('it is sent', async () => (receiver.requests.length === 4 ? true : null));
     assert.equal(sender.underWay() <= 1, true);
   });
@@ -305,11 +316,11 @@ test('a receiver that hangs with 5,000 in line does not slow fifty others down',
   await lagsOf(5);
   const without = await lagsOf(20);
 
-  const webhookId = await register(hanging.url);
+  const webhookId = await register(hanging.url, otherOrganizationId);
   await sql`
     insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
       occurred_at, created_at, due_at)
-    select ${organizationId}, ${webhookId}, 'dlv_' || lpad(n::text, 26, '0'), gen_random_uuid(),
+    select ${otherOrganizationId}, ${webhookId}, 'dlv_' || lpad(n::text, 26, '0'), gen_random_uuid(),
       'content.ready', '{}', now(), now(), now()
     from generate_series(1, 5000) n`.execute(db);
   await eventually('it hangs', async () => (open.length >= 8 ? true : null));
@@ -326,10 +337,22 @@ test('a receiver that hangs with 5,000 in line does not slow fifty others down',
 test('a hundred receivers that hang from their first delivery on delay a healthy one by seconds, not by timeouts', async () => {
   const quick = await startReceiver();
   const { receiver: hanging } = await startHangingReceiver();
-  for (let n = 0; n < 100; n += 1) await register(`${hanging.url}/${n}`);
-  for (let n = 0; n < 10; n += 1) await cause(db, organizationId, 'hang');
+  for (const owner of [organizationId, otherOrganizationId]) {
+    for (let n = 0; n < 50; n += 1) await register(`${hanging.url}/${n}`, owner);
+    for (let n = 0; n < 10; n += 1) await cause(db, owner, 'hang');
+  }
   await using sender = start();
   await eventually('the slots are taken', async () => (sender.underWay() >= 60 ? true : null));
+  await sql`update webhook set events = '{}'`.execute(db);
+  await inTransaction(db, async (tx) => {
+    const { webhook_id: first } = await tx
+      .selectFrom('webhook')
+      .select('webhook_id')
+      .where('organization_id', '=', organizationId)
+      .orderBy('webhook_id')
+      .executeTakeFirstOrThrow();
+    await tx.deleteFrom('webhook').where('webhook_id', '=', first).execute();
+  });
   await register(quick.url);
   await cause(db, organizationId, 'healthy');
   const startedAt = performance.now();

@@ -20,13 +20,7 @@ export type PublishStatus = 'published' | 'unpublished';
 export type Visibility = 'public' | 'unlisted' | 'private';
 export type VideoQuality = 'basic' | 'plus';
 export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
-export type BulkJobOperation =
-  | 'update'
-  | 'delete'
-  | 'tag'
-  | 'visibility'
-  | 'publish'
-  | 'unpublish';
+export type BulkJobOperation = 'update' | 'delete' | 'tag' | 'visibility' | 'publish' | 'unpublish';
 export type BulkJobStatus = 'processing' | 'complete' | 'cancelled' | 'failed';
 export type KeyType = 'secret' | 'publishable';
 

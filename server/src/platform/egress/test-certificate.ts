@@ -28,8 +28,18 @@ export function createTestAuthority(): TestAuthority {
   const name = distinguishedName(`authority ${randomBytes(4).toString('hex')}`);
   const issuer = { name, privateKey };
   // Basic constraints: this is an authority. Without them no verifier takes what it signs.
-  const constraints = extension([0x55, 0x1d, 0x13], der(0x30, der(0x01, Buffer.from([0xff]))), true);
-  const cert = encode({ subject: name, publicKey, issuer, expired: false, extensions: constraints });
+  const constraints = extension(
+    [0x55, 0x1d, 0x13],
+    der(0x30, der(0x01, Buffer.from([0xff]))),
+    true,
+  );
+  const cert = encode({
+    subject: name,
+    publicKey,
+    issuer,
+    expired: false,
+    extensions: constraints,
+  });
   return {
     cert,
     issue: (names, { expired = false } = {}) => createCertificate({ names, expired, issuer }),
