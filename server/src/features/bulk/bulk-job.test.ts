@@ -344,11 +344,14 @@ describe('the set of items', () => {
     );
     await using workers = startWorkers();
     for (let round = 0; round < 10; round += 1) {
-      await sql`
+      // Others lock the items in another order than the job, as requests may: one of two is retried.
+      await inTransaction(db, (tx) =>
+        sql`
         update content set tags = tags || ${`by-hand-${round}`}::text, revision = revision + 1
         where organization_id = ${organizationId} and content_id in (
           select content_id from content where organization_id = ${organizationId}
-          order by random() limit 200)`.execute(db);
+          order by random() limit 200)`.execute(tx),
+      );
     }
     await eventually('the job to end', async () => {
       const { rows } = await sql<{ n: number }>`select count(*) as n from bulk_job
