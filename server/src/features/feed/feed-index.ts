@@ -14,8 +14,7 @@ import {
 
 /** Changes of other processes are seen after this long at most. */
 const pollIntervalMs = 250;
-/** Few enough that requests get their turn in between while a bulk job changes everything. */
-const changesAtOnce = 1_000;
+const changesAtOnce = 5_000;
 /** Without contact for this long, an item might be shown that was taken back meanwhile. */
 const staleAfterMs = 5_000;
 const forgetAfterMs = 30 * 60_000;

@@ -27,21 +27,8 @@ export class OrganizationIndex {
       const known = this.#byNumber.get(item.serialNumber);
       return known === undefined ? item.isMember : item.revision >= known.revision;
     });
-    const moved = news.filter((item) => !this.#replace(item));
-    if (moved.length <= mostSplices) for (const item of moved) this.#splice(item);
-    else this.#merge(moved);
-  }
-
-  /**
-   * Most changes leave an item where it stands. A bulk job makes thousands of them a second, which
-   * must not cost a new order each time.
-   */
-  #replace(item: IndexedItem): boolean {
-    const known = this.#byNumber.get(item.serialNumber);
-    if (!item.isMember || known?.freshSinceMs !== item.freshSinceMs) return false;
-    this.#newestFirst[this.#position(known)] = item;
-    this.#byNumber.set(item.serialNumber, item);
-    return true;
+    if (news.length <= mostSplices) for (const item of news) this.#splice(item);
+    else this.#merge(news);
   }
 
   #splice(item: IndexedItem): void {
