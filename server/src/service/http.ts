@@ -16,7 +16,7 @@ import { addProcessingRoutes } from '../features/processing/routes.ts';
 import { addPurgeRoutes } from '../features/purges/routes.ts';
 import { addUploadRoutes } from '../features/uploads/routes.ts';
 import { addWebhookRoutes } from '../features/webhooks/routes.ts';
-import { defaultSenderTiming } from '../features/webhooks/sender.ts';
+import { defaultSenderTiming } from '../features/webhooks/sender-options.ts';
 import { webhookDeliveries } from '../features/webhooks/webhooks.ts';
 import { isReachable } from '../platform/database/database.ts';
 import { followRequests } from '../platform/http/graceful-close.ts';

@@ -4,7 +4,11 @@ import { cleanUpArchived } from '../features/content/maintenance.ts';
 import { mediaJob } from '../features/processing/jobs.ts';
 import { purgeDeleted } from '../features/purges/purges.ts';
 import { expireUploads, sweepSources } from '../features/uploads/maintenance.ts';
-import { expireWebhookData, prepareWebhookPartitions } from '../features/webhooks/maintenance.ts';
+import {
+  countWebhookArrivals,
+  expireWebhookData,
+  prepareWebhookPartitions,
+} from '../features/webhooks/maintenance.ts';
 import { startDeliverySender } from '../features/webhooks/sender.ts';
 import { collectDeliveryMetrics, observeDeliveries } from '../features/webhooks/webhook-metrics.ts';
 import { webhookDeliveries } from '../features/webhooks/webhooks.ts';
@@ -112,6 +116,11 @@ function workerChores({
       name: 'prepare webhook partitions',
       intervalMs: hour,
       run: () => prepareWebhookPartitions(db),
+    },
+    {
+      name: 'count webhook arrivals',
+      intervalMs: 1_000,
+      run: (signal) => countWebhookArrivals(db, signal),
     },
     {
       name: 'expire webhook data',

@@ -12,7 +12,7 @@ const senderId = randomUUID();
 
 beforeEach(async () => {
   await sql`truncate webhook, webhook_delivery, webhook_delivery_log, webhook_delivery_count,
-    webhook_sender`.execute(db);
+    webhook_arrival, webhook_sender`.execute(db);
   await registerSender(db, senderId, 'test');
 });
 

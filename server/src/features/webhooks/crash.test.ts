@@ -146,7 +146,9 @@ test(
     console.log(
       `${acked.size} events, ${receiver.requests.length} requests, ${repeats} repeats, ${underWayAtKills} under way at the kills`,
     );
-    assert.ok(repeats <= underWayAtKills, `${repeats} repeats, ${underWayAtKills} under way`);
+    // What began between the count and a crash of the database is at most the webhook's window.
+    const most = underWayAtKills + scale.crashes * 64;
+    assert.ok(repeats <= most, `${repeats} repeats, ${underWayAtKills} under way`);
 
     const shown = await send(`${service.url}/v1/webhooks/${registered.body.data.id}`, 'GET', {
       key: secretKey,

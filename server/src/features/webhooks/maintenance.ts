@@ -5,6 +5,7 @@
  */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import {
+  countArrivals,
   createPartitions,
   deleteForsaken,
   deleteForsakenCounts,
@@ -22,6 +23,7 @@ const deliveries: DailyTable = { name: 'webhook_delivery_log', column: 'created_
 const daysAhead = 7;
 const dayMs = 86_400_000;
 const deletedAtOnce = 5_000;
+const countedAtOnce = 10_000;
 
 /** Makes the partitions that the coming week needs. Cheap when they are there. */
 export async function prepareWebhookPartitions(db: Db): Promise<void> {
@@ -30,6 +32,14 @@ export async function prepareWebhookPartitions(db: Db): Promise<void> {
       await waitBriefly(tx);
       await createPartitions(tx, table, daysAhead);
     });
+  }
+}
+
+/** Brings the counts up to date, so that reading the statistics stays cheap. */
+export async function countWebhookArrivals(db: Db, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const moved = await inTransaction(db, (tx) => countArrivals(tx, countedAtOnce));
+    if (moved < countedAtOnce) return;
   }
 }
 

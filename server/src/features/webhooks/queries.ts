@@ -59,6 +59,10 @@ export async function insertEvent(tx: Tx, event: NewEvent): Promise<void> {
     with event as (
       insert into webhook_event (organization_id, event_id, kind, data, occurred_at)
       values (${organizationId}, ${eventId}, ${kind}, ${dataJson}, ${occurredAt})
+    ), arrival as (
+      insert into webhook_arrival (organization_id, webhook_id, deliveries)
+      select ${organizationId}, webhook_id, 1
+      from unnest(${deliveries.map(({ webhookId }) => webhookId)}::text[]) as webhook_id
     )
     insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
       occurred_at, created_at, due_at)

@@ -42,7 +42,7 @@ const sender = startDeliverySender({
   vault,
   scheduleMs: [0, 3_600_000],
   concurrency: 64,
-  timing: { totalTimeoutMs, graceMs: 100 },
+  timing: { totalTimeoutMs, pollEveryMs: 50, graceMs: 100 },
 });
 after(async () => {
   await sender[Symbol.asyncDispose]();

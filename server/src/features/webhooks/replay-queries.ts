@@ -63,6 +63,12 @@ export async function insertReplayed(
   deliveries: readonly ReplayedDelivery[],
 ): Promise<void> {
   await sql`
+    with arrival as (
+      insert into webhook_arrival (organization_id, webhook_id, deliveries)
+      select ${organizationId}, webhook_id, count(*)
+      from unnest(${deliveries.map(({ webhookId }) => webhookId)}::text[]) as webhook_id
+      group by webhook_id
+    )
     insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
       occurred_at, created_at, due_at)
     select ${organizationId}, webhook_id, delivery_id, event_id, kind, body, occurred_at, moment,

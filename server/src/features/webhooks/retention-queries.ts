@@ -95,7 +95,7 @@ export async function deleteForsaken(
   retentionDays: number,
   limit: number,
 ): Promise<number> {
-  const { rows } = await sql`
+  const { rows } = await sql<{ deleted: number }>`
     with forsaken as (
       select organization_id, webhook_id, delivery_id from webhook_delivery delivery
       where sender_id is null and (
@@ -103,13 +103,40 @@ export async function deleteForsaken(
         or not exists (select from webhook
           where webhook.organization_id = delivery.organization_id
             and webhook.webhook_id = delivery.webhook_id))
-      limit ${limit} for update skip locked)
-    delete from webhook_delivery delivery using forsaken
-    where delivery.organization_id = forsaken.organization_id
-      and delivery.webhook_id = forsaken.webhook_id
-      and delivery.delivery_id = forsaken.delivery_id
-    returning delivery.delivery_id`.execute(tx);
-  return rows.length;
+      limit ${limit} for update skip locked
+    ), deleted as (
+      delete from webhook_delivery delivery using forsaken
+      where delivery.organization_id = forsaken.organization_id
+        and delivery.webhook_id = forsaken.webhook_id
+        and delivery.delivery_id = forsaken.delivery_id
+      returning delivery.organization_id, delivery.webhook_id
+    ), uncounted as (
+      insert into webhook_arrival (organization_id, webhook_id, deliveries)
+      select organization_id, webhook_id, -count(*) from deleted group by organization_id, webhook_id
+    )
+    select count(*) as deleted from deleted`.execute(tx);
+  return rows[0]?.deleted ?? 0;
+}
+
+/**
+ * Moves at most `limit` arrivals into the counts; a reader sees each in one place. Returns how many.
+ */
+export async function countArrivals(tx: Tx, limit: number): Promise<number> {
+  const { rows } = await sql<{ moved: number }>`
+    with moved as (
+      delete from webhook_arrival
+      where ctid = any(array(select ctid from webhook_arrival limit ${limit}
+        for update skip locked))
+      returning organization_id, webhook_id, deliveries
+    ), counted as (
+      insert into webhook_delivery_count as counted (organization_id, webhook_id, day, made)
+      select organization_id, webhook_id, '-infinity'::date, sum(deliveries)
+      from moved group by organization_id, webhook_id order by organization_id, webhook_id
+      on conflict (organization_id, webhook_id, day)
+        do update set made = counted.made + excluded.made
+    )
+    select count(*) as moved from moved`.execute(tx);
+  return rows[0]?.moved ?? 0;
 }
 
 /** Removes the counts of webhooks that are gone. */

@@ -7,9 +7,13 @@ import { newTypeId, newTypeIdAt, type OrganizationId, type WebhookId } from '../
 import { createVault } from '../../platform/vault.ts';
 import { presentStats, totalOf } from './deliveries.ts';
 import { countDeliveries, listDeliveries } from './delivery-queries.ts';
-import { expireWebhookData, prepareWebhookPartitions } from './maintenance.ts';
+import {
+  countWebhookArrivals,
+  expireWebhookData,
+  prepareWebhookPartitions,
+} from './maintenance.ts';
 import { createWebhook } from './registrations.ts';
-import { measureLine } from './sending-queries.ts';
+import { measureLine } from './line-queries.ts';
 import { cause } from './webhooks.fixture.ts';
 
 const { db } = await openTestDatabase();
@@ -25,7 +29,7 @@ const retentionMs = 30 * dayMs;
 
 beforeEach(async () => {
   await sql`truncate webhook, webhook_event, webhook_delivery, webhook_delivery_log,
-    webhook_delivery_count`.execute(db);
+    webhook_delivery_count, webhook_arrival`.execute(db);
 });
 
 async function register(): Promise<WebhookId> {
@@ -51,6 +55,9 @@ async function logEnded(webhookId: WebhookId, daysAgo: number, count: number): P
         ${moment}::timestamptz, ${moment}::timestamptz, 'success', 1, ${moment}::timestamptz
       from unnest(${ids}::text[]) as id
       returning event_id, occurred_at
+    ), arrival as (
+      insert into webhook_arrival (organization_id, webhook_id, deliveries)
+      values (${organizationId}, ${webhookId}, ${count})
     ), happened as (
       insert into webhook_event (organization_id, event_id, kind, data, occurred_at)
       select ${organizationId}, event_id, 'content.ready', '{}', occurred_at from logged
@@ -143,6 +150,12 @@ describe('retention', () => {
       left.map((row) => row.webhook_id),
       [webhookId],
     );
+    const count = async () =>
+      presentStats(await countDeliveries(db, organizationId, webhookId)).totalDeliveries;
+    assert.equal(await count(), 6, 'the five that have ended and the one that waits');
+    await countWebhookArrivals(db, signal);
+    assert.equal(await count(), 6);
+    assert.equal(await rowsIn('webhook_arrival'), 0);
     assert.match(left[0]?.body ?? '', /kept for one/);
   });
 });
@@ -169,6 +182,9 @@ test(`statistics and every kind of page take under 50 ms with ${many} deliveries
       last_attempt_at)
     values (${organizationId}, ${webhookId}, (now() at time zone 'UTC')::date,
       ${many - many / 100}, ${many / 100}, now())`.execute(db);
+  await sql`insert into webhook_arrival (organization_id, webhook_id, deliveries)
+    values (${organizationId}, ${webhookId}, ${many})`.execute(db);
+  await countWebhookArrivals(db, signal);
   for (let n = 0; n < 100; n += 1) await cause(db, organizationId, String(n));
   await sql`vacuum analyze webhook_delivery_log`.execute(db);
 

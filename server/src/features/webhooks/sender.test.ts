@@ -1,108 +1,29 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
-import path from 'node:path';
-import { beforeEach, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { atEnd, openTestDatabase, silentLog } from '../../../test/database.ts';
-import { authority, startReceiver, type Receiver } from '../../../test/receiver.ts';
-import { eventually, temporaryFolder } from '../../../test/service.ts';
-import { inTransaction, openDatabase } from '../../platform/database/database.ts';
-import { parseAllowList } from '../../platform/egress/allow-list.ts';
-import { createEgress } from '../../platform/egress/egress.ts';
-import { newTypeId, type OrganizationId, type WebhookId } from '../../platform/ids.ts';
+import { startReceiver, type Receiver } from '../../../test/receiver.ts';
+import { eventually } from '../../../test/service.ts';
+import { inTransaction } from '../../platform/database/database.ts';
+import { newTypeId } from '../../platform/ids.ts';
 import { createVault } from '../../platform/vault.ts';
-import { createWebhook, rotateSecret } from './registrations.ts';
-import { startDeliverySender, type SenderOptions } from './sender.ts';
+import { rotateSecret } from './registrations.ts';
+import {
+  causeMany,
+  db,
+  organizationId,
+  register,
+  start,
+  startHangingReceiver,
+  startProcess,
+  vault,
+} from './sender.fixture.ts';
 import { allEnded, cause } from './webhooks.fixture.ts';
-
-const { db: sendingDb, connection } = await openTestDatabase();
-// One connection for the tests themselves: ending all others does not touch it.
-const observer = openDatabase({ connection, poolSize: 1, log: silentLog });
-atEnd(() => observer[Symbol.asyncDispose]());
-const { db } = observer;
-const organizationId: OrganizationId = newTypeId('org');
-const otherOrganizationId: OrganizationId = newTypeId('org');
-await db
-  .insertInto('organization')
-  .values([
-    { organization_id: organizationId, name: 'A' },
-    { organization_id: otherOrganizationId, name: 'B' },
-  ])
-  .execute();
-const key = Buffer.alloc(32, 9);
-const vault = createVault(key);
-const egress = createEgress({ allow: parseAllowList(['127.0.0.0/8']) });
-atEnd(() => egress[Symbol.asyncDispose]());
-const caFile = path.join(await temporaryFolder(), 'ca.pem');
-await writeFile(caFile, authority.cert);
-
-beforeEach(async () => {
-  await sql`truncate webhook, webhook_event, webhook_delivery, webhook_delivery_log,
-    webhook_delivery_count, webhook_sender`.execute(db);
-});
-
-function start(options: Partial<SenderOptions> = {}) {
-  return startDeliverySender({
-    db: sendingDb,
-    log: silentLog,
-    egress,
-    vault,
-    scheduleMs: [0, 1_000, 1_000],
-    concurrency: 64,
-    ...options,
-    timing: {
-      pollEveryMs: 50,
-      beatEveryMs: 200,
-      deadAfterMs: 1_500,
-      graceMs: 300,
-      ...options.timing,
-    },
-  });
-}
-
-const script = fileURLToPath(new URL('./sender-process.fixture.ts', import.meta.url));
-
-async function startProcess(clockOffsetMs = 0): Promise<ChildProcess> {
-  const args = [script, JSON.stringify(connection), key.toString('base64'), String(clockOffsetMs)];
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
-    env: { ...process.env, NODE_EXTRA_CA_CERTS: caFile },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  atEnd(async () => child.kill('SIGKILL'));
-  await once(child.stdout, 'data');
-  return child;
-}
-
-async function register(url: string, owner = organizationId): Promise<WebhookId> {
-  const request = { url, events: ['content.ready'], description: null };
-  const { webhookId } = await inTransaction(db, (tx) => createWebhook(tx, vault, owner, request));
-  return webhookId;
-}
-
-/** Records events titled 0 to count − 1, at once. */
-async function causeMany(count: number): Promise<void> {
-  await Promise.all(
-    Array.from({ length: 4 }, async (_, lane) => {
-      for (let n = lane; n < count; n += 4) await cause(db, organizationId, String(n));
-    }),
-  );
-}
 
 const titlesOf = ({ requests }: Receiver) =>
   requests.map(({ body }) => Number(JSON.parse(body).data.title)).toSorted((a, b) => a - b);
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
-
-/** A receiver that answers only what it is told to, by hand. */
-async function startHangingReceiver() {
-  const open: ServerResponse[] = [];
-  const receiver = await startReceiver(() => (_request, response) => void open.push(response));
-  return { receiver, open };
-}
 
 describe('several senders', () => {
   test('share the work, and in the steady state nothing comes twice', async () => {
@@ -297,73 +218,6 @@ describe('the database', () => {
     await eventually('it is sent', async () => (receiver.requests.length === 4 ? true : null));
     assert.equal(sender.underWay() <= 1, true);
   });
-});
-
-test('a receiver that hangs with 5,000 in line does not slow fifty others down', async () => {
-  const quick = await startReceiver();
-  const { receiver: hanging, open } = await startHangingReceiver();
-  await using sender = start();
-  for (let n = 0; n < 50; n += 1) await register(`${quick.url}/${n}`);
-
-  /** The time from the commit of an event to its arrival at each of the fifty, in order. */
-  const lagsOf = async (rounds: number) => {
-    const lags: number[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      quick.requests.length = 0;
-      await cause(db, organizationId, String(round));
-      const committedAt = performance.now();
-      await eventually('all fifty', async () => (quick.requests.length === 50 ? true : null));
-      lags.push(...quick.requests.map(({ at }) => at - committedAt));
-    }
-    return lags.toSorted((a, b) => a - b);
-  };
-  await lagsOf(5);
-  const without = await lagsOf(20);
-
-  const webhookId = await register(hanging.url, otherOrganizationId);
-  await sql`
-    insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
-      occurred_at, created_at, due_at)
-    select ${otherOrganizationId}, ${webhookId}, 'dlv_' || lpad(n::text, 26, '0'), gen_random_uuid(),
-      'content.ready', '{}', now(), now(), now()
-    from generate_series(1, 5000) n`.execute(db);
-  await eventually('it hangs', async () => (open.length >= 8 ? true : null));
-  // Until its sends are old enough to count as slow.
-  await delay(2_500);
-  const beside = await lagsOf(20);
-  const p99 = (lags: number[]) => lags[Math.floor(lags.length * 0.99)] ?? Number.NaN;
-  console.log(`p99 ${p99(without).toFixed(0)} ms without, ${p99(beside).toFixed(0)} ms beside`);
-  // The poll of 50 ms is the measure of what one look more may cost on a busy machine.
-  assert.ok(p99(beside) <= 2 * p99(without) + 50, `${p99(beside)} ms beside ${p99(without)} ms`);
-  assert.ok(sender.underWay() <= 8);
-});
-
-test('a hundred receivers that hang from their first delivery on delay a healthy one by seconds, not by timeouts', async () => {
-  const quick = await startReceiver();
-  const { receiver: hanging } = await startHangingReceiver();
-  for (const owner of [organizationId, otherOrganizationId]) {
-    for (let n = 0; n < 50; n += 1) await register(`${hanging.url}/${n}`, owner);
-    for (let n = 0; n < 10; n += 1) await cause(db, owner, 'hang');
-  }
-  await using sender = start();
-  await eventually('the slots are taken', async () => (sender.underWay() >= 60 ? true : null));
-  await sql`update webhook set events = '{}'`.execute(db);
-  await inTransaction(db, async (tx) => {
-    const { webhook_id: first } = await tx
-      .selectFrom('webhook')
-      .select('webhook_id')
-      .where('organization_id', '=', organizationId)
-      .orderBy('webhook_id')
-      .executeTakeFirstOrThrow();
-    await tx.deleteFrom('webhook').where('webhook_id', '=', first).execute();
-  });
-  await register(quick.url);
-  await cause(db, organizationId, 'healthy');
-  const startedAt = performance.now();
-  await eventually('the healthy one', async () => quick.requests[0] ?? null, 15_000);
-  const tookMs = performance.now() - startedAt;
-  assert.ok(tookMs < 6_000, `${tookMs} ms`);
-  assert.ok(sender.underWay() <= 4 * 64);
 });
 
 test('a secret that cannot be opened costs no attempt, and is sent once it can be', async () => {

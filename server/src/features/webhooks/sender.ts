@@ -19,71 +19,20 @@
  *    connections, one that claims and one that records.
  */
 import { hostname } from 'node:os';
-import type { Logger } from 'pino';
 import { isDatabaseAway } from '../../platform/database/database-errors.ts';
-import type { Db } from '../../platform/database/database.ts';
-import type { Egress } from '../../platform/egress/egress.ts';
 import { background, sleep } from '../../platform/lifecycle.ts';
-import { Doorbell, type JobWakeups } from '../../platform/queue/wakeups.ts';
-import type { Vault } from '../../platform/vault.ts';
-import { attemptDelivery, type AttemptParts, type AttemptResult } from './attempt.ts';
+import { Doorbell } from '../../platform/queue/wakeups.ts';
+import { attemptDelivery, type AttemptParts } from './attempt.ts';
 import { Liveness } from './liveness.ts';
 import { Recorder, type EndedAttempt, type RecordFate } from './recorder.ts';
-import { decide, type Decision } from './schedule.ts';
+import type { Decision } from './schedule.ts';
 import { createSecretReader } from './secrets.ts';
+import { defaultSenderTiming, type SenderOptions, type SenderTiming } from './sender-options.ts';
 import { releaseUnknownDeliveries } from './sender-queries.ts';
-import {
-  claimDeliveries,
-  promoteDueDeliveries,
-  type ClaimedDelivery,
-  type ClaimedWebhook,
-} from './sending-queries.ts';
+import { claimDeliveries, promoteDueDeliveries, type ClaimedDelivery } from './sending-queries.ts';
+import { attemptNumber, logAttempt, reportOf, toRecord, type Sending } from './sending.ts';
 import { Slots, type SendResult, type Slot } from './slots.ts';
 import { webhookDeliveries } from './webhooks.ts';
-
-/** One attempt, for metrics. */
-export type DeliveryReport = {
-  readonly outcome: Decision['next'] | 'lost' | 'unwritten';
-  readonly error: string | null;
-  /** From the moment the attempt was due to the claim. */
-  readonly lagMs: number;
-  readonly durationMs: number;
-};
-
-export type SenderTiming = {
-  readonly totalTimeoutMs: number;
-  /** Between two looks for due deliveries when nobody nudges. */
-  readonly pollEveryMs: number;
-  readonly beatEveryMs: number;
-  readonly deadAfterMs: number;
-  /** How long a shutdown waits for the sends under way, and then for the database. */
-  readonly graceMs: number;
-  readonly patienceMs: number;
-};
-
-export const defaultSenderTiming: SenderTiming = {
-  totalTimeoutMs: 30_000,
-  pollEveryMs: 500,
-  beatEveryMs: 5_000,
-  deadAfterMs: 15_000,
-  graceMs: 10_000,
-  patienceMs: 5_000,
-};
-
-export type SenderOptions = {
-  readonly db: Db;
-  readonly log: Logger;
-  readonly egress: Egress;
-  readonly vault: Vault;
-  /** The delay before each attempt, in milliseconds. */
-  readonly scheduleMs: readonly number[];
-  readonly concurrency: number;
-  readonly wakeups?: JobWakeups;
-  /** Whether no other process can be sending: what others have left is taken back at once. */
-  readonly isOnlySender?: boolean;
-  readonly onAttempt?: (report: DeliveryReport) => void;
-  readonly timing?: Partial<SenderTiming>;
-};
 
 export type DeliverySender = AsyncDisposable & {
   /** Sends under way in this process. */
@@ -94,13 +43,6 @@ export type DeliverySender = AsyncDisposable & {
 export function startDeliverySender(options: SenderOptions): DeliverySender {
   return new Sender(options);
 }
-
-type Sending = {
-  readonly senderId: string;
-  readonly webhook: ClaimedWebhook;
-  readonly claim: ClaimedDelivery;
-  result: AttemptResult | null;
-};
 
 /** Sends of one webhook at a time: over 3,000 a second to a receiver that is 20 ms away. */
 const mostPerWebhook = 64;
@@ -249,7 +191,7 @@ class Sender implements DeliverySender {
     const signal = this.#cutOff.signal;
     void attemptDelivery(this.#attempts, webhook, claim, attempt, signal).then((result) => {
       sending.result = result;
-      const record = this.#toRecord(sending, result);
+      const record = toRecord(sending, result, this.#options.scheduleMs);
       this.#recorder.add(record);
       this.#slots.end(slot, resultOf(record.next), result.endedAt - result.startedAt);
     });
@@ -260,31 +202,7 @@ class Sender implements DeliverySender {
     const now = performance.now();
     const end = { type: 'not made', reason: 'given back' } as const;
     const result = { end, startedAt: now, endedAt: now, response: null, cause: null };
-    this.#recorder.add(this.#toRecord(sending, result));
-  }
-
-  #toRecord({ senderId, webhook, claim }: Sending, result: AttemptResult): EndedAttempt {
-    const { end, startedAt, endedAt } = result;
-    const { isManual } = claim;
-    const attempt = attemptNumber(claim);
-    const decision = decide(end, { attempt, isManual }, this.#options.scheduleMs);
-    return {
-      organizationId: webhook.organizationId,
-      webhookId: claim.webhookId,
-      deliveryId: claim.deliveryId,
-      senderId,
-      attempts: claim.attempts,
-      attempt,
-      next: decision.next,
-      delayMs: 'delayMs' in decision ? decision.delayMs : 0,
-      startedAt,
-      endedAt,
-      statusCode: end.type === 'answered' ? end.statusCode : null,
-      responseTimeMs: Math.round(endedAt - startedAt),
-      error: 'error' in decision ? decision.error : null,
-      // What a receiver says to a success interests nobody and would fill the log.
-      response: decision.next === 'success' ? null : result.response,
-    };
+    this.#recorder.add(toRecord(sending, result, this.#options.scheduleMs));
   }
 
   /** The attempt is written down, or never will be. */
@@ -298,34 +216,9 @@ class Sender implements DeliverySender {
     if (this.#sending.size === 0) this.#onIdle?.();
   }
 
-  #report(attempt: EndedAttempt, { webhook, claim, result }: Sending, fate: RecordFate): void {
-    const { log, onAttempt } = this.#options;
-    const { next, error, startedAt, endedAt } = attempt;
-    const outcome = fate === 'written' ? next : fate;
-    const isUnreadable = result?.end.type === 'not made' && result.end.reason !== 'given back';
-    const level = isUnreadable ? 'error' : outcome === 'failed' ? 'warn' : 'info';
-    if (log.isLevelEnabled(level)) {
-      log[level](
-        {
-          organizationId: webhook.organizationId,
-          webhookId: claim.webhookId,
-          deliveryId: claim.deliveryId,
-          event: claim.kind,
-          // The rest of a URL may hold a token.
-          host: new URL(webhook.url).host,
-          attempt: attempt.attempt,
-          outcome,
-          statusCode: attempt.statusCode,
-          error,
-          responseTimeMs: attempt.responseTimeMs,
-          lagMs: Math.round(claim.lagMs),
-          ...(next === 'retry' && { nextAttemptInMs: attempt.delayMs }),
-          ...(isUnreadable && { err: result.cause }),
-        },
-        'webhook attempt',
-      );
-    }
-    onAttempt?.({ outcome, error, lagMs: claim.lagMs, durationMs: endedAt - startedAt });
+  #report(attempt: EndedAttempt, sending: Sending, fate: RecordFate): void {
+    logAttempt(this.#options.log, attempt, sending, fate);
+    this.#options.onAttempt?.(reportOf(attempt, sending, fate));
   }
 
   /** Notices when the database is away, and logs only the changes. */
@@ -375,10 +268,6 @@ class Sender implements DeliverySender {
 function resultOf(next: Decision['next']): SendResult {
   if (next === 'release') return 'not made';
   return next === 'success' ? 'success' : 'failure';
-}
-
-function attemptNumber({ attempts, isManual }: ClaimedDelivery): number {
-  return isManual ? attempts : attempts + 1;
 }
 
 function latest(claims: readonly ClaimedDelivery[]): string {

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/database/database.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { measureLine } from './sending-queries.ts';
-import type { DeliveryReport } from './sender.ts';
+import { measureLine } from './line-queries.ts';
+import type { DeliveryReport } from './sender-options.ts';
 
 /** Counts attempts by outcome, with the time that they took and how late they were. */
 export function observeDeliveries(metrics: Metrics): (report: DeliveryReport) => void {

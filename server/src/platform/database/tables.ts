@@ -213,8 +213,11 @@ type WebhookDeliveryCountTable = {
   day: string;
   successful: Generated<number>;
   failed: Generated<number>;
+  made: Generated<number>;
   last_attempt_at: NullableTimestamp;
 };
+
+type WebhookArrivalTable = { organization_id: string; webhook_id: string; deliveries: number };
 
 type WebhookSenderTable = { sender_id: string; name: string; beats: Generated<number> };
 
@@ -278,5 +281,6 @@ export type Tables = {
   webhook_delivery: WebhookDeliveryTable;
   webhook_delivery_log: WebhookDeliveryLogTable;
   webhook_delivery_count: WebhookDeliveryCountTable;
+  webhook_arrival: WebhookArrivalTable;
   webhook_sender: WebhookSenderTable;
 };

@@ -19,6 +19,8 @@ const cutAgainMs = 200;
 export function followRequests(app: HttpApp): (graceMs: number) => Promise<void> {
   const open = new Set<ServerResponse>();
   app.addHook('onRequest', async (_request, { raw }) => {
+    // The client may have gone while the hooks before this one were at work.
+    if (raw.closed) return;
     open.add(raw);
     raw.once('close', () => open.delete(raw));
   });

@@ -1,0 +1,109 @@
+/** The examples of docs/webhooks.md, run as they stand there. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { atEnd } from '../../../test/database.ts';
+import { receiverCertificate, startReceiver } from '../../../test/receiver.ts';
+import { eventually, temporaryFolder } from '../../../test/service.ts';
+import { startWebhookService } from './webhooks.fixture.ts';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const guide = await readFile(path.join(root, 'docs/webhooks.md'), 'utf8');
+
+function example(name: string): string {
+  const found = new RegExp(`<!-- example: ${name} -->\n\`\`\`js\n([^]*?)\`\`\``).exec(guide);
+  assert.ok(found?.[1] !== undefined, `the guide has an example named ${name}`);
+  return found[1];
+}
+
+/** Runs a program that may import what the packages of this repository may. */
+function run(program: string, env: Record<string, string>) {
+  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
+  const child = spawn(process.execPath, args, {
+    cwd: path.join(root, 'server'),
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  atEnd(async () => child.kill('SIGKILL'));
+  const output = { text: '' };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.text += chunk));
+  return { child, output };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  assert.ok(address !== null && typeof address === 'object');
+  probe.close();
+  await once(probe, 'close');
+  return address.port;
+}
+
+const port = await freePort();
+const recorder = await startReceiver();
+const service = await startWebhookService({
+  REELFEED_EGRESS_ALLOW: `127.0.0.1:${port},${recorder.allow}`,
+  REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s,500ms,500ms,500ms',
+});
+
+test('the receiver takes real deliveries once, and refuses forged ones', async () => {
+  const folder = await temporaryFolder();
+  const [keyFile, certFile] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
+  await writeFile(keyFile, receiverCertificate.key);
+  await writeFile(certFile, receiverCertificate.cert);
+  const url = `https://127.0.0.1:${port}/hooks`;
+  const webhook = await service.register(url);
+  const { output } = run(example('receiver'), {
+    WEBHOOK_SECRET: webhook.secret,
+    TLS_KEY: keyFile,
+    TLS_CERT: certFile,
+    PORT: String(port),
+  });
+  await eventually('the receiver', async () => (output.text.includes('listening') ? true : null));
+  await service.cause('From the guide');
+  await eventually('the delivery', async () =>
+    output.text.includes('content.ready: From the guide (') ? true : null,
+  );
+  const [delivery] = await eventually('the success', async () => {
+    const found = await service.deliveries(webhook.id);
+    return found[0]?.status === 'success' ? found : null;
+  });
+  assert.equal(delivery?.statusCode, 204);
+  await service.call('POST', `/v1/webhooks/${webhook.id}/deliveries/${delivery.id}/retry`);
+  await eventually('the repeat', async () => {
+    const [found] = await service.deliveries(webhook.id);
+    return found?.status === 'success' && found.attempts === 2 ? true : null;
+  });
+  assert.equal(output.text.split('From the guide').length - 1, 1, 'a repeat is not handled again');
+  const forged = await fetch(url, { method: 'POST', body: JSON.stringify(delivery.payload) });
+  assert.equal(forged.status, 400);
+  await service.call('DELETE', `/v1/webhooks/${webhook.id}`);
+});
+
+test('the other two ways of verifying accept a real delivery and refuse a changed one', async () => {
+  const { secret } = await service.register(recorder.url);
+  await service.cause('Verified');
+  const { body, headers } = await eventually(
+    'the delivery',
+    async () => recorder.requests[0] ?? null,
+  );
+  for (const name of ['standard', 'plain']) {
+    const call = (text: string) =>
+      `verify(${JSON.stringify(text)}, ${JSON.stringify(headers)}, ${JSON.stringify(secret)})`;
+    const { child, output } = run(
+      `${example(name)}
+      console.log(${call(body)}.data.title);
+      try { ${call(body.replace('Verified', 'Forged'))}; console.log('accepted'); }
+      catch { console.log('refused'); }`,
+      {},
+    );
+    await once(child, 'close');
+    assert.equal(output.text, 'Verified\nrefused\n', name);
+  }
+});

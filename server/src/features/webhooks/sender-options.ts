@@ -1,0 +1,51 @@
+/** What a sender is told, and what it tells. */
+import type { Logger } from 'pino';
+import type { Db } from '../../platform/database/database.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
+import type { JobWakeups } from '../../platform/queue/wakeups.ts';
+import type { Vault } from '../../platform/vault.ts';
+import type { Decision } from './schedule.ts';
+
+/** One attempt, for metrics. */
+export type DeliveryReport = {
+  readonly outcome: Decision['next'] | 'lost' | 'unwritten';
+  readonly error: string | null;
+  /** From the moment the attempt was due to the claim. */
+  readonly lagMs: number;
+  readonly durationMs: number;
+};
+
+export type SenderTiming = {
+  readonly totalTimeoutMs: number;
+  /** Between two looks for due deliveries when nobody nudges. */
+  readonly pollEveryMs: number;
+  readonly beatEveryMs: number;
+  readonly deadAfterMs: number;
+  /** How long a shutdown waits for the sends under way, and then for the database. */
+  readonly graceMs: number;
+  readonly patienceMs: number;
+};
+
+export const defaultSenderTiming: SenderTiming = {
+  totalTimeoutMs: 30_000,
+  pollEveryMs: 500,
+  beatEveryMs: 5_000,
+  deadAfterMs: 15_000,
+  graceMs: 10_000,
+  patienceMs: 5_000,
+};
+
+export type SenderOptions = {
+  readonly db: Db;
+  readonly log: Logger;
+  readonly egress: Egress;
+  readonly vault: Vault;
+  /** The delay before each attempt, in milliseconds. */
+  readonly scheduleMs: readonly number[];
+  readonly concurrency: number;
+  readonly wakeups?: JobWakeups;
+  /** Whether no other process can be sending: what others have left is taken back at once. */
+  readonly isOnlySender?: boolean;
+  readonly onAttempt?: (report: DeliveryReport) => void;
+  readonly timing?: Partial<SenderTiming>;
+};
