@@ -1,0 +1,48 @@
+/** The kinds of the event table in the API reference. */
+export const eventKinds = [
+  'impression',
+  'playStart',
+  'watchProgress',
+  'completion',
+  'swipe',
+  'like',
+  'share',
+  'save',
+  'rebuffer',
+  'qualityChange',
+  'error',
+] as const;
+export type EventKind = (typeof eventKinds)[number];
+
+export type EventDevice = 'ios' | 'android' | 'web';
+
+/**
+ * An accepted event as the log keeps it: validated, with the moment and the country that the
+ * service has settled on. Whoever reads the log can rely on the required fields of its kind.
+ */
+export type LoggedEvent = {
+  /** As it was given, or made by the service; unique in its organization. */
+  readonly eventId: string;
+  readonly event: EventKind;
+  /** In lower case. */
+  readonly contentId: string;
+  /** When it happened, in milliseconds of the Unix epoch. */
+  readonly at: number;
+  readonly userId?: string;
+  readonly deviceId?: string;
+  readonly sessionId?: string;
+  /** ISO 3166-1 alpha-2, in upper case. */
+  readonly country?: string;
+  readonly device?: EventDevice;
+  readonly data: Readonly<Record<string, unknown>>;
+};
+
+/** What one transaction has added to the log for one organization. */
+export type EventBlock = {
+  /** Unique and growing, but transactions may commit in another order. */
+  readonly sequence: number;
+  readonly organizationId: string;
+  /** On the database's clock, in milliseconds of the Unix epoch. */
+  readonly receivedAt: number;
+  readonly events: readonly LoggedEvent[];
+};
