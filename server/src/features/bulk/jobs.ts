@@ -10,7 +10,7 @@ import { sleep } from '../../platform/lifecycle.ts';
 import { done, handle, type HandledJob } from '../../platform/queue/job-handler.ts';
 import { completeJob, enqueueBulkJob, readJobChange, runBulkJob } from './bulk-job.ts';
 import { changeChunk, deleteChunk } from './change-queries.ts';
-import { lockJob, pruneJobs } from './queries.ts';
+import { ensureStatistics, lockJob, pruneJobs } from './queries.ts';
 import type { BulkJobUpdate } from './schemas.ts';
 
 /** How long one claim works on a job before others of the line get their turn. */
@@ -23,6 +23,7 @@ export function bulkJobHandler({ db }: { db: Db }): HandledJob {
     const organizationId = context.organizationId as OrganizationId;
     const jobId = payload.jobId as BulkJobId;
     const { signal } = context;
+    await ensureStatistics(db);
     const turnEndsAt = performance.now() + turnMs;
     while (performance.now() < turnEndsAt) {
       signal.throwIfAborted();

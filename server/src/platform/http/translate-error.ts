@@ -104,9 +104,38 @@ function messageOf(problem: Problem): string {
       return 'must hold at least one field';
     case 'format':
       return `must be ${formatNames[String(problem.params['format'])] ?? 'valid'}`;
+    case 'minItems':
+      return `must have at least ${limitOf(problem)} ${plural('item', problem)}`;
+    case 'maxItems':
+      return `must have at most ${limitOf(problem)} ${plural('item', problem)}`;
+    case 'uniqueItems':
+      return 'must not hold the same item twice';
+    case 'minLength':
+      return `must have at least ${limitOf(problem)} ${plural('character', problem)}`;
+    case 'maxLength':
+      return `must have at most ${limitOf(problem)} ${plural('character', problem)}`;
+    case 'minimum':
+      return `must be at least ${limitOf(problem)}`;
+    case 'maximum':
+      return `must be at most ${limitOf(problem)}`;
+    case 'type':
+      return `must be ${typeNames(problem)}`;
     default:
       return problem.message ?? 'is not valid';
   }
+}
+
+function limitOf(problem: Problem): number {
+  return Number(problem.params['limit']);
+}
+
+function plural(noun: string, problem: Problem): string {
+  return limitOf(problem) === 1 ? noun : `${noun}s`;
+}
+
+/** `string`, or `string or null`. */
+function typeNames(problem: Problem): string {
+  return String(problem.params['type']).split(',').join(' or ');
 }
 
 function allowedValues(problem: Problem): string {
