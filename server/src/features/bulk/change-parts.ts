@@ -19,6 +19,13 @@ import type { ItemChange } from './item-change.ts';
 const mostTags = 100;
 const mostMetadataBytes = 16 * 1024;
 
+const ofOrganization = (organizationId: OrganizationId) =>
+  sql`organization_id = (select ${organizationId}::text)`;
+
+/** The list beside the join makes each row be looked up by its id, never the table be read. */
+const isApplied = sql`content_id = any(array(select content_id from applied))
+      and content.content_id = applied.content_id`;
+
 /** A list of the change as an array; empty when the change has none. */
 const listed = (key: 'tags' | 'addTags' | 'removeTags') =>
   sql`array(select jsonb_array_elements_text(input.change -> ${sql.lit(key)}))`;
@@ -46,7 +53,14 @@ const isMetadataTooLarge = sql`input.change ? 'metadataSet'
   and octet_length(regexp_replace(after.custom_metadata::text,
     '("(?:[^"\\\\]|\\\\.)*")|\\s', '\\1', 'g')) > ${sql.lit(mostMetadataBytes)}`;
 
-/** `locked` and `judged`, behind `input`. Where `gate` is false, no row is locked. */
+/**
+ * `locked` and `judged`, behind `input`. Where `gate` is false, no row is locked.
+ *
+ * The organization stands in a sub-select here and below, where the planner can't look it up in its
+ * statistics. An organization that was imported after they were taken seems empty in them, and
+ * walking through all of its items seems cheaper than looking up the wanted ones: 350 ms for 500
+ * among 50,000, in place of 3 ms.
+ */
 export function lockAndJudge(
   organizationId: OrganizationId,
   contentIds: RawBuilder<unknown>,
@@ -56,7 +70,7 @@ export function lockAndJudge(
     locked as materialized (
       select content_id, upload_status, tags, publish_at, expires_at, custom_metadata
       from content
-      where organization_id = ${organizationId} and content_id = any((${contentIds})::uuid[])
+      where ${ofOrganization(organizationId)} and content_id = any((${contentIds})::uuid[])
         and archived_at is null and ${gate}
       order by content_id
       for update
@@ -127,8 +141,7 @@ export function updateApplied(
   return sql`
     update content set ${sql.raw([...columns, ...touched].join(', '))}
     from applied
-    where content.organization_id = ${organizationId}
-      and content.content_id = applied.content_id
+    where content.${ofOrganization(organizationId)} and content.${isApplied}
     returning content.content_id, content.tags, content.visibility`;
 }
 
@@ -141,7 +154,6 @@ const touched = [
 export function deleteApplied(organizationId: OrganizationId): RawBuilder<unknown> {
   return sql`
     delete from content using applied
-    where content.organization_id = ${organizationId}
-      and content.content_id = applied.content_id
+    where content.${ofOrganization(organizationId)} and content.${isApplied}
     returning content.content_id, content.tags, content.visibility`;
 }
