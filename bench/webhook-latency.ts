@@ -3,45 +3,22 @@
  * idle? The sender runs in this process, woken after each commit as in the service; the receiver is
  * a process of its own, the database the durable embedded one.
  */
-import { setDefaultCACertificates } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cause } from '../server/src/features/webhooks/webhooks.fixture.ts';
-import { startDeliverySender } from '../server/src/features/webhooks/sender.ts';
 import { webhookDeliveries } from '../server/src/features/webhooks/webhooks.ts';
-import { parseAllowList } from '../server/src/platform/egress/allow-list.ts';
-import { createEgress } from '../server/src/platform/egress/egress.ts';
-import { createLogger } from '../server/src/platform/logging.ts';
-import { JobWakeups } from '../server/src/platform/queue/wakeups.ts';
-import { createVault, loadEncryptionKey } from '../server/src/platform/vault.ts';
 import { report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
-import { registerWebhooks, startBenchReceiver } from './lib/webhooks.ts';
+import { registerWebhooks, startBenchReceiver, startBenchSender } from './lib/webhooks.ts';
 
 const events = 300;
 const pauseMs = 60;
 
 await using receiver = await startBenchReceiver({ keepsArrivals: true });
 await using service = await startBenchService({ ...receiver.env, REELFEED_ROLES: 'api' });
-setDefaultCACertificates([receiver.ca]);
 await registerWebhooks(service, receiver.url, 1);
 const { db } = service.database;
-const { organization_id: organizationId } = await db
-  .selectFrom('organization')
-  .select('organization_id')
-  .executeTakeFirstOrThrow();
-const wakeups = new JobWakeups();
-await using egress = createEgress({
-  allow: parseAllowList([receiver.env['REELFEED_EGRESS_ALLOW'] ?? '']),
-});
-await using sender = startDeliverySender({
-  db,
-  log: createLogger('error'),
-  egress,
-  vault: createVault(await loadEncryptionKey(null, service.dataDir)),
-  scheduleMs: [0, 60_000],
-  concurrency: 256,
-  wakeups,
-});
+await using sending = await startBenchSender(service, receiver);
+const { sender, wakeups, organizationId } = sending;
 
 const committedAt = new Map<string, number>();
 for (let n = 0; n < events; n += 1) {

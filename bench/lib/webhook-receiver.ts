@@ -2,7 +2,7 @@
  * A process: an HTTPS receiver that answers 204 at once. Arguments: files of key and certificate.
  * It prints its port. `GET /count` answers how many deliveries have come and when the latest did,
  * by the wall clock; `GET /arrivals` answers the arrivals since the last such question, as pairs of
- * the event's title and the moment.
+ * the event's title and the moment. What is posted below `/hang` is never answered nor counted.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -19,6 +19,10 @@ const server = createServer(options, (request, response) => {
   if (request.method === 'GET') {
     response.end(JSON.stringify(request.url === '/count' ? { count, lastAt } : arrivals));
     if (request.url !== '/count') arrivals = [];
+    return;
+  }
+  if (request.url?.startsWith('/hang') === true) {
+    request.resume();
     return;
   }
   let body = '';

@@ -4,16 +4,28 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { setDefaultCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { Agent, request } from 'undici';
 import { createTestAuthority } from '../../server/src/platform/egress/test-certificate.ts';
+import { parseAllowList } from '../../server/src/platform/egress/allow-list.ts';
+import { createEgress } from '../../server/src/platform/egress/egress.ts';
+import { createLogger } from '../../server/src/platform/logging.ts';
+import { JobWakeups } from '../../server/src/platform/queue/wakeups.ts';
+import { createVault, loadEncryptionKey, type Vault } from '../../server/src/platform/vault.ts';
+import {
+  startDeliverySender,
+  type DeliverySender,
+} from '../../server/src/features/webhooks/sender.ts';
 import { type BenchService } from './service.ts';
 
 const receiverScript = fileURLToPath(new URL('./webhook-receiver.ts', import.meta.url));
 
 export type BenchReceiver = AsyncDisposable & {
   url: string;
+  /** Takes a delivery and never answers. */
+  hangingUrl: string;
   /** The certificate to trust, and the file that holds it. */
   ca: string;
   caFile: string;
@@ -48,6 +60,7 @@ export async function startBenchReceiver({ keepsArrivals = false } = {}): Promis
   };
   return {
     url: `https://127.0.0.1:${port}/hook`,
+    hangingUrl: `https://127.0.0.1:${port}/hang`,
     ca: authority.cert,
     caFile: files.ca,
     env: { NODE_EXTRA_CA_CERTS: files.ca, REELFEED_EGRESS_ALLOW: `127.0.0.1:${port}` },
@@ -82,6 +95,51 @@ export async function registerWebhooks(
     ids.push(data.id);
   }
   return ids;
+}
+
+export type BenchSender = AsyncDisposable & {
+  sender: DeliverySender;
+  wakeups: JobWakeups;
+  vault: Vault;
+  organizationId: string;
+};
+
+/** A sender in this process, woken like that of the service, on the database of a service that has none. */
+export async function startBenchSender(
+  service: BenchService,
+  receiver: BenchReceiver,
+): Promise<BenchSender> {
+  setDefaultCACertificates([receiver.ca]);
+  await using starting = new AsyncDisposableStack();
+  const { db } = service.database;
+  const { organization_id: organizationId } = await db
+    .selectFrom('organization')
+    .select('organization_id')
+    .executeTakeFirstOrThrow();
+  const wakeups = new JobWakeups();
+  const allow = parseAllowList([receiver.env['REELFEED_EGRESS_ALLOW'] ?? '']);
+  const egress = starting.use(createEgress({ allow }));
+  const vault = createVault(await loadEncryptionKey(null, service.dataDir));
+  const sender = starting.use(
+    startDeliverySender({
+      db,
+      log: createLogger('error'),
+      egress,
+      vault,
+      scheduleMs: [0, 60_000],
+      concurrency: 256,
+      wakeups,
+      timing: { graceMs: 100 },
+    }),
+  );
+  const running = starting.move();
+  return {
+    sender,
+    wakeups,
+    vault,
+    organizationId,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }
 
 /** The body of a bench delivery, as the service would make it. */

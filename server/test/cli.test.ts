@@ -7,7 +7,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { ready, runCommand, startCommand, startMain, type Ended } from './process.ts';
+import { ready, runCommand, startCommand, startMain, type Ended } from './processes.ts';
 import { eventually, send, temporaryFolder } from './service.ts';
 
 const folder = await temporaryFolder();

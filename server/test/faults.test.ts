@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fetchAll, form, sampleBytes } from './media.ts';
 import { kill, seededRandom, serviceProcesses } from './process-tree.ts';
-import { ready, startMain, type RunningProcess } from './process.ts';
+import { ready, startMain, type RunningProcess } from './processes.ts';
 import { eventually, send, temporaryFolder, type Call, type TestService } from './service.ts';
 import { storedFiles } from './stored-files.ts';
 

@@ -12,7 +12,7 @@ import { poolConnection, type DatabaseConnection } from '../src/platform/databas
 import { serverProcesses } from '../src/platform/postgres/testing.ts';
 import { cloneDatabase } from './database.ts';
 import { sampleBytes } from './media.ts';
-import { ready, startCommand, startMain, type RunningProcess } from './process.ts';
+import { ready, startCommand, startMain, type RunningProcess } from './processes.ts';
 import { sendRaw } from './raw-http.ts';
 import { eventually, send, temporaryFolder, toUrl, type Call } from './service.ts';
 

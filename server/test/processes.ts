@@ -1,13 +1,52 @@
-/** The service as processes of its own, to be killed and to share one database. */
+/** The service and its command line as processes of their own, as a person starts them. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { DatabaseConnection } from '../src/platform/database/database.ts';
-import { eventually, send, toUrl } from './service.ts';
+import { atEnd } from './database.ts';
+import { eventually, toUrl } from './service.ts';
 
+const launcher = fileURLToPath(new URL('../bin/reelfeed.js', import.meta.url));
 const mainScript = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+export type Ended = {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+};
+
+export type StartOptions = {
+  env?: Record<string, string>;
+  /** The program that runs the launcher; this Node unless it says otherwise. */
+  node?: string;
+  cwd?: string;
+  /** Whether it leads a process group of its own, as in a terminal. */
+  detached?: boolean;
+};
+
+export type RunningProcess = {
+  child: ChildProcess;
+  pid: number;
+  /** What it has written so far. */
+  output: { stdout: string; stderr: string };
+  ended: Promise<Ended>;
+};
+
+/** Starts `reelfeed …` by its launcher. It is stopped at the end of the test file, if need be. */
+export function startCommand(args: readonly string[], options: StartOptions = {}): RunningProcess {
+  return start(options.node ?? process.execPath, [launcher, ...args], options);
+}
+
+/** Starts the service as `npm start` does, without the launcher. */
+export function startMain(options: StartOptions = {}): RunningProcess {
+  return start(process.execPath, ['--disable-warning=ExperimentalWarning', mainScript], options);
+}
+
+/** Runs `reelfeed …` to its end. */
+export function runCommand(args: readonly string[], options: StartOptions = {}): Promise<Ended> {
+  return startCommand(args, options).ended;
+}
 
 export type ServiceProcess = {
   url: string;
@@ -16,51 +55,74 @@ export type ServiceProcess = {
   kill(): Promise<void>;
 };
 
-/**
- * Starts a process on a database that exists and waits until it is ready. One that still runs at
- * the end of the test file is killed.
- */
+/** Starts the service on a database that exists, beside others, and waits until it is ready. */
 export async function startProcess(
   connection: DatabaseConnection,
   dataDir: string,
   env: Record<string, string> = {},
 ): Promise<ServiceProcess> {
-  const port = await freePort();
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', mainScript], {
+  const running = startMain({
     env: {
-      PATH: process.env['PATH'],
-      PORT: String(port),
+      PORT: '0',
       REELFEED_DATA_DIR: dataDir,
       DATABASE_URL: toUrl(connection),
       REELFEED_LOG_LEVEL: 'error',
       REELFEED_MIN_FREE_BYTES: '0',
       ...env,
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const kill = () => killAndWait(child);
-  after(kill);
-  const url = `http://127.0.0.1:${port}`;
-  await eventually(`${url} to be ready`, async () => {
-    if (child.exitCode !== null) throw new Error(`the process ended with ${child.exitCode}`);
-    const answer = await send(`${url}/readyz`, 'GET').catch(() => null);
-    return answer?.status === 200 ? true : null;
-  });
-  return { url, pid: child.pid ?? 0, kill };
+  const { child, pid, ended } = running;
+  return {
+    url: await ready(running),
+    pid,
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
 }
 
-async function killAndWait(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
+/** Waits until a started service says that it is ready. @returns where it listens, if it does */
+export async function ready({ output, child }: RunningProcess): Promise<string> {
+  return eventually(
+    'the service to be ready',
+    async () => {
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`it ended: ${output.stdout}${output.stderr}`);
+      }
+      return /Reelfeed is ready: (.+)\n/.exec(output.stdout)?.[1] ?? null;
+    },
+    60_000,
+  );
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('The probe has no port.');
-  return address.port;
+function start(file: string, args: string[], options: StartOptions): RunningProcess {
+  const { env = {}, cwd, detached = false } = options;
+  const child = spawn(file, args, {
+    // Settings of whoever runs the tests must not reach the service.
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      TMPDIR: process.env['TMPDIR'],
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached,
+    ...(cwd !== undefined && { cwd }),
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.stdout += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output.stderr += chunk));
+  const ended = once(child, 'close').then(() => ({
+    code: child.exitCode,
+    signal: child.signalCode,
+    ...output,
+  }));
+  atEnd(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    const cut = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    await ended;
+    clearTimeout(cut);
+  });
+  return { child, pid: child.pid ?? 0, output, ended };
 }

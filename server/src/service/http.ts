@@ -15,6 +15,7 @@ import { processMedia } from '../features/processing/processing.ts';
 import { addProcessingRoutes } from '../features/processing/routes.ts';
 import { addPurgeRoutes } from '../features/purges/routes.ts';
 import { addUploadRoutes } from '../features/uploads/routes.ts';
+import { addDeliveryRoutes } from '../features/webhooks/delivery-routes.ts';
 import { addWebhookRoutes } from '../features/webhooks/routes.ts';
 import { defaultSenderTiming } from '../features/webhooks/sender-options.ts';
 import { webhookDeliveries } from '../features/webhooks/webhooks.ts';
@@ -103,15 +104,7 @@ async function addRoutes(
   addProcessingRoutes(app, { mutations, urls: access, onQueued });
   addPlaybackRoutes(app, { db, storage, mutations, access, fileRules });
   addBulk(app, platform, cursors, onChange);
-  addWebhookRoutes(app, {
-    db,
-    cursors,
-    mutations,
-    vault: platform.vault,
-    egress: platform.egress,
-    totalTimeoutMs: defaultSenderTiming.totalTimeoutMs,
-    onDue: () => platform.wakeups.nudge(webhookDeliveries),
-  });
+  addWebhooks(app, platform, cursors);
   addFeedRoutes(app, {
     index: feedIndex,
     cursors: createFeedCursors(platform.signer),
@@ -145,6 +138,15 @@ function addBulk(
     },
   });
   addPurgeRoutes(app, { db, cursors });
+}
+
+/** Webhooks and what is sent to them. */
+function addWebhooks(app: HttpApp, platform: Platform, cursors: ListCursors): void {
+  const { database, mutations, vault, egress, wakeups } = platform;
+  const onDue = () => wakeups.nudge(webhookDeliveries);
+  const parts = { db: database.db, cursors, mutations, vault, egress, onDue };
+  addWebhookRoutes(app, parts);
+  addDeliveryRoutes(app, { ...parts, totalTimeoutMs: defaultSenderTiming.totalTimeoutMs });
 }
 
 /**

@@ -10,7 +10,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { silentLog } from '../../../test/database.ts';
-import { ready, startMain } from '../../../test/process.ts';
+import { ready, startMain } from '../../../test/processes.ts';
 import { authority, startReceiver } from '../../../test/receiver.ts';
 import { eventually, send, temporaryFolder } from '../../../test/service.ts';
 import { openDatabase, type Database } from '../../platform/database/database.ts';
@@ -177,6 +177,12 @@ test(
       const rows = await database.db.selectFrom('webhook_delivery').select('attempts').execute();
       return rows.length === 0 ? true : null;
     });
+    const arrived = new Set(receiver.requests.map(({ body }) => JSON.parse(body).data.title));
+    assert.deepEqual(
+      [...late].filter((title) => !arrived.has(title)),
+      [],
+      'nothing was lost',
+    );
     const { failures } = await database.db
       .selectFrom('webhook_delivery_log')
       .select((eb) => eb.fn.countAll<number>().as('failures'))

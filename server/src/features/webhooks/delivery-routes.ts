@@ -1,9 +1,15 @@
+/** The routes of what is sent: deliveries, their retries, replays and test sends. */
+import type { Db } from '../../platform/database/database.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
 import { fieldError } from '../../platform/http/errors.ts';
-import { readPage } from '../../platform/http/list-cursor.ts';
+import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams, ListEnvelope } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { OrganizationId, WebhookId } from '../../platform/ids.ts';
 import { parseTimestamp } from '../../platform/time.ts';
+import type { Vault } from '../../platform/vault.ts';
 import {
   presentDelivery,
   recordTest,
@@ -14,7 +20,6 @@ import {
 } from './deliveries.ts';
 import { countDeliveries, listDeliveries } from './delivery-queries.ts';
 import { getActiveWebhook, getWebhook, requireWebhookId } from './registrations.ts';
-import type { WebhookRouteParts } from './routes.ts';
 import {
   Delivery,
   DeliveryListQuery,
@@ -28,17 +33,29 @@ import {
 import { createSecretReader } from './secrets.ts';
 import { requireTarget } from './target.ts';
 
+export type DeliveryRouteParts = {
+  db: Db;
+  cursors: ListCursors;
+  mutations: Mutations;
+  vault: Vault;
+  egress: Egress;
+  /** Of a test send, from its start to the last byte of the answer. */
+  totalTimeoutMs: number;
+  /** Called after a delivery became due. */
+  onDue: () => void;
+};
+
 const tags = ['Webhooks'];
 const config = { access: 'secret' as const };
 
-export function addDeliveryRoutes(app: HttpApp, parts: WebhookRouteParts): void {
+export function addDeliveryRoutes(app: HttpApp, parts: DeliveryRouteParts): void {
   addListRoute(app, parts);
   addRetryRoute(app, parts);
   addReplayRoute(app, parts);
   addTestRoute(app, parts);
 }
 
-function addListRoute(app: HttpApp, { db, cursors }: WebhookRouteParts): void {
+function addListRoute(app: HttpApp, { db, cursors }: DeliveryRouteParts): void {
   app.get(
     '/v1/webhooks/:id/deliveries',
     {
@@ -74,8 +91,8 @@ function addListRoute(app: HttpApp, { db, cursors }: WebhookRouteParts): void {
   );
 }
 
-function addRetryRoute(app: HttpApp, parts: WebhookRouteParts): void {
-  const { db, mutations, egress, onDue } = parts;
+function addRetryRoute(app: HttpApp, parts: DeliveryRouteParts): void {
+  const { mutations, onDue } = parts;
   app.post(
     '/v1/webhooks/:webhookId/deliveries/:deliveryId/retry',
     {
@@ -95,10 +112,7 @@ function addRetryRoute(app: HttpApp, parts: WebhookRouteParts): void {
       await mutations.mutateAfter(
         request,
         reply,
-        async () => {
-          const webhook = await getActiveWebhook(db, organizationId, webhookId);
-          return requireTarget(egress, webhook.url);
-        },
+        () => requireReceiver(parts, organizationId, webhookId),
         async (tx) => ({
           data: await retryDelivery(tx, organizationId, webhookId, request.params.deliveryId),
         }),
@@ -109,8 +123,8 @@ function addRetryRoute(app: HttpApp, parts: WebhookRouteParts): void {
   );
 }
 
-function addReplayRoute(app: HttpApp, parts: WebhookRouteParts): void {
-  const { db, mutations, egress, onDue } = parts;
+function addReplayRoute(app: HttpApp, parts: DeliveryRouteParts): void {
+  const { mutations, onDue } = parts;
   app.post(
     '/v1/webhooks/:id/replay',
     {
@@ -134,10 +148,7 @@ function addReplayRoute(app: HttpApp, parts: WebhookRouteParts): void {
       await mutations.mutateAfter(
         request,
         reply,
-        async () => {
-          const webhook = await getActiveWebhook(db, organizationId, webhookId);
-          return requireTarget(egress, webhook.url);
-        },
+        () => requireReceiver(parts, organizationId, webhookId),
         async (tx) => ({ data: await replayEvents(tx, organizationId, webhookId, since) }),
       );
       onDue();
@@ -146,7 +157,7 @@ function addReplayRoute(app: HttpApp, parts: WebhookRouteParts): void {
   );
 }
 
-function addTestRoute(app: HttpApp, parts: WebhookRouteParts): void {
+function addTestRoute(app: HttpApp, parts: DeliveryRouteParts): void {
   const { db, mutations, egress, vault, totalTimeoutMs } = parts;
   const sending = { db, egress, totalTimeoutMs, readSecrets: createSecretReader(vault) };
   app.post(
@@ -171,12 +182,25 @@ function addTestRoute(app: HttpApp, parts: WebhookRouteParts): void {
         request,
         reply,
         async () => {
-          const webhook = await getActiveWebhook(db, organizationId, webhookId);
-          await requireTarget(egress, webhook.url);
+          await requireReceiver(parts, organizationId, webhookId);
           return sendTest(sending, organizationId, webhookId, request.body.event);
         },
         async (tx, sent) => ({ data: await recordTest(tx, sent) }),
       );
     },
   );
+}
+
+/**
+ * A webhook that may be sent to now: it is active, and its URL still leads where it may.
+ *
+ * @throws ApiError NOT_FOUND, CONFLICT, VALIDATION_ERROR for `url`
+ */
+async function requireReceiver(
+  { db, egress }: DeliveryRouteParts,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+): Promise<void> {
+  const { url } = await getActiveWebhook(db, organizationId, webhookId);
+  await requireTarget(egress, url);
 }

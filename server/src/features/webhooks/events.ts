@@ -36,7 +36,17 @@ export type EventData = {
     /** Bytes. */
     fileSize: number;
   };
-  'bulk_job.complete': Readonly<Record<string, unknown>>;
+  'bulk_job.complete': {
+    jobId: string;
+    status: string;
+    operation: string;
+    totalItems: number;
+    processedItems: number;
+    successfulItems: number;
+    failedItems: number;
+    createdAt: string | null;
+    completedAt?: string | null;
+  };
   'experiment.completed': Readonly<Record<string, unknown>>;
   'live_stream.active': Readonly<Record<string, unknown>>;
   'live_stream.ended': Readonly<Record<string, unknown>>;
@@ -81,10 +91,13 @@ export const sampleData: EventData = {
   'bulk_job.complete': {
     jobId: 'job_00000000000000000000000000',
     status: 'complete',
-    totalItems: 0,
-    processedItems: 0,
-    successfulItems: 0,
+    operation: 'update',
+    totalItems: 2,
+    processedItems: 2,
+    successfulItems: 2,
     failedItems: 0,
+    createdAt: '2026-01-31T12:00:00.000Z',
+    completedAt: '2026-01-31T12:00:01.000Z',
   },
   'experiment.completed': { experimentId: 'exp_00000000000000000000000000', status: 'completed' },
   'live_stream.active': {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -10,17 +10,12 @@ import { fileURLToPath } from 'node:url';
 import { atEnd } from '../../../test/database.ts';
 import { receiverCertificate, startReceiver } from '../../../test/receiver.ts';
 import { eventually, temporaryFolder } from '../../../test/service.ts';
+import { example, guide } from './guide.fixture.ts';
+import { unansweredErrors } from './schedule.ts';
+import { eventKinds } from './events.ts';
 import { startWebhookService } from './webhooks.fixture.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-const guide = await readFile(path.join(root, 'docs/webhooks.md'), 'utf8');
-
-function example(name: string): string {
-  const found = new RegExp(`<!-- example: ${name} -->\n\`\`\`js\n([^]*?)\`\`\``).exec(guide);
-  assert.ok(found?.[1] !== undefined, `the guide has an example named ${name}`);
-  return found[1];
-}
-
 /** Runs a program that may import what the packages of this repository may. */
 function run(program: string, env: Record<string, string>) {
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
@@ -106,4 +101,18 @@ test('the other two ways of verifying accept a real delivery and refuse a change
     await once(child, 'close');
     assert.equal(output.text, 'Verified\nrefused\n', name);
   }
+});
+
+test('it names every kind of event and every class of failure, and no other', () => {
+  const firstCells = (heading: string) => {
+    const [, table = ''] = new RegExp(`${heading}[^|]*\n((?:\\|.*\n)+)`).exec(guide) ?? [];
+    return [...table.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+    );
+  };
+  assert.deepEqual(firstCells('may come more than once\\.').toSorted(), eventKinds.toSorted());
+  assert.deepEqual(
+    firstCells('`lastError` is one of:').toSorted(),
+    ['http_<status>', ...unansweredErrors].toSorted(),
+  );
 });

@@ -1,38 +1,26 @@
-/**
- * Partitions are made a week ahead and dropped when their time is over: the age of the system costs
- * nothing. What has no partition, because nothing ran for a week, goes to a default partition and
- * moves over when its day is made.
- */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import {
+  dropOldDays,
+  prepareDayPartitions,
+  wholeDays,
+  type DailyTable,
+} from '../../platform/database/day-partitions.ts';
+import {
   countArrivals,
-  createPartitions,
   deleteForsaken,
   deleteForsakenCounts,
-  deleteStrays,
-  dropPartition,
   foldCounts,
-  listExpiredPartitions,
   listOldCountDays,
-  waitBriefly,
-  type DailyTable,
 } from './retention-queries.ts';
 
 const events: DailyTable = { name: 'webhook_event', column: 'occurred_at' };
 const deliveries: DailyTable = { name: 'webhook_delivery_log', column: 'created_at' };
-const daysAhead = 7;
-const dayMs = 86_400_000;
 const deletedAtOnce = 5_000;
 const countedAtOnce = 10_000;
 
 /** Makes the partitions that the coming week needs. Cheap when they are there. */
-export async function prepareWebhookPartitions(db: Db): Promise<void> {
-  for (const table of [events, deliveries]) {
-    await inTransaction(db, async (tx) => {
-      await waitBriefly(tx);
-      await createPartitions(tx, table, daysAhead);
-    });
-  }
+export function prepareWebhookPartitions(db: Db): Promise<void> {
+  return prepareDayPartitions(db, [events, deliveries]);
 }
 
 /** Brings the counts up to date, so that reading the statistics stays cheap. */
@@ -49,18 +37,9 @@ export async function expireWebhookData(
   retentionMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const retentionDays = Math.max(1, Math.ceil(retentionMs / dayMs));
-  for (const table of [deliveries, events]) {
-    for (const partition of await listExpiredPartitions(db, table, retentionDays)) {
-      signal.throwIfAborted();
-      await inTransaction(db, async (tx) => {
-        await waitBriefly(tx);
-        await dropPartition(tx, partition);
-        if (table === deliveries) await foldCounts(tx, partition.day);
-      });
-    }
-    await inTransaction(db, (tx) => deleteStrays(tx, table, retentionDays));
-  }
+  const retentionDays = wholeDays(retentionMs);
+  await dropOldDays(db, deliveries, retentionDays, signal, (tx, { day }) => foldCounts(tx, day));
+  await dropOldDays(db, events, retentionDays, signal);
   for (const day of await listOldCountDays(db, retentionDays)) {
     await inTransaction(db, (tx) => foldCounts(tx, day));
   }

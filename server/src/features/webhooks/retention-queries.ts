@@ -1,48 +1,6 @@
-/** The SQL of partitions, retention and sweeping. */
+/** The SQL of retention and sweeping. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-
-/** A table that has a partition for each UTC day, and the column that it is partitioned by. */
-export type DailyTable =
-  | { name: 'webhook_event'; column: 'occurred_at' }
-  | { name: 'webhook_delivery_log'; column: 'created_at' };
-
-/** Gives up soon when a long read holds the table: everything else would wait behind it. */
-export async function waitBriefly(tx: Tx): Promise<void> {
-  await sql`select set_config('lock_timeout', '2s', true)`.execute(tx);
-}
-
-/** Makes the partitions of today and of the next `daysAhead` days, where they are missing. */
-export async function createPartitions(
-  tx: Tx,
-  table: DailyTable,
-  daysAhead: number,
-): Promise<void> {
-  await sql`
-    select create_day_partition(${table.name}, ${table.column}, day::date)
-    from generate_series((now() at time zone 'UTC')::date,
-      (now() at time zone 'UTC')::date + ${daysAhead}::int, interval '1 day') as day
-    order by day`.execute(tx);
-}
-
-export type Partition = { name: string; day: string };
-
-/** Partitions of whole days that ended over `retentionDays` days ago, the oldest first. */
-export async function listExpiredPartitions(
-  db: Db,
-  table: DailyTable,
-  retentionDays: number,
-): Promise<Partition[]> {
-  const { rows } = await sql<Partition>`
-    select name, day::text from (
-      select child.relname as name, to_date(right(child.relname, 8), 'YYYYMMDD') as day
-      from pg_inherits
-      join pg_class child on child.oid = inhrelid
-      where inhparent = ${table.name}::regclass and child.relname ~ '_[0-9]{8}$') as partition
-    where day < (now() at time zone 'UTC')::date - ${retentionDays}::int
-    order by day`.execute(db);
-  return rows;
-}
 
 /** Keeps the counts of a day whose deliveries go, for the statistics of the webhook's whole life. */
 export async function foldCounts(tx: Tx, day: string): Promise<void> {
@@ -70,25 +28,10 @@ export async function listOldCountDays(db: Db, retentionDays: number): Promise<s
   return rows.map(({ day }) => day);
 }
 
-export async function dropPartition(tx: Tx, { name }: Partition): Promise<void> {
-  await sql`drop table ${sql.table(name)}`.execute(tx);
-}
-
-/** Removes what came for a day whose partition had gone already. */
-export async function deleteStrays(
-  tx: Tx,
-  table: DailyTable,
-  retentionDays: number,
-): Promise<void> {
-  await sql`
-    delete from ${sql.table(`${table.name}_default`)}
-    where ${sql.ref(table.column)} < ((now() at time zone 'UTC')::date - ${retentionDays}::int)
-      at time zone 'UTC'`.execute(tx);
-}
-
 /**
  * Removes pending deliveries of webhooks that are gone, and those that have waited for a disabled
- * webhook for longer than anything is kept. Returns how many, at most `limit`.
+ * webhook for longer than anything is kept. An active webhook gets all its attempts, also where
+ * they last longer than the retention. Returns how many, at most `limit`.
  */
 export async function deleteForsaken(
   tx: Tx,
@@ -98,11 +41,11 @@ export async function deleteForsaken(
   const { rows } = await sql<{ deleted: number }>`
     with forsaken as (
       select organization_id, webhook_id, delivery_id from webhook_delivery delivery
-      where sender_id is null and (
-        created_at < now() - make_interval(days => ${retentionDays}::int)
-        or not exists (select from webhook
-          where webhook.organization_id = delivery.organization_id
-            and webhook.webhook_id = delivery.webhook_id))
+      where sender_id is null and not exists (select from webhook
+        where webhook.organization_id = delivery.organization_id
+          and webhook.webhook_id = delivery.webhook_id
+          and (webhook.status = 'active'
+            or delivery.created_at >= now() - make_interval(days => ${retentionDays}::int)))
       limit ${limit} for update skip locked
     ), deleted as (
       delete from webhook_delivery delivery using forsaken

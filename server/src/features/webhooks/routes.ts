@@ -1,3 +1,4 @@
+/** The routes of registrations. Those of what is sent to them are in `delivery-routes.ts`. */
 import type { Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
@@ -14,7 +15,6 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { presentStats } from './deliveries.ts';
-import { addDeliveryRoutes } from './delivery-routes.ts';
 import { countDeliveries } from './delivery-queries.ts';
 import { countWebhooks, listWebhooks } from './queries.ts';
 import {
@@ -43,8 +43,6 @@ export type WebhookRouteParts = {
   mutations: Mutations;
   vault: Vault;
   egress: Egress;
-  /** Of a test send, from its start to the last byte of the answer. */
-  totalTimeoutMs: number;
   /** Called after a delivery became due. */
   onDue: () => void;
 };
@@ -59,7 +57,6 @@ export function addWebhookRoutes(app: HttpApp, parts: WebhookRouteParts): void {
   addPatchRoute(app, parts);
   addDeleteRoute(app, parts);
   addRotateRoute(app, parts);
-  addDeliveryRoutes(app, parts);
 }
 
 function addListRoute(app: HttpApp, { db, cursors }: WebhookRouteParts): void {

@@ -15,10 +15,23 @@ export type AttemptEnd =
   | { readonly type: 'unanswered'; readonly failure: EgressFailure }
   | { readonly type: 'not made'; readonly reason: 'given back' | 'unreadable secret' };
 
+/** Failures without an answer, as `lastError` names them. With one it is `http_<status>`. */
+export const unansweredErrors = [
+  'timeout',
+  'connection_refused',
+  'connection_error',
+  'dns_error',
+  'tls_error',
+  'blocked_address',
+  'protocol_error',
+] as const;
+
+export type DeliveryError = (typeof unansweredErrors)[number] | `http_${number}`;
+
 export type Decision =
   | { readonly next: 'success' }
-  | { readonly next: 'failed'; readonly error: string }
-  | { readonly next: 'retry'; readonly error: string; readonly delayMs: number }
+  | { readonly next: 'failed'; readonly error: DeliveryError }
+  | { readonly next: 'retry'; readonly error: DeliveryError; readonly delayMs: number }
   | { readonly next: 'release'; readonly delayMs: number };
 
 /** A secret that can't be opened is mended by a person; until then there is no use in hurry. */
@@ -40,14 +53,35 @@ export function decide(
       if (end.statusCode >= 200 && end.statusCode <= 299) return { next: 'success' };
       return afterFailure(`http_${end.statusCode}`);
     case 'unanswered':
-      return afterFailure(end.failure);
+      return afterFailure(errorOf(end.failure));
     default:
       throw end satisfies never;
   }
 
-  function afterFailure(error: string): Decision {
+  function afterFailure(error: DeliveryError): Decision {
     const delayMs = scheduleMs[attempt];
     if (isManual || delayMs === undefined) return { next: 'failed', error };
     return { next: 'retry', error, delayMs };
+  }
+}
+
+function errorOf(failure: EgressFailure): DeliveryError {
+  switch (failure) {
+    // A stored URL was good once: the guard refuses what the operator's exceptions no longer cover.
+    case 'invalid_url':
+      return 'blocked_address';
+    case 'too_large':
+    case 'too_many_redirects':
+      return 'protocol_error';
+    case 'timeout':
+    case 'connection_refused':
+    case 'connection_error':
+    case 'dns_error':
+    case 'tls_error':
+    case 'blocked_address':
+    case 'protocol_error':
+      return failure;
+    default:
+      throw failure satisfies never;
   }
 }

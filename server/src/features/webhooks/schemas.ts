@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../platform/http/schemas.ts';
 import { eventKinds } from './events.ts';
+import { unansweredErrors } from './schedule.ts';
 
 const statuses = ['active', 'disabled'] as const;
 const deliveryStatuses = ['success', 'failed', 'pending'] as const;
@@ -99,8 +100,7 @@ export const Delivery = Type.Object({
   lastAttemptAt: Type.Optional(Timestamp),
   lastError: Type.Optional(
     Type.String({
-      description:
-        'The class of the latest failure: `http_<status>`, `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error` or `invalid_url`.',
+      description: `The class of the latest failure: \`http_<status>\`, or ${unansweredErrors.map((error) => `\`${error}\``).join(', ')}.`,
     }),
   ),
   response: Type.Optional(

@@ -4,13 +4,13 @@ import type { Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import type { JobWakeups } from '../../platform/queue/wakeups.ts';
 import type { Vault } from '../../platform/vault.ts';
-import type { Decision } from './schedule.ts';
+import type { Decision, DeliveryError } from './schedule.ts';
 
 /** One attempt, for metrics. */
 export type DeliveryReport = {
   readonly outcome: Decision['next'] | 'lost' | 'unwritten';
-  readonly error: string | null;
-  /** From the moment the attempt was due to the claim. */
+  readonly error: DeliveryError | null;
+  /** From the moment the attempt was due to its start. */
   readonly lagMs: number;
   readonly durationMs: number;
 };

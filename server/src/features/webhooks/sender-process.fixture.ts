@@ -1,7 +1,8 @@
 /**
  * A process for tests: a sender on the database whose connection is the first argument, allowed to
  * reach the loopback interface. The second is its vault's key in base64, the third how far its wall
- * clock is off, in milliseconds. It says "sending" and ends with its parent.
+ * clock is off, in milliseconds; SIGUSR2 sets that back by an hour. It says "sending" and ends with
+ * its parent.
  */
 import { pino } from 'pino';
 import { openDatabase, type DatabaseConnection } from '../../platform/database/database.ts';
@@ -15,7 +16,14 @@ const connection = JSON.parse(connectionJson) as DatabaseConnection;
 const log = pino({ level: 'silent' });
 const { db } = openDatabase({ connection, poolSize: 4, log });
 const trueNow = Date.now.bind(Date);
-Date.now = () => trueNow() + Number(clockOffsetMs);
+let offsetMs = Number(clockOffsetMs);
+process.on('SIGUSR2', () => (offsetMs -= 3_600_000));
+const now = () => trueNow() + offsetMs;
+globalThis.Date = new Proxy(Date, {
+  construct: (target, given, newTarget) =>
+    Reflect.construct(target, given.length === 0 ? [now()] : given, newTarget) as Date,
+  get: (target, name) => (name === 'now' ? now : (Reflect.get(target, name) as unknown)),
+});
 
 const sender = startDeliverySender({
   db,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { startReceiver, type Receiver } from '../../../test/receiver.ts';
+import { startReceiver, type Received, type Receiver } from '../../../test/receiver.ts';
 import { eventually } from '../../../test/service.ts';
 import { inTransaction } from '../../platform/database/database.ts';
 import { newTypeId } from '../../platform/ids.ts';
@@ -112,6 +112,29 @@ describe('several senders', () => {
     assert.equal(sender.underWay(), 0);
     child.kill('SIGKILL');
   });
+});
+
+test('a wall clock that is set back by an hour between two attempts moves neither', async () => {
+  const receiver = await startReceiver(() => 500);
+  await register(receiver.url);
+  const child = await startProcess();
+  await cause(db, organizationId, '0');
+  await eventually('the first attempt', async () => receiver.requests[0] ?? null);
+  child.kill('SIGUSR2');
+  await allEnded(db);
+  const [first, second, ...more] = receiver.requests;
+  assert.ok(first !== undefined && second !== undefined && more.length === 0);
+  const distanceMs = second.at - first.at;
+  assert.ok(Math.abs(distanceMs - 1_000) < 1_000, `${distanceMs} ms`);
+  const sentAt = ({ headers }: Received) => Number(headers['webhook-timestamp']);
+  assert.ok(sentAt(second) < sentAt(first) - 3_500, 'the clock was set back');
+  assert.equal(second.headers['x-service-timestamp'], first.headers['x-service-timestamp']);
+  const { rows } = await sql<{ attempts: number; status: string; ago: number }>`
+    select attempts, status, extract(epoch from now() - last_attempt_at)::float8 as ago
+    from webhook_delivery_log`.execute(db);
+  assert.deepEqual([rows.length, rows[0]?.attempts, rows[0]?.status], [1, 2, 'failed']);
+  assert.ok(Math.abs(rows[0]?.ago ?? Number.NaN) < 60, 'the record has the time of the database');
+  child.kill('SIGKILL');
 });
 
 describe('a shutdown', () => {

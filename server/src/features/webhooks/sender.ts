@@ -15,8 +15,8 @@
  * 4. A delivery is sent again only after a recorded failure, or when its sender ended between the
  *    send and the record. So a kill repeats at most the deliveries that were in `sending`.
  * 5. A shutdown records nothing as failed: what it cuts off is released, uncounted.
- * 6. At most `concurrency` quick and as many slow sends are under way (`slots.ts`), on two database
- *    connections, one that claims and one that records.
+ * 6. At most `concurrency` quick sends are under way, and four times as many with those that have
+ *    turned slow (`slots.ts`), on two database connections, one that claims and one that records.
  */
 import { hostname } from 'node:os';
 import { isDatabaseAway } from '../../platform/database/database-errors.ts';
@@ -163,10 +163,11 @@ class Sender implements DeliverySender {
       allowances,
       defaultAllowance,
     });
+    const claimedAt = performance.now();
     for (const claim of deliveries) {
       const webhook = webhooks.get(claim.webhookId);
       if (webhook === undefined) throw new Error(`a claim without its webhook: ${claim.webhookId}`);
-      const sending: Sending = { senderId, webhook, claim, result: null };
+      const sending: Sending = { senderId, webhook, claim, claimedAt, result: null };
       this.#sending.set(claim.deliveryId, sending);
       if (this.#cutOff.signal.aborted) this.#giveBack(sending);
       else this.#slots.enter(claim.webhookId, sending);

@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import type { DeliveryId, OrganizationId, WebhookId } from '../../platform/ids.ts';
+import type { DeliveryError } from './schedule.ts';
 
 export type ClaimedDelivery = {
   webhookId: WebhookId;
@@ -156,7 +157,7 @@ export type AttemptRecord = {
   endedAgoMs: number;
   statusCode: number | null;
   responseTimeMs: number | null;
-  error: string | null;
+  error: DeliveryError | null;
   response: string | null;
 };
 

@@ -11,6 +11,8 @@ export type Sending = {
   readonly senderId: string;
   readonly webhook: ClaimedWebhook;
   readonly claim: ClaimedDelivery;
+  /** By the process's monotonic clock. */
+  readonly claimedAt: number;
   result: AttemptResult | null;
 };
 
@@ -48,20 +50,26 @@ export function toRecord(
 
 export function reportOf(
   { next, error, startedAt, endedAt }: EndedAttempt,
-  { claim }: Sending,
+  sending: Sending,
   fate: RecordFate,
 ): DeliveryReport {
   const outcome = fate === 'written' ? next : fate;
-  return { outcome, error, lagMs: claim.lagMs, durationMs: endedAt - startedAt };
+  return { outcome, error, lagMs: lagOf(sending, startedAt), durationMs: endedAt - startedAt };
+}
+
+/** From the moment the attempt was due to its start: to its claim, and then to its turn. */
+function lagOf({ claim, claimedAt }: Sending, startedAt: number): number {
+  return claim.lagMs + Math.max(0, startedAt - claimedAt);
 }
 
 /** One wide line. A secret that can't be opened is for a person to mend. */
 export function logAttempt(
   log: Logger,
   attempt: EndedAttempt,
-  { webhook, claim, result }: Sending,
+  sending: Sending,
   fate: RecordFate,
 ): void {
+  const { webhook, claim, result } = sending;
   const outcome = fate === 'written' ? attempt.next : fate;
   const isUnreadable = result?.end.type === 'not made' && result.end.reason !== 'given back';
   const level = isUnreadable ? 'error' : outcome === 'failed' ? 'warn' : 'info';
@@ -72,13 +80,13 @@ export function logAttempt(
     deliveryId: claim.deliveryId,
     event: claim.kind,
     // The rest of a URL may hold a token.
-    host: new URL(webhook.url).host,
+    host: URL.parse(webhook.url)?.host ?? null,
     attempt: attempt.attempt,
     outcome,
     statusCode: attempt.statusCode,
     error: attempt.error,
     responseTimeMs: attempt.responseTimeMs,
-    lagMs: Math.round(claim.lagMs),
+    lagMs: Math.round(lagOf(sending, attempt.startedAt)),
     ...(attempt.next === 'retry' && { nextAttemptInMs: attempt.delayMs }),
     ...(isUnreadable && { err: result.cause }),
   };

@@ -22,6 +22,8 @@ export function observeDeliveries(metrics: Metrics): (report: DeliveryReport) =>
   });
   return ({ outcome, error, lagMs, durationMs }) => {
     attempts.add(1, { outcome, error: error ?? 'none' });
+    // Nothing was sent, or it was cut off: its times say nothing about receivers.
+    if (outcome === 'release') return;
     duration.observe(durationMs / 1_000);
     lag.observe(lagMs / 1_000);
   };

@@ -89,3 +89,37 @@ export async function allEnded(db: Db, timeoutMs = 30_000): Promise<void> {
     timeoutMs,
   );
 }
+
+/**
+ * Puts `count` ended deliveries of today into the log and the counts, one in a hundred of them
+ * failed: a history without the time that it takes to make one.
+ */
+export async function fillHistory(
+  db: Db,
+  {
+    organizationId,
+    webhookId,
+    count,
+  }: { organizationId: string; webhookId: string; count: number },
+): Promise<void> {
+  await sql`
+    with logged as (
+      insert into webhook_delivery_log (organization_id, webhook_id, delivery_id, event_id, kind,
+        body, is_test, occurred_at, created_at, status, attempts, last_attempt_at)
+      select ${organizationId}, ${webhookId}, 'dlv_' || lpad(n::text, 26, '0'), gen_random_uuid(),
+        'content.ready', '{"event":"content.ready","data":{}}', false, moment, moment,
+        case when n % 100 = 0 then 'failed' else 'success' end, 1, moment
+      from generate_series(1, ${count}::int) n,
+        lateral (select date_trunc('day', now(), 'UTC') + n * interval '1 millisecond' as moment) at
+      returning status
+    ), arrival as (
+      insert into webhook_arrival (organization_id, webhook_id, deliveries)
+      values (${organizationId}, ${webhookId}, ${count})
+    )
+    insert into webhook_delivery_count (organization_id, webhook_id, day, successful, failed,
+      last_attempt_at)
+    select ${organizationId}, ${webhookId}, (now() at time zone 'UTC')::date,
+      count(*) filter (where status = 'success'), count(*) filter (where status = 'failed'), now()
+    from logged`.execute(db);
+  await sql`vacuum analyze webhook_delivery_log`.execute(db);
+}

@@ -3,14 +3,14 @@
  * (webhooks, imports) goes through here. See `guard.ts` for what is refused, and
  * `REELFEED_EGRESS_ALLOW` for the operator's exceptions.
  */
-import type { IncomingHttpHeaders } from 'node:http';
 import type { LookupFunction } from 'node:net';
 import { Agent, Pool } from 'undici';
 import type { AllowList } from './allow-list.ts';
 import { asEgressError, type BlockedAddressError } from './egress-errors.ts';
 import { guardedConnector, judgeTarget, portOf, type Guard } from './guard.ts';
-import { createResolver } from './resolver.ts';
 import { openResponse, type Download } from './exchange.ts';
+import type { EgressRequest, EgressResponse, Scheme } from './messages.ts';
+import { createResolver } from './resolver.ts';
 import { parseTarget } from './target.ts';
 import { requestWhole } from './whole-request.ts';
 
@@ -26,33 +26,6 @@ export type EgressOptions = {
   readonly ca?: readonly string[];
   /** Told of every refused address, for the counter and the log. */
   readonly onBlocked?: (error: BlockedAddressError) => void;
-};
-
-export type Scheme = 'http:' | 'https:';
-
-export type EgressRequest = {
-  readonly url: string;
-  /** Default `['https:']`. */
-  readonly schemes?: readonly Scheme[];
-  /** Default GET. */
-  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT';
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array;
-  /** From the call to the last byte of the answer, all of it included. */
-  readonly totalTimeoutMs: number;
-  /** Most bytes of the answer's body to read. */
-  readonly maxBodyBytes: number;
-};
-
-export type EgressResponse = {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  /** The first `maxBodyBytes`, as sent: a content encoding is not undone. */
-  readonly body: Buffer;
-  /** There was more; the connection was closed instead of reading it. */
-  readonly truncated: boolean;
-  /** From the call to the end of the body. */
-  readonly elapsedMs: number;
 };
 
 export interface Egress extends AsyncDisposable {

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent, Dispatcher } from 'undici';
 import { asEgressError, EgressError } from './egress-errors.ts';
-import type { EgressRequest } from './egress.ts';
+import type { EgressRequest } from './messages.ts';
 import { parseTarget } from './target.ts';
 
 /** An answer that is being read. Disposing ends it; a body that was read to its end is done. */

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent, Dispatcher } from 'undici';
 import { asEgressError, EgressError } from './egress-errors.ts';
-import type { EgressRequest, EgressResponse } from './egress.ts';
+import type { EgressRequest, EgressResponse } from './messages.ts';
 import { parseTarget } from './target.ts';
 
 const defaultSchemes = ['https:'] as const;

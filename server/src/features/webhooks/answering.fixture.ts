@@ -1,0 +1,34 @@
+/** The service with a receiver whose answer a test chooses. */
+import assert from 'node:assert/strict';
+import { startReceiver, type Receiver } from '../../../test/receiver.ts';
+import { startWebhookService, type WebhookService } from './webhooks.fixture.ts';
+
+export type AnsweringService = {
+  service: WebhookService;
+  receiver: Receiver;
+  /** From now on the receiver answers with this status; at first it is 204. */
+  answerWith: (status: number) => void;
+  /** Removes the webhook, and forgets what the receiver was sent and told. */
+  cleanUp: (webhookId: string) => Promise<void>;
+};
+
+export async function startAnsweringService(
+  env: Record<string, string> = {},
+): Promise<AnsweringService> {
+  let answer = 204;
+  const receiver = await startReceiver(() => answer);
+  const service = await startWebhookService({ REELFEED_EGRESS_ALLOW: receiver.allow, ...env });
+  return {
+    service,
+    receiver,
+    answerWith: (status) => {
+      answer = status;
+    },
+    cleanUp: async (webhookId) => {
+      answer = 204;
+      receiver.requests.length = 0;
+      const { status } = await service.call('DELETE', `/v1/webhooks/${webhookId}`);
+      assert.equal(status, 200);
+    },
+  };
+}

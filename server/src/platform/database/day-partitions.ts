@@ -1,0 +1,83 @@
+/**
+ * Tables with a partition for each UTC day. Partitions are made a week ahead and dropped when their
+ * time is over: the age of the system costs nothing. What has no partition, because nothing ran for
+ * a week, goes to the default partition and moves over when its day is made.
+ */
+import { sql } from 'kysely';
+import { inTransaction, type Db, type Tx } from './database.ts';
+
+/** The table, and the column that it is partitioned by. */
+export type DailyTable = { readonly name: string; readonly column: string };
+
+export type DayPartition = { readonly name: string; readonly day: string };
+
+const daysAhead = 7;
+const dayMs = 86_400_000;
+
+/** Makes the partitions that the coming week needs. Cheap when they are there. */
+export async function prepareDayPartitions(db: Db, tables: readonly DailyTable[]): Promise<void> {
+  for (const { name, column } of tables) {
+    await inTransaction(db, async (tx) => {
+      await waitBriefly(tx);
+      await sql`
+        select create_day_partition(${name}, ${column}, day::date)
+        from generate_series((now() at time zone 'UTC')::date,
+          (now() at time zone 'UTC')::date + ${daysAhead}::int, interval '1 day') as day
+        order by day`.execute(tx);
+    });
+  }
+}
+
+/** How many days of a daily table a retention keeps: at least one, and whole ones. */
+export function wholeDays(retentionMs: number): number {
+  return Math.max(1, Math.ceil(retentionMs / dayMs));
+}
+
+/**
+ * Drops the partitions of days that ended over `retentionDays` days ago, each in a transaction with
+ * what `alongside` does, and removes what came for such a day after its partition had gone.
+ */
+export async function dropOldDays(
+  db: Db,
+  table: DailyTable,
+  retentionDays: number,
+  signal: AbortSignal,
+  alongside: (tx: Tx, partition: DayPartition) => Promise<void> = async () => undefined,
+): Promise<void> {
+  for (const partition of await listExpired(db, table, retentionDays)) {
+    signal.throwIfAborted();
+    await inTransaction(db, async (tx) => {
+      await waitBriefly(tx);
+      await sql`drop table ${sql.table(partition.name)}`.execute(tx);
+      await alongside(tx, partition);
+    });
+  }
+  await inTransaction(db, async (tx) => {
+    await sql`
+      delete from ${sql.table(`${table.name}_default`)}
+      where ${sql.ref(table.column)} < ((now() at time zone 'UTC')::date - ${retentionDays}::int)
+        at time zone 'UTC'`.execute(tx);
+  });
+}
+
+/** The oldest first. */
+async function listExpired(
+  db: Db,
+  table: DailyTable,
+  retentionDays: number,
+): Promise<DayPartition[]> {
+  const { rows } = await sql<DayPartition>`
+    select name, day::text from (
+      select child.relname as name, to_date(right(child.relname, 8), 'YYYYMMDD') as day
+      from pg_inherits
+      join pg_class child on child.oid = inhrelid
+      where inhparent = ${table.name}::regclass and child.relname ~ '_[0-9]{8}$') as partition
+    where day < (now() at time zone 'UTC')::date - ${retentionDays}::int
+    order by day`.execute(db);
+  return rows;
+}
+
+/** Gives up soon when a long read holds the table: everything else would wait behind it. */
+async function waitBriefly(tx: Tx): Promise<void> {
+  await sql`select set_config('lock_timeout', '2s', true)`.execute(tx);
+}

@@ -1,0 +1,29 @@
+/** What is sent to a host that somebody else chose, and what comes back. */
+import type { IncomingHttpHeaders } from 'node:http';
+
+export type Scheme = 'http:' | 'https:';
+
+export type EgressRequest = {
+  readonly url: string;
+  /** Default `['https:']`. */
+  readonly schemes?: readonly Scheme[];
+  /** Default GET. */
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** From the call to the last byte of the answer, all of it included. */
+  readonly totalTimeoutMs: number;
+  /** Most bytes of the answer's body to read. */
+  readonly maxBodyBytes: number;
+};
+
+export type EgressResponse = {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The first `maxBodyBytes`, as sent: a content encoding is not undone. */
+  readonly body: Buffer;
+  /** There was more; the connection was closed instead of reading it. */
+  readonly truncated: boolean;
+  /** From the call to the end of the body. */
+  readonly elapsedMs: number;
+};
