@@ -2,7 +2,8 @@
  * Processing of one item, one step at a time. Each run looks where the item stands:
  *
  *   pending, processing   prepare: first rendition and thumbnail → ready, the next step enqueued
- *   ready                 complete: the other renditions, then the new master playlist
+ *   ready                 complete: what earlier attempts left goes, then the other renditions and
+ *                         last the new master playlist
  *
  * 1. Files are published under a fresh attempt folder before a row names them, so a kill leaves
  *    an unnamed folder at the most, and no reader sees half a rendition.
@@ -116,6 +117,8 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
   await progress.settled();
   const mediaPrefix = `${work.source.playbackId}/${randomBytes(6).toString('hex')}`;
   await storage.putFolder(work.outputDir, `media/${mediaPrefix}`, signal);
+  const { playbackId } = work.source;
+  const others = await listOtherAttempts(storage, playbackId, mediaPrefix, signal);
   let isTaken = false;
   await context.finish(async (tx) => {
     const ready = await markReady(tx, organizationId, contentId, {
@@ -131,36 +134,41 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       duration: ready.duration_seconds,
       status: 'ready',
     });
-    if (prepared.remainingRungs.length === 0) return;
-    await storePreparation(tx, organizationId, contentId, { mediaPrefix, prepared });
-    await enqueueProcessing(tx, organizationId, contentId);
+    const isComplete = prepared.remainingRungs.length === 0;
+    if (!isComplete)
+      await storePreparation(tx, organizationId, contentId, { mediaPrefix, prepared });
+    if (!isComplete || others.length > 0) await enqueueProcessing(tx, organizationId, contentId);
   });
-  if (isTaken) await removeOtherAttempts(storage, work.source.playbackId, mediaPrefix, signal);
-  else await storage.removePrefix(`media/${mediaPrefix}`, signal);
+  if (!isTaken) await storage.removePrefix(`media/${mediaPrefix}`, signal);
   return done;
 }
 
 /**
- * Removes what attempts before this one published and no row came to name. Only an attempt whose
- * item has become ready may do so: one that has lost its lease could take the winner's files away.
+ * The folders that other attempts published. They may be removed once a row names the one of
+ * `mediaPrefix`; an attempt that has lost its lease could take the winner's files away.
  */
-async function removeOtherAttempts(
+async function listOtherAttempts(
   storage: Storage,
   playbackId: string,
   mediaPrefix: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string[]> {
   const others = new Set<string>();
   for await (const { key } of storage.list(`media/${playbackId}`, signal)) {
     const attempt = key.split('/').slice(0, 3).join('/');
     if (attempt !== `media/${mediaPrefix}`) others.add(attempt);
   }
-  for (const attempt of others) await storage.removePrefix(attempt, signal);
+  return [...others];
 }
 
 async function complete(parts: MediaJobParts, context: JobContext, work: Work): Promise<JobAnswer> {
   const { db, storage } = parts;
   const { organizationId, signal } = context;
+  const { playbackId, mediaPrefix: named } = work.source;
+  if (named !== null) {
+    const others = await listOtherAttempts(storage, playbackId, named, signal);
+    for (const attempt of others) await storage.removePrefix(attempt, signal);
+  }
   const preparation = await findPreparation(db, organizationId, work.contentId);
   if (preparation === null) return skipped('all renditions are there');
   const { mediaPrefix, prepared } = preparation;

@@ -7,6 +7,8 @@ export type MediaSource = {
   uploadStatus: ItemRow['upload_status'];
   playbackId: string;
   sourceKey: string | null;
+  /** The folder of the attempt that made the item ready; null before that. */
+  mediaPrefix: string | null;
 };
 
 /**
@@ -20,7 +22,7 @@ export async function findSource(
 ): Promise<MediaSource | null> {
   const row = await db
     .selectFrom('content')
-    .select(['upload_status', 'playback_id', 'source_key'])
+    .select(['upload_status', 'playback_id', 'source_key', 'media_prefix'])
     .where('organization_id', '=', organizationId)
     .where('content_id', '=', contentId)
     .executeTakeFirst();
@@ -29,6 +31,7 @@ export async function findSource(
     uploadStatus: row.upload_status,
     playbackId: row.playback_id,
     sourceKey: row.source_key,
+    mediaPrefix: row.media_prefix,
   };
 }
 
