@@ -192,6 +192,20 @@ export const settings = {
     fallback: '256',
     about: 'Webhook deliveries that this process sends at the same time.',
   }),
+  eventRetentionMs: setting({
+    env: 'REELFEED_EVENT_RETENTION',
+    parse: duration(),
+    fallback: '90d',
+    about:
+      'How long the log keeps engagement events, in whole days and one day at the least. Statistics made from them stay.',
+  }),
+  countryHeader: setting({
+    env: 'REELFEED_COUNTRY_HEADER',
+    parse: text(),
+    fallback: 'CF-IPCountry',
+    about:
+      'Header in which the proxy in front says the country of a viewer (ISO 3166-1 alpha-2), for events without one.',
+  }),
   logLevel: setting({
     env: 'REELFEED_LOG_LEVEL',
     parse: choice(['debug', 'info', 'warn', 'error', 'silent'] as const),

@@ -16,7 +16,11 @@ export function addAccessControl(app: HttpApp, authenticate: Authenticate): void
     // What a key opens is for its holder, and is never older than the request.
     reply.header('cache-control', 'no-store');
     if (access === 'publishable') allowEveryOrigin(reply);
-    const principal = await authenticate(bearerToken(request));
+    if (request.routeOptions.config.takesBeacons) allowCredentials(request, reply);
+    const queryKey = keyOfBeacon(request);
+    const principal = await authenticate(queryKey ?? bearerToken(request));
+    // URLs are written down in many places: nothing that opens more than this may stand there.
+    if (queryKey !== null && principal.type !== 'publishable') throw new ApiError('UNAUTHORIZED');
     if (access === 'secret' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');
     if (access === 'publishable') restrictOrigin(request, reply, principal);
     request.principal = principal;
@@ -24,12 +28,39 @@ export function addAccessControl(app: HttpApp, authenticate: Authenticate): void
 }
 
 /** The token of exactly one `Authorization: Bearer …` header, or null. */
-function bearerToken(request: FastifyRequest): string | null {
-  const { headersDistinct } = request.raw;
-  const values = headersDistinct['authorization'] ?? [];
-  const match =
-    values.length === 1 ? /^Bearer +([\x21-\x7e]{1,512})$/i.exec(values[0] ?? '') : null;
-  return match?.[1] ?? null;
+function bearerToken({ headers, raw }: FastifyRequest): string | null {
+  if (headers.authorization === undefined || countAuthorization(raw.rawHeaders) !== 1) return null;
+  return /^Bearer +([\x21-\x7e]{1,512})$/i.exec(headers.authorization)?.[1] ?? null;
+}
+
+/** Of several such headers, Node hands out the first alone. */
+function countAuthorization(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (name.length === 13 && name.toLowerCase() === 'authorization') count += 1;
+  }
+  return count;
+}
+
+/** The key in the query of a route that takes beacons; a header goes before it. */
+function keyOfBeacon(request: FastifyRequest): string | null {
+  if (!request.routeOptions.config.takesBeacons) return null;
+  if (request.headers.authorization !== undefined) return null;
+  const { key } = request.query as Record<string, unknown>;
+  return typeof key === 'string' ? key : null;
+}
+
+/**
+ * Beacons are sent with credentials, for which a browser wants its origin named. No cookie means
+ * anything here, so nobody gains by it.
+ */
+function allowCredentials({ headers: { origin } }: FastifyRequest, reply: FastifyReply): void {
+  if (origin === undefined) return;
+  reply
+    .header('access-control-allow-origin', origin)
+    .header('access-control-allow-credentials', 'true')
+    .header('vary', 'Origin');
 }
 
 /** Set before the key is checked, so that a page can read why its key was refused. */
@@ -49,7 +80,7 @@ function restrictOrigin(request: FastifyRequest, reply: FastifyReply, principal:
   }
 }
 
-type RouteMethods = { methods: Set<string>; corsMethods: Set<string> };
+type RouteMethods = { methods: Set<string>; corsMethods: Set<string>; takesBeacons: boolean };
 
 /**
  * Remembers the routes as they are added; `complete` then gives every path an answer for the
@@ -64,7 +95,11 @@ export function trackMethods(app: HttpApp): { complete(): void } {
   }
   app.addHook('onRoute', (route) => {
     refuseUndeclaredAccess(route.url, route.config?.access);
-    const known = paths.get(route.url) ?? { methods: new Set(), corsMethods: new Set() };
+    const known = paths.get(route.url) ?? {
+      methods: new Set(),
+      corsMethods: new Set(),
+      takesBeacons: route.config?.takesBeacons === true,
+    };
     for (const method of [route.method].flat()) {
       known.methods.add(method);
       if (route.config?.access === 'publishable') known.corsMethods.add(method);
@@ -73,10 +108,10 @@ export function trackMethods(app: HttpApp): { complete(): void } {
   });
   return {
     complete() {
-      for (const [url, { methods, corsMethods }] of Array.from(paths)) {
+      for (const [url, { methods, corsMethods, takesBeacons }] of Array.from(paths)) {
         // Wildcards and the pages of the API reference are left to the router.
         if (url.includes('*') || url.startsWith('/docs')) continue;
-        if (corsMethods.size > 0) addPreflight(app, url, corsMethods);
+        if (corsMethods.size > 0) addPreflight(app, url, corsMethods, takesBeacons);
         refuseOtherMethods(app, url, methods, corsMethods.size > 0);
       }
     },
@@ -91,10 +126,16 @@ function refuseUndeclaredAccess(url: string, access: Access | undefined): void {
   }
 }
 
-function addPreflight(app: HttpApp, url: string, methods: ReadonlySet<string>): void {
-  app.options(url, { schema: { hide: true }, config: { access: 'public' } }, (_request, reply) =>
-    reply
-      .header('access-control-allow-origin', '*')
+function addPreflight(
+  app: HttpApp,
+  url: string,
+  methods: ReadonlySet<string>,
+  takesBeacons: boolean,
+): void {
+  app.options(url, { schema: { hide: true }, config: { access: 'public' } }, (request, reply) => {
+    reply.header('access-control-allow-origin', '*');
+    if (takesBeacons) allowCredentials(request, reply);
+    return reply
       .header('access-control-allow-methods', [...methods].join(', '))
       .header(
         'access-control-allow-headers',
@@ -102,8 +143,8 @@ function addPreflight(app: HttpApp, url: string, methods: ReadonlySet<string>): 
       )
       .header('access-control-max-age', '86400')
       .status(204)
-      .send(),
-  );
+      .send();
+  });
 }
 
 function refuseOtherMethods(

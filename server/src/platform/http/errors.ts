@@ -7,6 +7,8 @@ const catalogue = {
   INVALID_REQUEST: { status: 400, message: 'The request is malformed.' },
   VALIDATION_ERROR: { status: 400, message: 'A field of the request is not valid.' },
   LIMIT_EXCEEDED: { status: 400, message: 'The request exceeds a limit.' },
+  UNKNOWN_EVENT: { status: 400, message: 'There is no such kind of event.' },
+  EVENT_TOO_OLD: { status: 400, message: 'The event happened more than 24 hours ago.' },
   INVALID_CURSOR: { status: 400, message: 'The cursor is damaged or belongs to another list.' },
   UNAUTHORIZED: {
     status: 401,
@@ -63,6 +65,8 @@ export type ErrorEnvelope = {
 
 type ApiErrorOptions = {
   message?: string;
+  /** Where the status of the catalogue does not fit. */
+  statusCode?: number;
   details?: readonly ErrorDetail[];
   headers?: Record<string, string>;
   cause?: unknown;
@@ -79,7 +83,7 @@ export class ApiError extends Error {
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
     super(options.message ?? catalogue[code].message, { cause: options.cause });
     this.code = code;
-    this.statusCode = catalogue[code].status;
+    this.statusCode = options.statusCode ?? catalogue[code].status;
     this.details = options.details;
     this.headers = options.headers ?? defaultHeaders(code);
   }

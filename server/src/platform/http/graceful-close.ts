@@ -18,11 +18,13 @@ const cutAgainMs = 200;
  */
 export function followRequests(app: HttpApp): (graceMs: number) => Promise<void> {
   const open = new Set<ServerResponse>();
-  app.addHook('onRequest', async (_request, { raw }) => {
+  app.addHook('onRequest', (_request, { raw }, done) => {
     // The client may have gone while the hooks before this one were at work.
-    if (raw.closed) return;
-    open.add(raw);
-    raw.once('close', () => open.delete(raw));
+    if (!raw.closed) {
+      open.add(raw);
+      raw.once('close', () => open.delete(raw));
+    }
+    done();
   });
   return async (graceMs) => {
     const closed = new AbortController();

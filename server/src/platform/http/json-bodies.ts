@@ -13,7 +13,7 @@ export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      const text = decode(request, body as Buffer);
+      const text = decodeJsonText(request, body as Buffer);
       if (text === '') {
         done(null, undefined);
         return;
@@ -48,7 +48,8 @@ function finish(text: string, value: unknown, done: Done): void {
   }
 }
 
-function decode(request: FastifyRequest, body: Buffer): string {
+/** @throws ApiError for a body that does not claim to be UTF-8, or is not */
+export function decodeJsonText(request: FastifyRequest, body: Buffer): string {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '');
   if (charset !== null && !/^utf-?8$/i.test(charset[1] ?? '')) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { message: 'JSON is read as UTF-8 only.' });
@@ -62,8 +63,11 @@ function decode(request: FastifyRequest, body: Buffer): string {
 /** A timer for each body that is still arriving; requests without a body have none. */
 function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
   const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>();
-  app.addHook('preParsing', async (request, reply, payload) => {
-    if (isStreamed(request) || !hasBody(request)) return payload;
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (isStreamed(request) || !hasBody(request)) {
+      done(null, payload);
+      return;
+    }
     const timer = setTimeout(() => {
       const answer = new ApiError('REQUEST_TIMEOUT');
       // Destroyed any earlier, the connection would take the answer with it.
@@ -71,12 +75,15 @@ function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
       void reply.header('connection', 'close').status(408).send(answer.envelope(request.id));
     }, bodyTimeoutMs);
     timers.set(request, timer);
-    return payload;
+    done(null, payload);
   });
-  const clear = (request: FastifyRequest) => clearTimeout(timers.get(request));
-  app.addHook('preValidation', async (request) => clear(request));
-  app.addHook('onResponse', async (request) => clear(request));
-  app.addHook('onRequestAbort', async (request) => clear(request));
+  const clear = (request: FastifyRequest, done: () => void) => {
+    clearTimeout(timers.get(request));
+    done();
+  };
+  app.addHook('preValidation', (request, _reply, done) => clear(request, done));
+  app.addHook('onResponse', (request, _reply, done) => clear(request, done));
+  app.addHook('onRequestAbort', clear);
 }
 
 /** A route that streams media may take JSON as well, which then has the time of any JSON. */

@@ -24,6 +24,11 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Required on every route: a test refuses one without it. */
     access?: Access;
+    /**
+     * Pages call it by `sendBeacon`: a publishable key may be given as `?key=`, since no header can
+     * be, and the browser asks for CORS with credentials.
+     */
+    takesBeacons?: true;
     /** The route reads its body itself, for as long as bytes keep coming. */
     streamsBody?: true;
     /** What the API description says of such a body, by Content-Type. */

@@ -13,7 +13,7 @@ export type RequestObserver = (observation: RequestObservation) => void;
 
 /** One wide line, and one observation for the metrics, for each request. */
 export function addRequestLog(app: HttpApp, observe: RequestObserver): void {
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const observation = {
       method: request.method,
       route: request.routeOptions.url ?? 'unknown',
@@ -25,6 +25,7 @@ export function addRequestLog(app: HttpApp, observe: RequestObserver): void {
       { ...observation, ...subject(request) },
       'request',
     );
+    done();
   });
 }
 

@@ -97,22 +97,32 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   refuseWhileDraining(app, options.isDraining);
   addAccessControl(app, options.authenticate);
   parseJsonBodies(app, options.bodyTimeoutMs ?? 30_000);
-  app.addHook('preValidation', async (request) => {
+  app.addHook('preValidation', (request, _reply, done) => {
     refuseBadQuery(request.query as Record<string, unknown>);
     refuseBadParams(request.params as Record<string, unknown>);
+    done();
   });
   const methods = trackMethods(app);
   await describeApi(app, { publicUrl: options.publicUrl, version: options.version });
   return { app, complete: () => methods.complete() };
 }
 
-/** Every answer names its request; every JSON success carries the id in `meta` as well. */
+/**
+ * Every answer names its request; every JSON success carries the id in `meta` as well.
+ * Hooks that wait for nothing are no async functions: each would cost every request a promise.
+ */
 function addEnvelope(app: HttpApp): void {
-  app.addHook('onRequest', async (request, reply) => void nameRequest(request, reply));
-  app.addHook('preSerialization', async (request, _reply, payload) => {
-    if (typeof payload !== 'object' || payload === null || !('data' in payload)) return payload;
+  app.addHook('onRequest', (request, reply, done) => {
+    nameRequest(request, reply);
+    done();
+  });
+  app.addHook('preSerialization', (request, _reply, payload, done) => {
+    if (typeof payload !== 'object' || payload === null || !('data' in payload)) {
+      done(null, payload);
+      return;
+    }
     const meta = 'meta' in payload ? (payload.meta as object) : {};
-    return { ...payload, meta: { requestId: request.id, ...meta } };
+    done(null, { ...payload, meta: { requestId: request.id, ...meta } });
   });
 }
 
@@ -121,11 +131,17 @@ function nameRequest(request: FastifyRequest, reply: FastifyReply): FastifyReply
 }
 
 function refuseWhileDraining(app: HttpApp, isDraining: () => boolean): void {
-  app.addHook('onRequest', async (request, reply) => {
-    if (!isDraining()) return;
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!isDraining()) {
+      done();
+      return;
+    }
     reply.header('connection', 'close');
     const url = request.routeOptions.url;
-    if (url === '/healthz' || url === '/readyz') return;
+    if (url === '/healthz' || url === '/readyz') {
+      done();
+      return;
+    }
     throw new ApiError('UNAVAILABLE', {
       message: 'The service is shutting down. Try again.',
       headers: { 'retry-after': '2' },
