@@ -34,6 +34,11 @@ test('a run with keys, uploads, tokens and failures leaves no secret in the log'
       await service.call('GET', target, { key });
       await service.call('POST', target, { key, body: { key, token: key } });
     }
+    for (const target of ['/v1/events', '/v1/events/batch']) {
+      const headers = { 'content-type': 'text/plain' };
+      await send(`${service.url}${target}?key=${key}`, 'POST', { headers, body: '{' });
+      await send(`${service.url}${target}?key=${key}`, 'PUT', { headers, body: '{' });
+    }
     await sendRaw(service.url, [`GET /v1/${key} HTTP/9\r\nAuthorization: Bearer ${key}\r\n\r\n`]);
   }
 

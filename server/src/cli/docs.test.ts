@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { withSettings } from './docs.ts';
+import { generatedParts, withPart } from './docs.ts';
 
-test('the table of settings in the README is the one of the code; mend it by `npm run docs`', async () => {
-  const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8');
-  assert.equal(withSettings(readme), readme);
-});
+for (const part of generatedParts) {
+  test(`the part "${part.name}" is what the code makes; mend it by \`npm run docs\``, async () => {
+    const text = await readFile(part.file, 'utf8');
+    assert.equal(withPart(text, part), text);
+  });
+}
 
-test('a README without the markers is left alone', () => {
-  assert.throws(() => withSettings('# Something else'), /no markers/);
+test('a document without the markers is left alone', () => {
+  const generate = () => 'anything';
+  assert.throws(() => withPart('# Something else', { name: 'settings', generate }), /no markers/);
 });

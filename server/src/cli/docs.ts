@@ -1,20 +1,41 @@
 /** `npm run docs`: writes the generated parts of the documentation between their markers. */
 import { readFile, writeFile } from 'node:fs/promises';
+import { describeEventKinds } from '../features/events/events.ts';
 import { describeSettings } from '../platform/config.ts';
 import type { Command } from './command.ts';
 
-const readme = new URL('../../../README.md', import.meta.url);
-const section = /(<!-- settings: .*? -->\n)[\s\S]*?(\n<!-- \/settings -->)/;
+/** A part of a document that is made from the code, between `<!-- name: … -->` and `<!-- /name -->`. */
+export type GeneratedPart = {
+  readonly file: URL;
+  readonly name: string;
+  readonly generate: () => string;
+};
 
-/** The README with the table of settings as the code has it now. */
-export function withSettings(text: string): string {
-  if (!section.test(text)) throw new Error('README.md has no markers for the table of settings.');
+export const generatedParts: readonly GeneratedPart[] = [
+  {
+    file: new URL('../../../README.md', import.meta.url),
+    name: 'settings',
+    generate: describeSettings,
+  },
+  {
+    file: new URL('../../../docs/events.md', import.meta.url),
+    name: 'event kinds',
+    generate: describeEventKinds,
+  },
+];
+
+/** The document with the part as the code has it now. */
+export function withPart(text: string, { name, generate }: Omit<GeneratedPart, 'file'>): string {
+  const part = new RegExp(`(<!-- ${name}: .*? -->\\n)[\\s\\S]*?(<!-- /${name} -->)`);
+  if (!part.test(text)) throw new Error(`There are no markers for the part "${name}".`);
   return text.replace(
-    section,
-    (_all, before: string, after: string) => before + describeSettings() + after,
+    part,
+    (_all, before: string, after: string) => `${before}${generate()}\n${after}`,
   );
 }
 
 export const docs: Command = async () => {
-  await writeFile(readme, withSettings(await readFile(readme, 'utf8')));
+  for (const part of generatedParts) {
+    await writeFile(part.file, withPart(await readFile(part.file, 'utf8'), part));
+  }
 };

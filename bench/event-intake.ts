@@ -1,0 +1,142 @@
+/**
+ * How many events does one process take in, durable and deduplicated, while it projects them? As a
+ * ratio to a Fastify route that only parses the same bodies; the two are loaded in turn, and the
+ * load comes from the same cores.
+ *
+ * BENCH_PRELOAD=<million> stores that many events and keys first, for the question of age.
+ * BENCH_ROLES=api measures intake alone: with `worker`, the process also makes the statistics.
+ * BENCH_RANDOM_IDS=1 sends random ids in place of ordered ones.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { insertReadyItems } from './lib/catalogue.ts';
+import { loadEvents, type EventLoadResult } from './lib/event-load.ts';
+import { median, report, type Row } from './lib/report.ts';
+import { freePort, startBenchService } from './lib/service.ts';
+
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
+const seconds = Number(process.env['BENCH_SECONDS'] ?? 4);
+const preloadMillions = Number(process.env['BENCH_PRELOAD'] ?? 0);
+const orderedIds = process.env['BENCH_RANDOM_IDS'] === undefined;
+const parseOnlyScript = fileURLToPath(new URL('./lib/parse-only-route.ts', import.meta.url));
+
+const roles = process.env['BENCH_ROLES'] ?? 'api,worker,media';
+await using service = await startBenchService({ REELFEED_ROLES: roles });
+const { db } = service.database;
+await insertReadyItems(db, 1, 1_000);
+const { rows } = await sql<{ content_id: string }>`select content_id from content`.execute(db);
+const contentIds = rows.map((row) => row.content_id);
+if (preloadMillions > 0) await preload(preloadMillions);
+
+const port = await freePort();
+const parseOnly = spawn(process.execPath, [parseOnlyScript, String(port)], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+await once(parseOnly.stdout, 'data');
+
+const shapes = [
+  {
+    name: 'batches of 100',
+    path: '/v1/events/batch',
+    eventsInBatch: 100,
+    connections: 32,
+    least: 0.5,
+  },
+  { name: 'single events', path: '/v1/events', eventsInBatch: 0, connections: 128, least: 0.6 },
+] as const;
+const figures: Row[] = [];
+for (const shape of shapes) figures.push(...(await measure(shape)));
+parseOnly.kill('SIGTERM');
+report(figures);
+
+async function measure({ name, least, ...load }: (typeof shapes)[number]): Promise<Row[]> {
+  const intake: EventLoadResult[] = [];
+  const bare: EventLoadResult[] = [];
+  const common = { ...load, key: service.publishableKey, contentIds, seconds, orderedIds };
+  for (let round = -2; round < rounds; round += 1) {
+    const real = await loadEvents({ ...common, url: service.url });
+    const parsed = await loadEvents({ ...common, url: `http://127.0.0.1:${port}` });
+    // The first rounds warm both up: the service compiles its hot paths for seconds.
+    if (round < 0) continue;
+    intake.push(real);
+    bare.push(parsed);
+  }
+  const events = Math.max(1, load.eventsInBatch);
+  const ratio = median(
+    intake.map(
+      (one, index) => one.requestsPerSecond / (bare[index]?.requestsPerSecond ?? Number.NaN),
+    ),
+  );
+  const rate = median(intake.map((one) => one.requestsPerSecond)) * events;
+  const failures = intake.reduce((sum, one) => sum + one.failures, 0);
+  return [
+    {
+      what: `${name}: stored`,
+      figure: `${Math.round(rate)} events/s`,
+      ...(events > 1 && { limit: '≥ 60000 events/s', kept: rate >= 60_000 }),
+    },
+    {
+      what: `${name}: parsed only`,
+      figure: `${Math.round(median(bare.map((one) => one.requestsPerSecond)) * events)} events/s`,
+    },
+    {
+      what: `${name}: ratio`,
+      figure: ratio.toFixed(2),
+      limit: `≥ ${least}`,
+      kept: ratio >= least,
+    },
+    {
+      what: `${name}: answer p50, p99`,
+      figure: `${median(intake.map((one) => one.p50Ms)).toFixed(1)}, ${median(intake.map((one) => one.p99Ms)).toFixed(1)} ms`,
+    },
+    {
+      what: `${name}: failed requests`,
+      figure: String(failures),
+      limit: '0',
+      kept: failures === 0,
+    },
+  ];
+}
+
+/** Fills the ledger and the log as if events had come for long: blocks of 4,000 events. */
+async function preload(millions: number): Promise<void> {
+  await loadEvents({
+    url: service.url,
+    path: '/v1/events/batch',
+    key: service.publishableKey,
+    contentIds,
+    eventsInBatch: 100,
+    connections: 32,
+    seconds: 1,
+  });
+  for (let million = 0; million < millions; million += 1) {
+    // Keys of the version 7 of an hour ago and before, masked like those of an organization.
+    await sql`
+      insert into event_key_a (event_key)
+      select (substr(id, 1, 8) || '-' || substr(id, 9, 4) || '-7' || substr(id, 14, 3) || '-8' ||
+        substr(id, 18, 3) || '-' || substr(id, 21, 12))::uuid
+      from (select lpad(to_hex(${million}::bigint * 1000000 + n), 12, '0') || md5(random()::text) as id
+        from generate_series(1, 1000000) n) made
+      on conflict do nothing`.execute(db);
+    await sql`
+      insert into event_block (organization_id, event_count, events)
+      select organization_id, event_count, events
+      from (select * from event_block order by event_count desc limit 1) block,
+        generate_series(1, 1000000 / greatest(event_count, 1))`.execute(db);
+  }
+  await sql`vacuum analyze event_block`.execute(db);
+  await untilProjected();
+}
+
+/** Statistics of what was stored first must not be made while intake is measured. */
+async function untilProjected(): Promise<void> {
+  if (!roles.includes('worker')) return;
+  for (;;) {
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    const behind = [...text.matchAll(/^projection_lag_blocks\{.*\} (\d+)/gm)];
+    if (behind.length > 0 && behind.every((match) => match[1] === '0')) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}

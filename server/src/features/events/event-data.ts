@@ -1,0 +1,99 @@
+/** What holds for `data` of every kind: how large, how deep, and which text it may hold. */
+import { EventProblem } from './event-problem.ts';
+
+export const mostDataBytes = 8 * 1024;
+export const mostDataLevels = 8;
+
+export type EventData = Record<string, unknown>;
+
+export function isRecord(value: unknown): value is EventData {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * What is wrong with `data`, or null.
+ *
+ * @param mayHoldBadText whether the JSON had an escape that can make NUL or half a character;
+ *   without one there is nothing to look for
+ */
+export function checkData(data: EventData, mayHoldBadText: boolean): EventProblem | null {
+  const walk = { bytes: 2, mayHoldBadText, problem: null };
+  measure(data, 'data', 1, walk);
+  if (walk.problem !== null) return walk.problem;
+  // The walk counts the most that it can be; only what is near the limit is counted exactly.
+  if (walk.bytes <= mostDataBytes) return null;
+  const exact = Buffer.byteLength(JSON.stringify(data));
+  return exact > mostDataBytes
+    ? new EventProblem('VALIDATION_ERROR', 'data', `must be at most ${mostDataBytes} bytes of JSON`)
+    : null;
+}
+
+type Walk = { bytes: number; readonly mayHoldBadText: boolean; problem: EventProblem | null };
+
+/** The most bytes that JSON takes for a UTF-16 unit (an escape) and for a number. */
+const mostBytesPerUnit = 6;
+const mostBytesPerNumber = 26;
+
+/** Recursion is no danger: it ends at the deepest level that is allowed. */
+function measure(value: object, path: string, level: number, walk: Walk): void {
+  if (level > mostDataLevels) {
+    refuse(walk, 'data', `must not be nested deeper than ${mostDataLevels} levels`);
+    return;
+  }
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) {
+      measureValue(value[index], path, index, level, walk);
+      if (walk.problem !== null) return;
+    }
+    return;
+  }
+  for (const key in value) {
+    walk.bytes += key.length * mostBytesPerUnit + 4;
+    if (key === '__proto__') return refuse(walk, path, 'must not have a key named __proto__');
+    if (walk.mayHoldBadText) checkText(key, `${path} (a key)`, walk);
+    measureValue((value as EventData)[key], path, key, level, walk);
+    if (walk.problem !== null) return;
+  }
+}
+
+function measureValue(
+  value: unknown,
+  parent: string,
+  key: string | number,
+  level: number,
+  walk: Walk,
+): void {
+  if (typeof value === 'string') {
+    walk.bytes += value.length * mostBytesPerUnit + 3;
+    if (walk.mayHoldBadText) checkText(value, pathOf(parent, key), walk);
+  } else if (typeof value === 'number') {
+    walk.bytes += mostBytesPerNumber;
+    // JSON can say 1e400, which no number holds: it would be stored as null.
+    if (!Number.isFinite(value)) refuse(walk, pathOf(parent, key), 'is too large a number');
+  } else if (typeof value === 'object' && value !== null) {
+    walk.bytes += 3;
+    measure(value, pathOf(parent, key), level + 1, walk);
+  } else {
+    walk.bytes += 6;
+  }
+}
+
+function pathOf(parent: string, key: string | number): string {
+  if (typeof key === 'number') return `${parent}[${key}]`;
+  return `${parent}.${key.toWellFormed().replaceAll('\0', '\uFFFD')}`;
+}
+
+function checkText(text: string, path: string, walk: Walk): void {
+  const detail = badText(text);
+  if (detail !== null) refuse(walk, path, detail);
+}
+
+function refuse(walk: Walk, path: string, detail: string): void {
+  walk.problem ??= new EventProblem('VALIDATION_ERROR', path, detail);
+}
+
+/** What makes a text none that can be stored, or null. */
+export function badText(text: string): string | null {
+  if (text.includes('\0')) return 'must not hold a NUL character';
+  return text.isWellFormed() ? null : 'must not hold a lone surrogate';
+}

@@ -1,0 +1,30 @@
+/** Why an event is refused. Few codes, because a client can do only few things about it. */
+export type EventErrorCode =
+  /** A field is missing, has the wrong type, or is too long. */
+  | 'VALIDATION_ERROR'
+  /** The kind is none of the event table. */
+  | 'UNKNOWN_EVENT'
+  /** The content item does not exist in the organization. */
+  | 'NOT_FOUND'
+  /** It happened over 24 hours ago. */
+  | 'EVENT_TOO_OLD'
+  /** The event itself made storing fail; the others of its request are stored. */
+  | 'INTERNAL_ERROR';
+
+/** A refusal. It is an answer, not an exception: a batch has many, and a stack costs time. */
+export class EventProblem {
+  readonly code: EventErrorCode;
+  /** The field, such as `data.position`; empty for the event as a whole. */
+  readonly path: string;
+  readonly detail: string;
+
+  constructor(code: EventErrorCode, path: string, detail: string) {
+    this.code = code;
+    this.path = path;
+    this.detail = detail;
+  }
+
+  get message(): string {
+    return this.path === '' ? this.detail : `${this.path}: ${this.detail}`;
+  }
+}

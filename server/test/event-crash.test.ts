@@ -1,0 +1,289 @@
+/**
+ * Proves that an event which was acknowledged is stored, exactly once: whatever is killed, however
+ * many processes get it, and when more comes than can be stored.
+ */
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import { poolConnection } from '../src/platform/database/database.ts';
+import { connectionToRunningServer } from '../src/platform/postgres/running-server.ts';
+import { sampleEvent } from './event-samples.ts';
+import { kill, seededRandom, serviceProcesses } from './process-tree.ts';
+import { ready, startMain, startProcess, type RunningProcess } from './processes.ts';
+import { createItem } from './seed.ts';
+import {
+  eventually,
+  send,
+  startService,
+  temporaryFolder,
+  toUrl,
+  type TestService,
+} from './service.ts';
+import { openStoredEvents } from './stored-events.ts';
+
+const onlyLinux = {
+  skip: existsSync('/proc/self/stat') ? false : 'reads /proc, which this system does not have',
+};
+
+type Journal = { sent: Set<string>; acknowledged: Set<string>; refusals: Map<string, number> };
+
+const newJournal = (): Journal => ({
+  sent: new Set(),
+  acknowledged: new Set(),
+  refusals: new Map(),
+});
+
+/**
+ * Sends batches one after another until it is stopped, as the client library does: what was not
+ * acknowledged is sent again, with the same ids.
+ */
+async function sendEvents(
+  target: () => string,
+  { key, contentId }: { key: string; contentId: string },
+  journal: Journal,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const events = Array.from({ length: randomInt(1, 60) }, () => sampleEvent('like', contentId));
+    for (const { eventId } of events) journal.sent.add(String(eventId));
+    for (;;) {
+      const outcome = await send(`${target()}/v1/events/batch`, 'POST', {
+        key,
+        body: { events },
+      }).catch(() => null);
+      if (outcome?.status === 200) {
+        assert.equal(outcome.body.data.received, events.length);
+        for (const { eventId } of events) journal.acknowledged.add(String(eventId));
+        break;
+      }
+      const what = outcome === null ? 'broken' : String(outcome.status);
+      journal.refusals.set(what, (journal.refusals.get(what) ?? 0) + 1);
+      if (outcome?.status === 503) assert.match(outcome.headers.get('retry-after') ?? '', /^\d+$/);
+      await delay(20);
+    }
+  }
+}
+
+/** Every acknowledged event is there, once, and nothing that nobody has sent. */
+function assertExactlyOnce(stored: readonly string[], journal: Journal): void {
+  const once = new Set(stored);
+  assert.equal(once.size, stored.length, `${stored.length - once.size} events are there twice`);
+  const lost = [...journal.acknowledged].filter((id) => !once.has(id));
+  assert.deepEqual(lost, [], `${lost.length} acknowledged events are lost`);
+  assert.ok(stored.every((id) => journal.sent.has(id)));
+}
+
+type Instance = { url: string; process: RunningProcess; output: string };
+
+async function startInstance(dataDir: string): Promise<Instance> {
+  const running = startMain({
+    env: {
+      PORT: '0',
+      REELFEED_DATA_DIR: dataDir,
+      REELFEED_LOG_LEVEL: 'error',
+      REELFEED_MIN_FREE_BYTES: '0',
+    },
+  });
+  return { url: await ready(running), process: running, output: running.output.stdout };
+}
+
+/** More of them take longer: the number that a person runs before a release. */
+const kills = Number(process.env['REELFEED_TEST_EVENT_KILLS'] ?? 9);
+
+test(
+  'kills of the service, of the database, and of both lose and double nothing',
+  onlyLinux,
+  async (t) => {
+    const seed = Number(process.env['REELFEED_TEST_SEED'] ?? randomInt(2 ** 31));
+    t.diagnostic(`REELFEED_TEST_SEED=${seed}`);
+    const random = seededRandom(seed);
+    const dataDir = await temporaryFolder();
+    let instance = await startInstance(dataDir);
+    const key = /(rf_pk_\w+)/.exec(instance.output)?.[1] ?? '';
+    const secretKey = /(rf_sk_\w+)/.exec(instance.output)?.[1] ?? '';
+    const made = await send(`${instance.url}/v1/content/upload`, 'POST', {
+      key: secretKey,
+      body: { title: 'Item' },
+    });
+    const contentId = made.body.data.id as string;
+    const journal = newJournal();
+    const stopping = new AbortController();
+    const senders = Array.from({ length: 12 }, () =>
+      sendEvents(() => instance.url, { key, contentId }, journal, stopping.signal),
+    );
+    for (let n = 0; n < kills; n += 1) {
+      await delay(100 + random() * 700);
+      const found = await serviceProcesses(instance.process.pid, dataDir);
+      const victims = [
+        [found.service],
+        found.postmaster === null ? [] : [found.postmaster],
+        found.all,
+      ][n % 3];
+      kill(victims ?? []);
+      if (n % 3 !== 1) await instance.process.ended;
+      const { child } = instance.process;
+      if (child.exitCode !== null || child.signalCode !== null)
+        instance = await startInstance(dataDir);
+    }
+    const before = journal.acknowledged.size;
+    await eventually('events to be stored again', async () =>
+      journal.acknowledged.size > before + 200 ? true : null,
+    );
+    stopping.abort();
+    await Promise.all(senders);
+    const stored = await openStoredEvents({ connection: await connectionToRunningServer(dataDir) });
+    assertExactlyOnce(
+      (await stored.all()).map(({ eventId }) => eventId),
+      journal,
+    );
+    assert.equal(journal.acknowledged.size, journal.sent.size, 'the senders did not give up');
+    const refusals = JSON.stringify([...journal.refusals]);
+    t.diagnostic(`${journal.sent.size} events, ${kills} kills, refusals ${refusals}`);
+  },
+);
+
+test(
+  'SIGTERM under load: what was acknowledged is stored, and the end is clean',
+  onlyLinux,
+  async () => {
+    const service = await startService({ REELFEED_ROLES: 'worker' });
+    const one = await startProcess(service.connection, service.dataDir, { REELFEED_ROLES: 'api' });
+    const other = startMain({
+      env: {
+        PORT: '0',
+        REELFEED_DATA_DIR: service.dataDir,
+        DATABASE_URL: toUrl(service.connection),
+        REELFEED_LOG_LEVEL: 'error',
+        REELFEED_ROLES: 'api',
+      },
+    });
+    let url = await ready(other);
+    const { id: contentId } = await createItem({ ...service, call: callOn(one.url, service) });
+    const stored = await openStoredEvents(service);
+    const journal = newJournal();
+    const stopping = new AbortController();
+    const sender = { key: service.publishableKey, contentId };
+    const senders = Array.from({ length: 24 }, () =>
+      sendEvents(() => url, sender, journal, stopping.signal),
+    );
+    await delay(500);
+    const atEnd = journal.acknowledged.size;
+    other.child.kill('SIGTERM');
+    const { code, stderr } = await other.ended;
+    assert.equal(code, 0, stderr);
+    assert.ok(atEnd > 0);
+    // The senders go on with the process that is left, and repeat what was not answered.
+    url = one.url;
+    await delay(300);
+    stopping.abort();
+    await Promise.all(senders);
+    assertExactlyOnce(
+      (await stored.all()).map(({ eventId }) => eventId),
+      journal,
+    );
+    await one.kill();
+  },
+);
+
+test('the same events sent to two processes at the same time count once', async () => {
+  const service = await startService({ REELFEED_ROLES: 'api' });
+  const other = await startProcess(service.connection, service.dataDir, { REELFEED_ROLES: 'api' });
+  const { id: contentId } = await createItem(service);
+  const stored = await openStoredEvents(service);
+  const sent: string[] = [];
+  const urls = [service.url, other.url];
+  for (let round = 0; round < 15; round += 1) {
+    const events = Array.from({ length: 100 }, () => sampleEvent('like', contentId));
+    sent.push(...events.map(({ eventId }) => String(eventId)));
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        send(`${urls[n % 2]}/v1/events/batch`, 'POST', {
+          key: service.publishableKey,
+          // In another order each, so that each could wait for the other.
+          body: { events: n % 4 < 2 ? events : events.toReversed() },
+        }),
+      ),
+    );
+    for (const { status, body } of replies)
+      assert.deepEqual([status, body.data.received], [200, 100]);
+  }
+  const ids = (await stored.all()).map(({ eventId }) => eventId);
+  assert.deepEqual(ids.toSorted(), sent.toSorted());
+  await other.kill();
+});
+
+test(
+  'more than can be stored is refused at once, memory stays flat, nothing is lost',
+  onlyLinux,
+  async (t) => {
+    const service = await startService({ REELFEED_ROLES: 'worker' });
+    const loaded = await startProcess(service.connection, service.dataDir, {
+      REELFEED_ROLES: 'api',
+    });
+    const { id: contentId } = await createItem({ ...service, call: callOn(loaded.url, service) });
+    const stored = await openStoredEvents(service);
+    const { key, sendBatch } = { key: service.publishableKey, sendBatch: batchSender(loaded.url) };
+    for (let n = 0; n < 50; n += 1) await sendBatch(key, contentId);
+    const before = await residentMb(loaded.pid);
+    // Whoever holds this lock rotates the ledger: nothing can be stored meanwhile.
+    const holder = new Client(poolConnection(service.connection));
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query('select pg_advisory_xact_lock(7205019834)');
+    let mostMb = before;
+    const watch = setInterval(
+      () => void residentMb(loaded.pid).then((mb) => (mostMb = Math.max(mostMb, mb))),
+      50,
+    );
+    const pending = Array.from({ length: 900 }, () => sendBatch(key, contentId));
+    const early = await Promise.race([Promise.all(pending), delay(5_000)]);
+    assert.equal(early, undefined, 'some wait');
+    const settled = await Promise.all(
+      pending.map((one) => Promise.race([one, delay(1, 'waits' as const)])),
+    );
+    const refused = settled.filter((one) => one !== 'waits');
+    assert.ok(refused.length >= 300, `${refused.length} of 900 were refused at once`);
+    for (const { status, headers } of refused) {
+      assert.equal(status, 503);
+      assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    }
+    const feed = await send(`${loaded.url}/v1/feed`, 'GET', { key });
+    assert.equal(feed.status, 200, 'reads go on');
+    await holder.query('commit');
+    await holder.end();
+    const replies = await Promise.all(pending);
+    clearInterval(watch);
+    const acknowledged = replies.filter(({ status }) => status === 200).flatMap(({ ids }) => ids);
+    assert.ok(acknowledged.length >= 100 * 100, `${acknowledged.length} were stored in the end`);
+    const ids = (await stored.all()).map(({ eventId }) => eventId);
+    assert.equal(new Set(ids).size, ids.length);
+    const kept = new Set(ids);
+    assert.ok(acknowledged.every((id) => kept.has(id)));
+    t.diagnostic(`${Math.round(before)} MB before, at most ${Math.round(mostMb)} MB`);
+    assert.ok(mostMb - before < 300);
+    await loaded.kill();
+  },
+);
+
+function batchSender(url: string) {
+  return async (key: string, contentId: string) => {
+    const ids = Array.from({ length: 100 }, () => uuidv7());
+    const events = ids.map((eventId) => sampleEvent('watchProgress', contentId, { eventId }));
+    const reply = await send(`${url}/v1/events/batch`, 'POST', { key, body: { events } });
+    return { ...reply, ids };
+  };
+}
+
+async function residentMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+}
+
+function callOn(url: string, service: TestService): TestService['call'] {
+  return (method, path, call) => send(`${url}${path}`, method, { key: service.secretKey, ...call });
+}

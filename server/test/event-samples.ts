@@ -1,0 +1,38 @@
+/** Engagement events for tests: a valid one of each kind. */
+import { v7 as uuidv7 } from 'uuid';
+import type { EventKind } from '../src/features/events/events.ts';
+
+/** `data` with every field that the event table names. */
+export const sampleData: Record<EventKind, Record<string, unknown>> = {
+  impression: { position: 0, entryPoint: 'feed', feedId: 'fed_1' },
+  playStart: { startupTime: 180, rendition: '720p', codec: 'avc1', autoplay: true },
+  watchProgress: { currentTime: 3.5, duration: 15, percentComplete: 23.3, rendition: '720p' },
+  completion: { watchTime: 15.2, looped: true, loopCount: 2 },
+  swipe: { watchTimeOnFrom: 4.2, direction: 'up' },
+  like: {},
+  share: { platform: 'messages' },
+  save: {},
+  rebuffer: { duration: 400, currentTime: 3.5, rendition: '720p' },
+  qualityChange: { fromQuality: '720p', toQuality: '1080p' },
+  error: { errorCode: 'MEDIA_3', errorMessage: 'It could not be decoded' },
+};
+
+/** A valid event of a kind; a swipe leaves the item that it comes to. */
+export function sampleEvent(
+  kind: EventKind,
+  contentId: string,
+  fields: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const from = kind === 'swipe' ? { fromContentId: contentId } : {};
+  return {
+    event: kind,
+    contentId,
+    eventId: uuidv7(),
+    userId: 'ada',
+    deviceId: 'phone-1',
+    sessionId: 'session-1',
+    timestamp: new Date().toISOString(),
+    data: { ...from, ...sampleData[kind] },
+    ...fields,
+  };
+}

@@ -1,0 +1,43 @@
+/** What the event log of a service holds, read as projections read it. */
+import {
+  endOfLog,
+  readLog,
+  startOfLog,
+  type LoggedEvent,
+  type LogPosition,
+} from '../src/features/events/events.ts';
+import { openDatabase } from '../src/platform/database/database.ts';
+import { atEnd, silentLog } from './database.ts';
+import type { TestService } from './service.ts';
+
+export type StoredEvents = {
+  /** The events that were stored since the last call, or since this was opened. */
+  fresh(): Promise<LoggedEvent[]>;
+  /** All events, from the first. */
+  all(): Promise<LoggedEvent[]>;
+};
+
+export async function openStoredEvents({
+  connection,
+}: Pick<TestService, 'connection'>): Promise<StoredEvents> {
+  const database = openDatabase({ connection, poolSize: 2, log: silentLog });
+  atEnd(() => database[Symbol.asyncDispose]());
+  let position = await endOfLog(database.db);
+  const read = async (from: LogPosition) => {
+    const events: LoggedEvent[] = [];
+    for (let at = from; ;) {
+      const page = await readLog(database.db, at, { limitBlocks: 500, limitEvents: 50_000 });
+      for (const block of page.blocks) events.push(...block.events);
+      at = page.next;
+      if (page.isLast) return { events, next: at };
+    }
+  };
+  return {
+    async fresh() {
+      const { events, next } = await read(position);
+      position = next;
+      return events;
+    },
+    all: async () => (await read(startOfLog)).events,
+  };
+}
