@@ -6,6 +6,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import type { Logger } from 'pino';
+import { RecentBlocks } from './features/events/events.ts';
+import { prepareEventPartitions } from './features/events/maintenance.ts';
 import { FeedIndex } from './features/feed/feed-index.ts';
 import { createAuthenticator } from './features/keys/keys.ts';
 import { ensureFirstOrganization, type KeyPair } from './features/organizations/organizations.ts';
@@ -68,6 +70,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   options.onFreshKeys?.(freshKeys);
   const storage = await openDiskStorage(path.join(config.dataDir, 'media'));
   await prepareWebhookPartitions(db);
+  await prepareEventPartitions(db);
   const vault = createVault(await loadEncryptionKey(config.encryptionKey, config.dataDir));
   const signer = await loadSigner(db, 'urls-and-cursors');
   const metrics = createMetrics(log);
@@ -92,6 +95,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     authenticator: createAuthenticator(db),
     access: createMediaAccess(publicUrl, signer),
     feedIndex,
+    recentBlocks: new RecentBlocks(),
     wakeups: new JobWakeups(),
     publicUrl,
     isDraining: () => draining,

@@ -1,4 +1,5 @@
 /** A request for each operation of the API that is answered with success. */
+import { sampleEvent } from './event-samples.ts';
 import { sampleBytes } from './media.ts';
 import { createItem, createItems, createReadyItems, query } from './seed.ts';
 import { eventually, type Call, type TestService } from './service.ts';
@@ -15,6 +16,8 @@ export function routeSamples(
     ...contentSamples(service),
     ...bulkSamples(service),
     ...webhookSamples(service, receiverUrl),
+    ...eventSamples(service),
+    ...analyticsSamples(service),
   };
 }
 
@@ -134,6 +137,26 @@ function bulkSamples(service: TestService): Record<string, RouteSample> {
   };
 }
 
+function eventSamples(service: TestService): Record<string, RouteSample> {
+  const key = service.publishableKey;
+  return {
+    sendEvent: async () => {
+      const { id } = await createItem(service);
+      return ['/v1/events', { key, body: sampleEvent('like', id) }];
+    },
+    eraseUserData: async () => ['/v1/users/ada/data'],
+    getUserDataErasure: async () => {
+      await service.call('DELETE', '/v1/users/bob/data');
+      return ['/v1/users/bob/data'];
+    },
+    sendEvents: async () => {
+      const { id } = await createItem(service);
+      const events = [sampleEvent('playStart', id), sampleEvent('like', 'unknown')];
+      return ['/v1/events/batch', { key, body: { events } }];
+    },
+  };
+}
+
 function webhookSamples(service: TestService, url: string): Record<string, RouteSample> {
   const body = { url, events: ['content.ready'], description: 'A sample' };
   const create = async (): Promise<string> => {
@@ -163,5 +186,19 @@ function webhookSamples(service: TestService, url: string): Record<string, Route
       `${await create()}/replay`,
       { body: { since: new Date(Date.now() - 60_000).toISOString() } },
     ],
+  };
+}
+
+function analyticsSamples(service: TestService): Record<string, RouteSample> {
+  const days = 'startDate=2026-01-01&endDate=2026-01-31';
+  return {
+    getAnalyticsOverview: async () => [`/v1/analytics/overview?granularity=hour`],
+    listContentAnalytics: async () => [`/v1/analytics/content?sort=completionRate&limit=2`],
+    getContentAnalytics: async () => [
+      `/v1/analytics/content/${(await createItem(service)).id}?${days}&granularity=week`,
+    ],
+    getEngagementAnalytics: async () => [`/v1/analytics/engagement?segment=tag`],
+    getQualityAnalytics: async () => [`/v1/analytics/quality`],
+    getRetentionAnalytics: async () => [`/v1/analytics/retention?${days}`],
   };
 }

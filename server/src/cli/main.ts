@@ -43,6 +43,11 @@ const commands: Record<string, Entry> = {
     summary: 'tell what is wrong with this installation and how to mend it',
     load: async () => (await import('./doctor.ts')).doctor,
   },
+  rebuild: {
+    summary: '`rebuild <projection>|all` makes statistics anew from the event log',
+    mostWords: 1,
+    load: async () => (await import('./rebuild.ts')).rebuild,
+  },
   docs: {
     summary: 'write the generated parts of the documentation',
     load: async () => (await import('./docs.ts')).docs,

@@ -1,8 +1,17 @@
 /** What answers requests: the HTTP server with the routes of every feature. */
+import { ItemTotalsReader } from '../features/analytics/analytics.ts';
+import { addAnalyticsRoutes } from '../features/analytics/routes.ts';
 import { runBulkJob } from '../features/bulk/bulk-job.ts';
 import { addBulkJobRoutes } from '../features/bulk/job-routes.ts';
 import { addBulkRoutes } from '../features/bulk/routes.ts';
 import { addContentRoutes } from '../features/content/routes.ts';
+import { eraseViewerJob } from '../features/events/erasure.ts';
+import { addErasureRoutes } from '../features/events/erasure-routes.ts';
+import { openEventIntake } from '../features/events/event-intake.ts';
+import { eventLogGrown } from '../features/events/events.ts';
+import { LiveTail } from '../features/events/live-tail.ts';
+import { addLiveTailRoutes } from '../features/events/live-tail-routes.ts';
+import { addEventRoutes } from '../features/events/routes.ts';
 import { createFeedCursors } from '../features/feed/feed-cursor.ts';
 import { createHydrator } from '../features/feed/hydrate.ts';
 import { addFeedRoutes } from '../features/feed/routes.ts';
@@ -47,7 +56,7 @@ export async function listen(
     isDraining,
   });
   const close = followRequests(server.app);
-  await addRoutes(server, platform, playerKey);
+  await addRoutes(server, platform, playerKey, stack);
   const url = await server.app.listen({ port, host: config.host }).catch(explainListening(config));
   stack.defer(() => close(config.shutdownGraceMs));
   return url;
@@ -57,6 +66,7 @@ async function addRoutes(
   server: HttpServer,
   platform: Platform,
   playerKey: string | undefined,
+  stack: AsyncDisposableStack,
 ): Promise<void> {
   const { app } = server;
   const { config, storage, mutations, authenticator, access, feedIndex, publicUrl } = platform;
@@ -105,10 +115,12 @@ async function addRoutes(
   addPlaybackRoutes(app, { db, storage, mutations, access, fileRules });
   addBulk(app, platform, cursors, onChange);
   addWebhooks(app, platform, cursors);
+  await addEvents(app, platform, stack);
+  addAnalyticsRoutes(app, { db, cursors });
   addFeedRoutes(app, {
     index: feedIndex,
     cursors: createFeedCursors(platform.signer),
-    hydrate: createHydrator(db, access),
+    hydrate: createHydrator(db, access, new ItemTotalsReader(db)),
   });
   registerPlayerRoutes(app, {
     mediaOrigins: [new URL(publicUrl).origin],
@@ -138,6 +150,31 @@ function addBulk(
     },
   });
   addPurgeRoutes(app, { db, cursors });
+}
+
+/** Engagement events. The intake closes after the server: what it has taken in is answered. */
+async function addEvents(
+  app: HttpApp,
+  platform: Platform,
+  stack: AsyncDisposableStack,
+): Promise<void> {
+  const { database, log, metrics, recentBlocks, mutations, config, wakeups } = platform;
+  const intake = stack.use(
+    openEventIntake({
+      db: database.db,
+      log,
+      metrics,
+      recentBlocks,
+      onStored: () => wakeups.nudge(eventLogGrown),
+    }),
+  );
+  const countryHeader = config.countryHeader.toLowerCase();
+  await addEventRoutes(app, { ...intake, mutations, countryHeader });
+  const tail = stack.use(new LiveTail({ db: database.db, log, recentBlocks }));
+  const { authenticate } = platform.authenticator;
+  addLiveTailRoutes(app, { tail, authenticate, isDraining: platform.isDraining });
+  const onQueued = () => wakeups.nudge(eraseViewerJob.name);
+  addErasureRoutes(app, { db: database.db, mutations, onQueued });
 }
 
 /** Webhooks and what is sent to them. */

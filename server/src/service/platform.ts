@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { RecentBlocks } from '../features/events/events.ts';
 import type { FeedIndex } from '../features/feed/feed-index.ts';
 import type { Authenticator } from '../features/keys/keys.ts';
 import type { MediaAccess } from '../features/playback/playback.ts';
@@ -29,6 +30,7 @@ export type Platform = {
   authenticator: Authenticator;
   access: MediaAccess;
   feedIndex: FeedIndex;
+  recentBlocks: RecentBlocks;
   wakeups: JobWakeups;
   publicUrl: string;
   isDraining: () => boolean;

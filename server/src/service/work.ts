@@ -1,6 +1,22 @@
 /** What runs in the background, as far as the roles of a process ask for it. */
+import {
+  pruneLiveViewers,
+  pruneStatistics,
+  purgeStatistics,
+} from '../features/analytics/maintenance.ts';
+import { allProjections } from '../features/analytics/projecting/all-projections.ts';
+import { observeProjections } from '../features/analytics/projecting/projection-metrics.ts';
+import { startProjector } from '../features/analytics/projecting/projector.ts';
+import { eraseViewer } from '../features/analytics/analytics.ts';
 import { bulkJobHandler, pruneBulkJobs } from '../features/bulk/jobs.ts';
 import { cleanUpArchived } from '../features/content/maintenance.ts';
+import {
+  expireEvents,
+  expireRejections,
+  prepareEventPartitions,
+} from '../features/events/maintenance.ts';
+import { erasureHandler } from '../features/events/erasure.ts';
+import { eventLogGrown, type ErasureStep } from '../features/events/events.ts';
 import { mediaJob } from '../features/processing/jobs.ts';
 import { purgeDeleted } from '../features/purges/purges.ts';
 import { expireUploads, sweepSources } from '../features/uploads/maintenance.ts';
@@ -38,6 +54,22 @@ function startSender(platform: Platform, stack: AsyncDisposableStack): void {
   collectDeliveryMetrics(metrics, { db: database.db, underWay: () => sender.underWay() });
 }
 
+/** Keeps the statistics up with the event log. */
+function startProjections(platform: Platform, stack: AsyncDisposableStack): void {
+  const { log, metrics, database, wakeups, recentBlocks } = platform;
+  stack.use(
+    startProjector({
+      db: database.db,
+      log,
+      projections: allProjections,
+      recent: recentBlocks,
+      wakeups,
+      wakeupName: eventLogGrown,
+      onPass: observeProjections(metrics, database.db),
+    }),
+  );
+}
+
 /** Background work, as far as the roles of this process ask for it. */
 export function startWork(platform: Platform, stack: AsyncDisposableStack): QueueWorkers | null {
   const { config, log, database, authenticator } = platform;
@@ -46,6 +78,7 @@ export function startWork(platform: Platform, stack: AsyncDisposableStack): Queu
   ];
   if (config.roles.includes('worker')) {
     startSender(platform, stack);
+    startProjections(platform, stack);
     chores.push(...workerChores(platform));
   }
   stack.use(startChores(chores, log));
@@ -72,14 +105,9 @@ const second = 1_000;
 const hour = 3_600 * second;
 
 /** What one or several workers do again and again; each of it bears being done by two at once. */
-function workerChores({
-  config,
-  log,
-  database: { db },
-  storage,
-  mutations,
-  ownsDataDirectory,
-}: Platform): Chore[] {
+function workerChores(platform: Platform): Chore[] {
+  const { config, log, storage, mutations, ownsDataDirectory } = platform;
+  const { db } = platform.database;
   const startedAt = Date.now();
   const settledBefore = () => Math.max(Date.now() - 24 * hour, ownsDataDirectory ? startedAt : 0);
   return [
@@ -109,7 +137,7 @@ function workerChores({
     {
       name: 'purge deleted items',
       intervalMs: 10 * second,
-      run: (signal) => purgeDeleted({ db, storage, steps: [], log }, signal),
+      run: (signal) => purgeDeleted({ db, storage, steps: [purgeStatistics(db)], log }, signal),
     },
     { name: 'prune bulk jobs', intervalMs: hour, run: (signal) => pruneBulkJobs(db, signal) },
     {
@@ -127,6 +155,34 @@ function workerChores({
       intervalMs: hour,
       run: (signal) => expireWebhookData(db, config.webhookRetentionMs, signal),
     },
+    ...eventChores(platform),
+  ];
+}
+
+/** What engagement events and their statistics ask for. */
+function eventChores({ config, database: { db } }: Platform): Chore[] {
+  return [
+    {
+      name: 'prepare event partitions',
+      intervalMs: hour,
+      run: () => prepareEventPartitions(db),
+    },
+    {
+      name: 'expire events',
+      intervalMs: hour,
+      run: (signal) => expireEvents(db, config.eventRetentionMs, signal),
+    },
+    { name: 'expire rejected events', intervalMs: 60 * second, run: () => expireRejections(db) },
+    {
+      name: 'prune statistics',
+      intervalMs: hour,
+      run: (signal) => pruneStatistics(db, signal),
+    },
+    {
+      name: 'prune live viewers',
+      intervalMs: 60 * second,
+      run: (signal) => pruneLiveViewers(db, signal),
+    },
   ];
 }
 
@@ -135,7 +191,13 @@ function handledJobs(platform: Platform): HandledJob[] {
   const { config, storage, database } = platform;
   const { db } = database;
   const jobs: HandledJob[] = [];
-  if (config.roles.includes('worker')) jobs.push(bulkJobHandler({ db }));
+  const eraseStatistics: ErasureStep = async ({ organizationId, userId }) => {
+    await eraseViewer(db, organizationId, userId);
+  };
+  if (config.roles.includes('worker')) {
+    jobs.push(bulkJobHandler({ db }));
+    jobs.push(erasureHandler({ db, steps: [eraseStatistics] }));
+  }
   if (config.roles.includes('media')) {
     jobs.push(
       mediaJob({

@@ -1,3 +1,4 @@
+import type { FeedItemJson } from './hydrate.ts';
 import { weights, type RankedEntry } from './pipeline.ts';
 
 export type PageMeta = {
@@ -16,7 +17,7 @@ const comma = Buffer.from(',');
  */
 export function presentPage(
   page: readonly RankedEntry[],
-  items: readonly (Buffer | null)[],
+  items: readonly (FeedItemJson | null)[],
   { requestId, feedId, nextCursor, explain }: PageMeta,
 ): Buffer {
   const parts: Buffer[] = [opening];
@@ -24,8 +25,9 @@ export function presentPage(
     const json = items[index] ?? null;
     if (json === null) continue;
     if (parts.length > 1) parts.push(comma);
-    if (explain) parts.push(json.subarray(0, -1), explanation(ranked));
-    else parts.push(json);
+    parts.push(json.item);
+    if (explain) parts.push(json.engagement.subarray(0, -1), explanation(ranked));
+    else parts.push(json.engagement);
   }
   const meta = JSON.stringify({
     requestId,

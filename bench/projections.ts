@@ -1,0 +1,121 @@
+/**
+ * How fast do all projections take events from the log? As a ratio to a plain loop that reads and
+ * parses the same blocks, and in processor time for each event, that of the database included.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { allProjections } from '../server/src/features/analytics/projecting/all-projections.ts';
+import { startProjector } from '../server/src/features/analytics/projecting/projector.ts';
+import { appendToLog, readLog, startOfLog } from '../server/src/features/events/events.ts';
+import type { Db } from '../server/src/platform/database/database.ts';
+import { createLogger } from '../server/src/platform/logging.ts';
+import { insertReadyItems } from './lib/catalogue.ts';
+import { eventBlocks } from './lib/event-traffic.ts';
+import { report } from './lib/report.ts';
+import { startBenchService } from './lib/service.ts';
+
+const total = Number(process.env['EVENTS'] ?? 300_000);
+const items = 2_000;
+// Only the database is needed: no worker of the service takes part.
+await using service = await startBenchService({ REELFEED_ROLES: 'api' });
+const { db } = service.database;
+await insertReadyItems(db, 1, items);
+const { rows } = await sql<{ organization_id: string; content_id: string }>`
+  select organization_id, content_id from content`.execute(db);
+const organizationId = rows[0]?.organization_id ?? '';
+const contentIds = rows.map((row) => row.content_id);
+const traffic = { total, blockEvents: 1_000, sessions: 8_000, contentIds, endMs: Date.now() };
+for (const events of eventBlocks(traffic)) await appendToLog(db, [{ organizationId, events }]);
+
+async function readAll(from: Db): Promise<number> {
+  let events = 0;
+  for (let position = startOfLog; ;) {
+    const page = await readLog(from, position, { limitBlocks: 1_000, limitEvents: 20_000 });
+    for (const block of page.blocks) for (const { at } of block.events) events += at > 0 ? 1 : 0;
+    if (page.isLast) return events;
+    position = page.next;
+  }
+}
+
+/** Until each projection has had everything. */
+async function projectAll(from: Db): Promise<void> {
+  await using _projector = startProjector({
+    db: from,
+    log: createLogger('warn'),
+    projections: allProjections,
+  });
+  for (;;) {
+    await delay(20);
+    const { rows: behind } = await sql<{ name: string }>`
+      select name from projection where events >= ${total}`.execute(from);
+    if (behind.length === allProjections.length) return;
+  }
+}
+
+/** Processor time in seconds: of this process, and of all processes of PostgreSQL. */
+function processorSeconds(): { node: number; database: number } {
+  const { user, system } = process.cpuUsage();
+  return { node: (user + system) / 1e6, database: databaseSeconds() };
+}
+
+/** Of the server that runs on the bench's folder, and its children. */
+function databaseSeconds(): number {
+  if (process.platform !== 'linux') return Number.NaN;
+  const running = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap(readProcess)
+    .filter(({ isDatabase }) => isDatabase);
+  const server = running.find(({ command }) => command.includes(service.dataDir));
+  return running
+    .filter(({ pid, parent }) => pid === server?.pid || parent === server?.pid)
+    .reduce((sum, { seconds }) => sum + seconds, 0);
+}
+
+function readProcess(pid: string) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const seconds = (Number(fields[11]) + Number(fields[12])) / 100;
+    return [{ pid, parent: fields[1], command, seconds, isDatabase: stat.includes('(postgres)') }];
+  } catch {
+    // The process has ended.
+    return [];
+  }
+}
+
+async function timed(work: () => Promise<unknown>) {
+  const before = processorSeconds();
+  const startedAt = performance.now();
+  await work();
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const after = processorSeconds();
+  return {
+    perSecond: total / seconds,
+    nodeMicroseconds: ((after.node - before.node) / total) * 1e6,
+    databaseMicroseconds: ((after.database - before.database) / total) * 1e6,
+  };
+}
+
+await readAll(db);
+const plain = await timed(() => readAll(db));
+const projected = await timed(() => projectAll(db));
+const ratio = projected.perSecond / plain.perSecond;
+const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`;
+const microseconds = (value: number) => `${value.toFixed(2)} µs`;
+report([
+  { what: 'events read and parsed', figure: perSecond(plain.perSecond) },
+  {
+    what: 'events projected',
+    figure: perSecond(projected.perSecond),
+    limit: '≥ 60,000/s',
+    kept: projected.perSecond >= 60_000,
+  },
+  { what: 'ratio', figure: ratio.toFixed(2) },
+  { what: 'processor time of an event, Node', figure: microseconds(projected.nodeMicroseconds) },
+  {
+    what: 'processor time of an event, database',
+    figure: microseconds(projected.databaseMicroseconds),
+  },
+]);

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { sql } from 'kysely';
+import { atEnd, openTestDatabase, silentLog } from '../../../test/database.ts';
+import type { Db } from '../../platform/database/database.ts';
+import type { LoggedEvent } from '../events/events.ts';
+import { countLiveViewers, eraseViewer, viewerAffinities } from './analytics.ts';
+import { pruneLiveViewers, pruneStatistics, purgeStatistics } from './maintenance.ts';
+import { allProjections } from './projecting/all-projections.ts';
+import {
+  append,
+  insertItems,
+  makeContentIds,
+  organizationId,
+  projectAll,
+  readTables,
+  waitForProjections,
+} from './projecting/projector.fixture.ts';
+import { startProjector } from './projecting/projector.ts';
+
+const { signal } = new AbortController();
+const [kept = '', gone = '', stream = ''] = makeContentIds(3);
+
+function watching(contentId: string, userId: string, at = Date.now()): LoggedEvent[] {
+  const ids = {
+    contentId,
+    userId,
+    sessionId: `of ${userId}`,
+    country: 'DE',
+    device: 'ios',
+  } as const;
+  const event = (kind: LoggedEvent['event'], data: LoggedEvent['data']): LoggedEvent => ({
+    eventId: randomUUID(),
+    event: kind,
+    at,
+    ...ids,
+    data,
+  });
+  return [
+    event('impression', { position: 0 }),
+    event('playStart', { startupTime: 120, rendition: '720p', codec: 'h264' }),
+    event('watchProgress', { currentTime: 5, duration: 10, rendition: '720p' }),
+    event('completion', { watchTime: 10, looped: false }),
+    event('like', {}),
+  ];
+}
+
+async function openFilled(): Promise<Db> {
+  const { db } = await openTestDatabase();
+  await insertItems(db, [kept, gone, stream]);
+  for (const user of ['ada', 'bob']) {
+    for (const contentId of [kept, gone, stream]) await append(db, watching(contentId, user));
+  }
+  await projectAll(db);
+  return db;
+}
+
+async function rowsOf(db: Db, contentId: string): Promise<number> {
+  const { rows } = await sql<{ rows: number }>`
+    select (select count(*) from content_counter where content_id = ${contentId}::uuid)
+      + (select count(*) from content_day where content_id = ${contentId}::uuid)
+      + (select count(*) from viewer_set where content_id = ${contentId}::uuid)
+      + (select count(*) from live_viewer where content_id = ${contentId}::uuid) as rows
+  `.execute(db);
+  return rows[0]?.rows ?? 0;
+}
+
+async function deleteItem(db: Db, contentId: string) {
+  await sql`delete from content where content_id = ${contentId}::uuid`.execute(db);
+  return { organizationId, contentId, playbackId: null, sourceKey: null, position: '' };
+}
+
+describe('an item that is deleted for good', () => {
+  test('loses its statistics, and events that come later bring none back', async () => {
+    const db = await openFilled();
+    assert.ok((await rowsOf(db, gone)) > 4);
+    const before = await rowsOf(db, kept);
+    // These are in the log, and not projected, when the item goes.
+    await append(db, watching(gone, 'cem'));
+    const items = [await deleteItem(db, gone), await deleteItem(db, stream)];
+    await purgeStatistics(db)(items, signal);
+    assert.equal(await rowsOf(db, gone), 0);
+    await append(db, watching(gone, 'dan'));
+    await projectAll(db);
+    await purgeStatistics(db)(items, signal);
+    assert.equal(await rowsOf(db, gone), 0);
+    assert.equal(await rowsOf(db, stream), 0);
+    assert.equal(await rowsOf(db, kept), before, 'the others keep theirs');
+    const { rows } = await sql<{ plays: number }>`
+      select sum(plays)::int8 as plays from audience_counter where grain = 'day'`.execute(db);
+    assert.equal(rows[0]?.plays, 8, 'the organization keeps what was watched');
+  });
+
+  test('also while a projector writes about it', async () => {
+    const db = await openFilled();
+    const projector = startProjector({ db, log: silentLog, projections: allProjections });
+    atEnd(() => projector[Symbol.asyncDispose]());
+    let items: Awaited<ReturnType<typeof deleteItem>>[] = [];
+    for (let round = 0; round < 60; round += 1) {
+      await append(db, watching(gone, `viewer ${round}`));
+      projector.nudge();
+      if (round !== 20) continue;
+      items = [await deleteItem(db, gone)];
+      await purgeStatistics(db)(items, signal);
+    }
+    await waitForProjections(db);
+    assert.equal(items.length, 1);
+    assert.equal(await rowsOf(db, gone), 0);
+  });
+});
+
+describe('a viewer who is erased', () => {
+  test('leaves no row, and the others keep theirs', async () => {
+    const db = await openFilled();
+    const before = await readTables(db);
+    assert.ok((await eraseViewer(db, organizationId, 'ada')) > 0);
+    const after = await readTables(db);
+    const states = ['view_state_a', 'view_state_b', 'session_state_a', 'session_state_b'];
+    for (const table of [...states, 'viewer_activity', 'viewer_profile']) {
+      assert.equal(after[table]?.length, (before[table]?.length ?? 0) / 2, table);
+    }
+    assert.deepEqual(after['content_counter'], before['content_counter']);
+    const live = await countLiveViewers(db, organizationId, [stream]);
+    assert.equal(live.get(stream), 1);
+    assert.equal(await eraseViewer(db, organizationId, 'ada'), 0);
+    assert.equal(await eraseViewer(db, 'org_other', 'bob'), 0, 'only of the organization');
+  });
+
+  test('is new when they come back, also for a projector that remembers them', async () => {
+    const db = await openFilled();
+    const projector = startProjector({ db, log: silentLog, projections: allProjections });
+    atEnd(() => projector[Symbol.asyncDispose]());
+    await append(db, watching(kept, 'ada'));
+    projector.nudge();
+    await waitForProjections(db);
+    await eraseViewer(db, organizationId, 'ada');
+    await append(db, watching(gone, 'ada'));
+    projector.nudge();
+    await waitForProjections(db);
+    const found = await viewerAffinities(db, organizationId, { userId: 'ada' }, Date.now());
+    assert.deepEqual([...found.seen.keys()], [gone]);
+  });
+});
+
+test('likings and what was seen follow what a viewer does', async () => {
+  const db = await openFilled();
+  const found = await viewerAffinities(db, organizationId, { userId: 'ada' }, Date.now());
+  // A play, a completion and a like of each of three items.
+  assert.equal(Math.round(found.tags.get('all') ?? 0), 33);
+  assert.equal(Math.round(found.tags.get('tag0') ?? 0), 11);
+  assert.equal(Math.round(found.authors.get('author 1') ?? 0), 11);
+  assert.equal(Math.round(found.countries.get('DE') ?? 0), 33);
+  assert.deepEqual([...found.seen.keys()].toSorted(), [kept, gone, stream].toSorted());
+  const nobody = await viewerAffinities(db, organizationId, { deviceId: 'ada' }, Date.now());
+  assert.equal(nobody.tags.size, 0);
+});
+
+test('live streams have those who watched them a moment ago, and nobody else does', async () => {
+  const db = await openFilled();
+  await append(db, watching(stream, 'late', Date.now() - 50_000));
+  await projectAll(db);
+  const live = await countLiveViewers(db, organizationId, [stream, kept]);
+  assert.equal(live.get(stream), 2);
+  assert.ok((live.get(kept) ?? 0) === 0);
+  await sql`update live_viewer set last_at = now() - interval '6 minutes'`.execute(db);
+  await pruneLiveViewers(db, signal);
+  assert.equal((await sql`select from live_viewer`.execute(db)).rows.length, 0);
+});
+
+test('rows by hour go after 90 days; days, totals and what is younger stay', async () => {
+  const db = await openFilled();
+  const before = await readTables(db);
+  await pruneStatistics(db, signal);
+  assert.deepEqual(await readTables(db), before);
+  for (const table of ['content_counter', 'audience_counter', 'viewer_set', 'quality_counter']) {
+    await sql`
+      update ${sql.table(table)} set period = period - interval '91 days'
+      where grain <> 'total'`.execute(db);
+  }
+  await sql`update viewer_profile set last_at = now() - interval '91 days'`.execute(db);
+  await pruneStatistics(db, signal);
+  const after = await readTables(db);
+  for (const table of ['content_counter', 'audience_counter', 'viewer_set', 'quality_counter']) {
+    const stay = before[table]?.filter((row) => !row.includes(',hour,'));
+    assert.ok((stay?.length ?? 0) > 0);
+    assert.equal(after[table]?.length, stay?.length, table);
+    assert.ok(after[table]?.every((row) => !row.includes(',hour,')));
+  }
+  assert.deepEqual(after['viewer_profile'], []);
+});

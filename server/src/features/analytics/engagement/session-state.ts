@@ -1,0 +1,58 @@
+/**
+ * What is known of one session: one viewer's events with one sessionId, or of one UTC day without.
+ * As with views, it is a function of the set of its events: see view-state.ts.
+ */
+import type { LoggedEvent } from '../../events/events.ts';
+import {
+  earliestBytes,
+  earlierOf,
+  readEarliest,
+  writeEarliest,
+  type Earliest,
+} from './view-state.ts';
+
+export type SessionState = {
+  firstAt: number;
+  lastAt: number;
+  device: Earliest;
+  country: Earliest;
+};
+
+const none: Earliest = { value: '', at: 0 };
+
+export function emptySession(): SessionState {
+  return { firstAt: Infinity, lastAt: -Infinity, device: none, country: none };
+}
+
+export function addToSession(session: SessionState, event: LoggedEvent): void {
+  const { at, device, country } = event;
+  if (at < session.firstAt) session.firstAt = at;
+  if (at > session.lastAt) session.lastAt = at;
+  if (device !== undefined) session.device = earlierOf(session.device, device, at);
+  if (country !== undefined) session.country = earlierOf(session.country, country, at);
+}
+
+export function mergeSessions(a: SessionState, b: SessionState): SessionState {
+  return {
+    firstAt: Math.min(a.firstAt, b.firstAt),
+    lastAt: Math.max(a.lastAt, b.lastAt),
+    device: earlierOf(a.device, b.device.value, b.device.at),
+    country: earlierOf(a.country, b.country.value, b.country.at),
+  };
+}
+
+export const sessionBytes = 16 + earliestBytes;
+
+export function writeSession(session: SessionState, bytes: Buffer, at: number): void {
+  bytes.writeDoubleLE(session.firstAt, at);
+  bytes.writeDoubleLE(session.lastAt, at + 8);
+  writeEarliest(session.device, session.country, bytes, at + 16);
+}
+
+export function readSession(bytes: Buffer): SessionState {
+  return {
+    firstAt: bytes.readDoubleLE(0),
+    lastAt: bytes.readDoubleLE(8),
+    ...readEarliest(bytes, 16),
+  };
+}

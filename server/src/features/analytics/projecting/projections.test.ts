@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
+import type { DatabaseConnection } from '../../../platform/database/database.ts';
+import { readLog, startOfLog, type LoggedEvent, type LogPosition } from '../../events/events.ts';
+import { createRandom, makeTraffic, shuffled } from '../reports/traffic.fixture.ts';
+import { allProjections } from './all-projections.ts';
+import {
+  append,
+  insertItems,
+  makeContentIds,
+  projectAll,
+  readTables,
+  waitForProjections,
+} from './projector.fixture.ts';
+import { startProjector } from './projector.ts';
+import { OvertakenError, ProjectionRun } from './run.ts';
+
+const contentIds = makeContentIds(12);
+const dayMs = 86_400_000;
+const endMs = Date.now();
+const events = makeTraffic({
+  seed: 7,
+  contentIds,
+  startMs: endMs - 2 * dayMs,
+  endMs,
+  viewers: 40,
+  sessions: 120,
+});
+
+async function openProjected(
+  ordered: readonly LoggedEvent[],
+  blocks: number[],
+  passBlocks: number,
+) {
+  const database = await openTestDatabase();
+  await insertItems(database.db, contentIds);
+  await append(database.db, ordered, blocks);
+  await projectAll(database.db, passBlocks);
+  return database;
+}
+
+describe('the tables are a function of the set of events', () => {
+  test('whatever their order, their blocks and the passes; and events that come twice', async () => {
+    const plain = await openProjected(events, [100], 1_000);
+    const expected = await readTables(plain.db);
+    for (const [table, rows] of Object.entries(expected)) {
+      const isSpare = table.endsWith('_state_a') || table.endsWith('_state_b');
+      assert.ok(rows.length > 0 || isSpare, `${table} has rows`);
+    }
+    const random = createRandom(3);
+    const sizes = Array.from({ length: 50 }, () => 1 + Math.floor(random() * 90));
+    const twice = shuffled([...events, ...shuffled(events, 5)], 11);
+    const other = await openProjected(twice, sizes, 3);
+    const found = await readTables(other.db);
+    for (const [table, rows] of Object.entries(expected)) {
+      assert.deepEqual(found[table], rows, table);
+    }
+  });
+
+  test('by two projectors at once, one of which is killed again and again', async () => {
+    await projectByTwo(200);
+  });
+
+  test('whoever was overtaken writes nothing, in any projection', async () => {
+    const { db } = await openProjected(events.slice(0, 500), [100], 1_000);
+    for (const projection of allProjections) {
+      const row = await db
+        .selectFrom('projection')
+        .select(['position', 'revision'])
+        .where('name', '=', projection.name)
+        .executeTakeFirstOrThrow();
+      const progress = { position: row.position as LogPosition, revision: row.revision };
+      const [one, other] = [new ProjectionRun(projection), new ProjectionRun(projection)];
+      const page = await readLog(db, startOfLog, { limitBlocks: 100, limitEvents: 100_000 });
+      for (const run of [one, other]) {
+        run.resume(progress);
+        run.collect(page.blocks, page.next);
+      }
+      await one.write(db);
+      const written = await readTables(db);
+      await assert.rejects(other.write(db), OvertakenError);
+      assert.deepEqual(await readTables(db), written, projection.name);
+    }
+  });
+});
+
+async function projectByTwo(leaseMs: number): Promise<void> {
+  const plain = await openProjected(events, [100], 1_000);
+  const expected = await readTables(plain.db);
+  const { db, connection } = await openTestDatabase();
+  await insertItems(db, contentIds);
+  const projector = startProjector({ db, log: silentLog, projections: allProjections, leaseMs });
+  atEnd(() => projector[Symbol.asyncDispose]());
+  let child = await startChild(connection, leaseMs);
+  let kills = 0;
+  for (let at = 0; at < events.length; at += 100) {
+    await append(db, events.slice(at, at + 100), [40]);
+    projector.nudge();
+    if (at % 1_000 !== 0) continue;
+    await delay(30);
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    kills += 1;
+    child = await startChild(connection, leaseMs);
+  }
+  assert.ok(kills > 4, `${kills} kills`);
+  await waitForProjections(db);
+  const found = await readTables(db);
+  for (const [table, rows] of Object.entries(expected)) {
+    assert.deepEqual(found[table], rows, table);
+  }
+}
+
+async function startChild(connection: DatabaseConnection, leaseMs: number): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL('projector-process.fixture.ts', import.meta.url));
+  const given = [JSON.stringify(connection), String(leaseMs)];
+  const args = ['--disable-warning=ExperimentalWarning', script, ...given];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  atEnd(async () => void child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  return child;
+}

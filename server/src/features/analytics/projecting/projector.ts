@@ -1,0 +1,254 @@
+/**
+ * Keeps the projections up with the event log. One process of the cluster works on a projection at a
+ * time: it holds a lease, which another process takes over when it is not renewed for three seconds.
+ * Correctness does not rest on the lease but on the revision of the projection's row: see run.ts.
+ *
+ * A projection that cannot take a block never skips it. It says so in the log as an error, with the
+ * block's number, and tries again after a pause that doubles up to half a minute. The others go on.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { inTransaction, type Db } from '../../../platform/database/database.ts';
+import { isContention, isDatabaseAway } from '../../../platform/database/database-errors.ts';
+import { background, sleep } from '../../../platform/lifecycle.ts';
+import { Doorbell, type JobWakeups } from '../../../platform/queue/wakeups.ts';
+import {
+  readLog,
+  UnreadableBlockError,
+  type LogPage,
+  type RecentBlocks,
+} from '../../events/events.ts';
+import { aimOf, groupLanes, hasJoined, type Lane } from './lanes.ts';
+import type { Projection } from './projection.ts';
+import { claimProjections, insertProjections, releaseProjections } from './queries.ts';
+import { OvertakenError, ProjectionRun } from './run.ts';
+import { Pace } from './pace.ts';
+
+export type PassReport = {
+  readonly projection: string;
+  readonly outcome: 'written' | 'overtaken' | 'failed';
+  readonly events: number;
+  readonly durationMs: number;
+  /** How long ago the newest event of the pass was received. */
+  readonly lagMs: number;
+};
+
+export type ProjectorOptions = {
+  readonly db: Db;
+  readonly log: Logger;
+  readonly projections: readonly Projection[];
+  /** Blocks that this process has added itself. */
+  readonly recent?: RecentBlocks;
+  readonly wakeups?: JobWakeups;
+  /** The name with which wakeups tell of new blocks. */
+  readonly wakeupName?: string;
+  readonly onPass?: (report: PassReport) => void;
+  /** How long others wait before they take over; for tests. */
+  readonly leaseMs?: number;
+};
+
+export type Projector = AsyncDisposable & {
+  /** There is something new in the log. */
+  nudge(): void;
+};
+
+const pollMs = 200;
+const readMs = 60;
+const defaultLeaseMs = 3_000;
+const pageEvents = 20_000;
+const pageBlocks = 1_000;
+
+export function startProjector(options: ProjectorOptions): Projector {
+  const bell = new Doorbell();
+  const loop = background(
+    'projector',
+    (signal) => new ProjectorLoop(options, bell).run(signal),
+    options.log,
+  );
+  const unlisten = options.wakeups?.listen((name) => {
+    if (name === options.wakeupName) bell.ring();
+  });
+  return {
+    nudge: () => bell.ring(),
+    async [Symbol.asyncDispose]() {
+      unlisten?.();
+      await loop[Symbol.asyncDispose]();
+    },
+  };
+}
+
+class ProjectorLoop {
+  readonly #options: ProjectorOptions;
+  readonly #bell: Doorbell;
+  readonly #writerId = randomUUID();
+  readonly #lanes: readonly Lane[];
+  readonly #leaseMs: number;
+  #claimedAt = -Infinity;
+
+  constructor(options: ProjectorOptions, bell: Doorbell) {
+    this.#options = options;
+    this.#bell = bell;
+    this.#leaseMs = options.leaseMs ?? defaultLeaseMs;
+    this.#lanes = options.projections.map((projection) => ({
+      run: new ProjectionRun(projection),
+      pace: new Pace(projection.mostDuty),
+    }));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { db, projections } = this.#options;
+    await inTransaction(db, (tx) =>
+      insertProjections(
+        tx,
+        projections.map(({ name }) => name),
+      ),
+    );
+    try {
+      while (!signal.aborted) {
+        await this.#claim();
+        const hasMore = await this.#advance();
+        if (hasMore) continue;
+        const restMs = this.#restMs();
+        // Under load the bell rings all the time. Blocks are read while they are in memory, and
+        // written when it is time.
+        if (restMs > 0) await sleep(Math.min(restMs, readMs), signal);
+        else await this.#bell.wait(pollMs, signal);
+      }
+    } finally {
+      // Another process may go on at once; if the database is away, the lease runs out by itself.
+      await inTransaction(db, (tx) => releaseProjections(tx, this.#writerId)).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  /** Takes and keeps the leases. A projection that another process holds is left alone. */
+  async #claim(): Promise<void> {
+    const now = performance.now();
+    const isUnsure = this.#lanes.some(({ run, pace }) => !run.isReady && pace.mayRetry());
+    const isDue = now - this.#claimedAt > this.#leaseMs / 3;
+    if (!isDue && !(isUnsure && now - this.#claimedAt > pollMs)) return;
+    const { db, projections } = this.#options;
+    const held = await inTransaction(db, (tx) =>
+      claimProjections(tx, {
+        names: projections.map(({ name }) => name),
+        writerId: this.#writerId,
+        leaseMs: this.#leaseMs,
+      }),
+    );
+    this.#claimedAt = now;
+    for (const { run, pace } of this.#lanes) {
+      const progress = held.find(({ name }) => name === run.projection.name);
+      if (progress === undefined) run.reset();
+      else if (pace.mayRetry()) run.resume(progress);
+    }
+  }
+
+  /** Reads and writes a round. @returns whether there is more to do at once */
+  async #advance(): Promise<boolean> {
+    let hasMore = false;
+    for (const group of groupLanes(this.#lanes)) {
+      const page = await this.#read(group);
+      if (page === null) continue;
+      for (const lane of group) this.#collect(lane, page);
+      hasMore ||= !page.isLast;
+      // Who has just caught up with others reads on together with them, in the next round.
+      if (hasJoined(group, this.#lanes)) break;
+    }
+    await this.#writeAll(
+      this.#lanes.filter(
+        ({ run, pace }) =>
+          run.isReady &&
+          run.collected.blocks > 0 &&
+          (run.collected.events >= pace.mostEvents || pace.isDue()),
+      ),
+    );
+    return hasMore;
+  }
+
+  async #read(group: readonly Lane[]): Promise<LogPage | null> {
+    const [lane] = group;
+    if (lane === undefined) return null;
+    const { db, recent } = this.#options;
+    const position = aimOf(lane, this.#lanes);
+    const limitBlocks = Math.min(pageBlocks, ...group.map(({ pace }) => pace.mostBlocks));
+    try {
+      return await readLog(db, position, {
+        limitBlocks,
+        limitEvents: pageEvents,
+        ...(recent !== undefined && { recent }),
+      });
+    } catch (error) {
+      if (!(error instanceof UnreadableBlockError)) throw error;
+      for (const each of group) this.#fail(each, error, performance.now());
+      return null;
+    }
+  }
+
+  #collect(lane: Lane, { blocks, next }: LogPage): void {
+    try {
+      lane.run.collect(blocks, next);
+    } catch (error) {
+      this.#fail(lane, error, performance.now());
+    }
+  }
+
+  /** At the same time: they write different tables, and each waits for the database most of the time. */
+  async #writeAll(lanes: readonly Lane[]): Promise<void> {
+    const outcomes = await Promise.allSettled(lanes.map((lane) => this.#write(lane)));
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  async #write(lane: Lane): Promise<void> {
+    const { run, pace } = lane;
+    const { events, receivedAt, lastSequence } = run.collected;
+    const startedAt = performance.now();
+    try {
+      await run.write(this.#options.db);
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error;
+      this.#fail(lane, error, startedAt);
+      return;
+    }
+    const durationMs = performance.now() - startedAt;
+    pace.written(durationMs, lastSequence);
+    const lagMs = Math.max(0, Date.now() - receivedAt);
+    this.#report(run, { outcome: 'written', events, durationMs, lagMs });
+  }
+
+  #fail({ run, pace }: Lane, error: unknown, startedAt: number): void {
+    const { events, receivedAt, firstSequence, lastSequence } = run.collected;
+    const { log } = this.#options;
+    const projection = run.projection.name;
+    run.reset();
+    const isOvertaken = error instanceof OvertakenError || isContention(error);
+    if (isOvertaken) {
+      log.info({ err: error, projection }, 'a pass of a projection starts anew');
+    } else {
+      const { delayMs, isNews } = pace.failed(
+        lastSequence,
+        `${firstSequence} ${lastSequence} ${String(error)}`,
+      );
+      log[isNews ? 'error' : 'info'](
+        { err: error, projection, firstSequence, lastSequence, delayMs },
+        'a projection cannot take a block of the event log; it waits there and tries again',
+      );
+    }
+    this.#report(run, {
+      outcome: isOvertaken ? 'overtaken' : 'failed',
+      events,
+      durationMs: performance.now() - startedAt,
+      lagMs: Math.max(0, Date.now() - receivedAt),
+    });
+  }
+
+  #report({ projection }: ProjectionRun, report: Omit<PassReport, 'projection'>): void {
+    this.#options.onPass?.({ projection: projection.name, ...report });
+  }
+
+  /** How long to wait before anything is written again; none when all have rested. */
+  #restMs(): number {
+    const rests = this.#lanes.filter(({ run }) => run.isReady).map(({ pace }) => pace.untilDueMs());
+    return rests.length === 0 ? 0 : Math.min(...rests, pollMs);
+  }
+}

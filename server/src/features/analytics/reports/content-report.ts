@@ -1,0 +1,96 @@
+/** The statistics of items: all of them as a list, or one with its series and distributions. */
+import type { Db } from '../../../platform/database/database.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import { parseContentId, type OrganizationId } from '../../../platform/ids.ts';
+import { addDetail, emptyDetail, type Breakdown } from '../engagement/content-detail.ts';
+import { readItemCounters } from './counter-queries.ts';
+import { findTitle, readDetails } from './detail-queries.ts';
+import { presentCounted, ratio, seconds, sumCounters, type Counters } from './metrics.ts';
+import { bucketsOf, type Period } from './period.ts';
+import { sumByBucket } from './series.ts';
+import { countItemViewers, daysOf } from './unique-viewers.ts';
+
+/** @throws ApiError NOT_FOUND */
+export async function reportItem(
+  db: Db,
+  organizationId: OrganizationId,
+  rawId: string,
+  period: Period,
+) {
+  const contentId = parseContentId(rawId);
+  if (contentId === null) throw new ApiError('NOT_FOUND');
+  const days = daysOf(period);
+  const isByHour = period.granularity === 'hour';
+  const [title, series, viewers, details] = await Promise.all([
+    findTitle(db, organizationId, contentId),
+    readItemCounters(db, organizationId, contentId, {
+      grain: isByHour ? 'hour' : 'day',
+      periods: isByHour ? bucketsOf(period).map(({ startMs }) => new Date(startMs)) : days,
+    }),
+    countItemViewers(db, organizationId, contentId, period),
+    readDetails(db, organizationId, contentId, days),
+  ]);
+  if (title === null) throw new ApiError('NOT_FOUND');
+  const counters = sumCounters(series);
+  const detail = emptyDetail();
+  for (const one of details) addDetail(detail, one);
+  return {
+    contentId,
+    title,
+    summary: presentItemMetrics(counters, viewers.total),
+    timeseries: sumByBucket(period, series).map((part, index) => ({
+      date: part.bucket.date,
+      ...presentItemMetrics(part.counters, viewers.byBucket[index] ?? null),
+    })),
+    devices: presentBreakdown(detail.devices).map(({ label, ...part }) => ({
+      device: label,
+      ...part,
+    })),
+    countries: presentBreakdown(detail.countries).map(({ label, ...part }) => ({
+      country: label,
+      ...part,
+    })),
+    engagement: {
+      averagePercentWatched: ratio(counters.watched_permille / 1_000, counters.measured_views),
+      dropoffPoints: dropoffPoints(detail.positions),
+    },
+  };
+}
+
+export function presentItemMetrics<Viewers extends number | null>(
+  counters: Counters,
+  uniqueViewers: Viewers,
+) {
+  return { ...presentCounted(counters), uniqueViewers, swipesAway: counters.swipes_away };
+}
+
+/** The most played first; what is unknown has no label. */
+function presentBreakdown(breakdown: Breakdown) {
+  return [...breakdown]
+    .filter(([, { plays, watchMs }]) => plays > 0 || watchMs > 0)
+    .toSorted(([a, one], [b, other]) => other.plays - one.plays || (a < b ? -1 : 1))
+    .map(([label, { plays, watchMs }]) => ({
+      label: label === '' ? null : label,
+      plays,
+      totalWatchTime: seconds(watchMs),
+    }));
+}
+
+/**
+ * The share of views that have reached each second at which a view has ended, beginning with
+ * second 0, which all have reached.
+ */
+export function dropoffPoints(
+  positions: ReadonlyMap<number, number>,
+): { second: number; retained: number }[] {
+  const ends = [...positions].filter(([, views]) => views > 0).toSorted(([a], [b]) => a - b);
+  const total = ends.reduce((sum, [, views]) => sum + views, 0);
+  if (total === 0) return [];
+  let left = total;
+  const points = ends[0]?.[0] === 0 ? [] : [{ second: 0, retained: 1 }];
+  for (const [second, views] of ends) {
+    points.push({ second, retained: left / total });
+    left -= views;
+  }
+  return points;
+}

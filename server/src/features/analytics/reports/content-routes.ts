@@ -1,0 +1,93 @@
+import type { HttpApp } from '../../../platform/http/app.ts';
+import { readPage } from '../../../platform/http/list-cursor.ts';
+import { principalOf } from '../../../platform/http/principal.ts';
+import { answers, Envelope, IdParams, ListEnvelope } from '../../../platform/http/schemas.ts';
+import { listStatistics } from './content-list.ts';
+import { reportItem } from './content-report.ts';
+import { formatDay, readPeriod } from './period.ts';
+import { reportRoute, type ReportParts } from './report-parts.ts';
+import {
+  ContentStatistics,
+  ContentStatisticsQuery,
+  ItemStatistics,
+  PeriodQuery,
+} from './schemas.ts';
+
+const { config, tags } = reportRoute;
+
+export function addContentRoutes(app: HttpApp, parts: ReportParts): void {
+  addListRoute(app, parts);
+  addItemRoute(app, parts);
+}
+
+function addListRoute(app: HttpApp, { db, cursors }: ReportParts): void {
+  app.get(
+    '/v1/analytics/content',
+    {
+      config,
+      schema: {
+        operationId: 'listContentAnalytics',
+        summary: 'List the metrics of content items',
+        description:
+          'Items that had any event in the range, archived ones included; deleted ones are not in ' +
+          'it. Items without the rate that is sorted by come last.',
+        tags,
+        querystring: ContentStatisticsQuery,
+        response: answers({ 200: ListEnvelope(ContentStatistics) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { limit, cursor, sort = 'plays', order = 'desc', tags: wanted } = request.query;
+      const period = readPeriod(request.query, Date.now());
+      // The days, not the words of the query: a cursor of the default range ends with its day.
+      const filter = {
+        days: `${formatDay(period.startMs)}/${formatDay(period.endMs)}`,
+        tags: wanted ?? null,
+        sort,
+        order,
+      };
+      const page = {
+        ...(limit !== undefined && { limit }),
+        ...(cursor !== undefined && { cursor }),
+      };
+      return readPage(
+        cursors,
+        { list: 'content analytics', organizationId, filter },
+        page,
+        listStatistics(db, organizationId, { period, tags: split(wanted), sort, order }),
+      );
+    },
+  );
+}
+
+function split(list: string | undefined): string[] | null {
+  if (list === undefined) return null;
+  return list
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+}
+
+function addItemRoute(app: HttpApp, { db }: ReportParts): void {
+  app.get(
+    '/v1/analytics/content/:id',
+    {
+      config,
+      schema: {
+        operationId: 'getContentAnalytics',
+        summary: 'Get the metrics of one content item',
+        description: 'With its series, its audience, and how far viewers watch.',
+        tags,
+        params: IdParams,
+        querystring: PeriodQuery,
+        response: answers({ 200: Envelope(ItemStatistics) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const period = readPeriod(request.query, Date.now());
+      return { data: await reportItem(db, organizationId, request.params.id, period) };
+    },
+  );
+}

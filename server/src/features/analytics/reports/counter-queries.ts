@@ -1,0 +1,102 @@
+import { sql } from 'kysely';
+import type { Db } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+import { audienceColumns, contentColumns } from '../engagement/contribution.ts';
+import type { AudienceCounters, Counters } from './metrics.ts';
+
+/** Of which rows a report is made: those of one grain from a moment until before another. */
+export type Span = { grain: 'hour' | 'day'; startMs: number; endMs: number };
+
+export type Series<T> = (T & { startMs: number })[];
+
+type Dated<T> = T & { period: Date };
+
+function sums(columns: readonly string[]) {
+  // A sum of bigint is numeric, which would come as text.
+  return sql.join(columns.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`));
+}
+
+/** Within a span; the columns are the same in all tables of counters. */
+export function inSpan({ grain, startMs, endMs }: Span) {
+  return sql`grain = ${grain} and period >= ${new Date(startMs)} and period < ${new Date(endMs)}`;
+}
+
+/** The organization as a whole, by hour or day. */
+export async function readAudience(
+  db: Db,
+  organizationId: OrganizationId,
+  span: Span,
+): Promise<Series<AudienceCounters>> {
+  const { rows } = await sql<Dated<AudienceCounters>>`
+    select period, ${sums(audienceColumns)} from audience_counter
+    where organization_id = ${organizationId} and ${inSpan(span)}
+    group by period
+  `.execute(db);
+  return rows.map(toSeries);
+}
+
+/** One item, by hour or day: each period is a look-up, since the key has the item behind it. */
+export async function readItemCounters(
+  db: Db,
+  organizationId: OrganizationId,
+  contentId: string,
+  { grain, periods }: { grain: 'hour' | 'day'; periods: readonly Date[] },
+): Promise<Series<Counters>> {
+  const columns = sql.join(contentColumns.map((name) => sql.ref(name)));
+  const { rows } = await sql<Dated<Counters>>`
+    select period, ${columns} from content_counter
+    where organization_id = ${organizationId} and grain = ${grain}
+      and period = any(${periods}::timestamptz[]) and content_id = ${contentId}
+  `.execute(db);
+  return rows.map(toSeries);
+}
+
+function toSeries<T>({ period, ...counters }: Dated<T>) {
+  return { ...(counters as T), startMs: period.getTime() };
+}
+
+export type Segment<T> = { segment: string; counters: T };
+
+/** The organization split by device or country; the unknown ones are under ''. */
+export async function readAudienceSegments(
+  db: Db,
+  organizationId: OrganizationId,
+  by: 'device' | 'country',
+  span: Span,
+): Promise<Segment<AudienceCounters>[]> {
+  const { rows } = await sql<AudienceCounters & { segment: string }>`
+    select ${sql.ref(by)} as segment, ${sums(audienceColumns)} from audience_counter
+    where organization_id = ${organizationId} and ${inSpan(span)}
+    group by segment
+    order by plays desc, ${sql.ref(by)} collate "C"
+  `.execute(db);
+  return rows.map(({ segment, ...counters }) => ({ segment, counters }));
+}
+
+/**
+ * By the tags that items have now, the most played first; items without tags are in none. An item
+ * counts under each of its tags.
+ */
+export async function readTagSegments(
+  db: Db,
+  organizationId: OrganizationId,
+  span: Span,
+  limit: number,
+): Promise<Segment<Counters>[]> {
+  const { rows } = await sql<Counters & { segment: string }>`
+    with counted as materialized (
+      select content_id, ${sums(contentColumns)} from content_counter
+      where organization_id = ${organizationId} and ${inSpan(span)}
+      group by content_id
+    )
+    select segment, ${sums(contentColumns)}
+    from counted
+    join content item on item.organization_id = ${organizationId}
+      and item.content_id = counted.content_id
+    cross join unnest(item.tags) segment
+    group by segment
+    order by sum(plays) desc, segment collate "C"
+    limit ${limit}
+  `.execute(db);
+  return rows.map(({ segment, ...counters }) => ({ segment, counters }));
+}

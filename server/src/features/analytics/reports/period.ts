@@ -1,0 +1,131 @@
+/**
+ * The time that a report is about: whole UTC days, cut into hours, days or ISO weeks (Monday to
+ * Sunday). All arithmetic is on milliseconds of the Unix epoch, where a UTC day has 86,400,000 and
+ * nothing is skipped or repeated.
+ *
+ * A week that a range cuts holds the days of the range alone, under the date of its Monday, so the
+ * buckets of a range always add up to its summary.
+ */
+import { fieldError } from '../../../platform/http/errors.ts';
+import { parseTimestamp } from '../../../platform/time.ts';
+
+export const granularities = ['hour', 'day', 'week'] as const;
+export type Granularity = (typeof granularities)[number];
+
+export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
+const weekMs = 7 * dayMs;
+/** 1 January 1970 was a Thursday; the Monday before it. */
+const firstMondayMs = -3 * dayMs;
+
+const mostDays = 366;
+/** 744 buckets, and the hours of a month are as much as a chart can show. */
+export const mostDaysOfHours = 31;
+/** As long as the counters by hour are kept. */
+export const hoursKeptDays = 90;
+const defaultDays = 30;
+const earliestMs = Date.UTC(1970, 0, 1);
+const latestMs = Date.UTC(9998, 11, 31);
+
+/** A piece of a period, from `startMs` until before `endMs`. */
+export type Bucket = {
+  readonly startMs: number;
+  readonly endMs: number;
+  /** As answers name it: a day, the Monday of a week, or the moment at which an hour begins. */
+  readonly date: string;
+};
+
+export type Period = {
+  /** The beginning of the first day. */
+  readonly startMs: number;
+  /** The end of the last day. */
+  readonly endMs: number;
+  readonly granularity: Granularity;
+};
+
+export type PeriodQuery = { startDate?: string; endDate?: string; granularity?: Granularity };
+
+/**
+ * The period that a query asks for: by default the last 30 days, today included, by day.
+ *
+ * @throws ApiError VALIDATION_ERROR
+ */
+export function readPeriod(query: PeriodQuery, nowMs: number): Period {
+  const { granularity = 'day' } = query;
+  const given = query.endDate === undefined ? null : readDay('endDate', query.endDate);
+  const firstDay = query.startDate === undefined ? null : readDay('startDate', query.startDate);
+  const lastDay = given ?? Math.max(startOfDay(nowMs), firstDay ?? 0);
+  const startMs = firstDay ?? Math.max(lastDay - (defaultDays - 1) * dayMs, earliestMs);
+  const days = (lastDay - startMs) / dayMs + 1;
+  if (days < 1) throw fieldError('query.endDate', 'must not be before startDate');
+  if (days > mostDays) {
+    throw fieldError('query.endDate', `must be at most ${mostDays - 1} days after startDate`);
+  }
+  if (granularity === 'hour') checkHours(startMs, days, nowMs);
+  return { startMs, endMs: lastDay + dayMs, granularity };
+}
+
+function checkHours(startMs: number, days: number, nowMs: number): void {
+  if (days > mostDaysOfHours) {
+    throw fieldError('query.granularity', `hour is for at most ${mostDaysOfHours} days`);
+  }
+  // Older hours are going, and zeros in their place would be a lie.
+  if (startMs <= startOfDay(nowMs) - hoursKeptDays * dayMs) {
+    throw fieldError('query.granularity', `hours are kept for ${hoursKeptDays} days`);
+  }
+}
+
+const dayForm = /^\d{4}-\d\d-\d\d$/;
+
+function readDay(name: string, value: string): number {
+  const day = dayForm.test(value) ? parseTimestamp(`${value}T00:00:00Z`) : null;
+  if (day === null) throw fieldError(`query.${name}`, 'must be a day such as 2026-01-31');
+  const ms = day.getTime();
+  if (ms < earliestMs || ms > latestMs) {
+    throw fieldError(`query.${name}`, 'must be from 1970-01-01 to 9998-12-31');
+  }
+  return ms;
+}
+
+/** As many days, ending where the period begins. */
+export function periodBefore({ startMs, endMs, granularity }: Period): Period {
+  return { startMs: startMs - (endMs - startMs), endMs: startMs, granularity };
+}
+
+/** The buckets of a period in order, without a gap, also where nothing happened. */
+export function bucketsOf({ startMs, endMs, granularity }: Period): Bucket[] {
+  const buckets: Bucket[] = [];
+  for (let start = bucketStart(startMs, granularity); start < endMs;) {
+    const next = start + lengthsMs[granularity];
+    buckets.push({
+      startMs: Math.max(start, startMs),
+      endMs: Math.min(next, endMs),
+      date: granularity === 'hour' ? new Date(start).toISOString() : formatDay(start),
+    });
+    start = next;
+  }
+  return buckets;
+}
+
+const lengthsMs: Record<Granularity, number> = { hour: hourMs, day: dayMs, week: weekMs };
+
+/** When the hour, day or week of a moment began. */
+export function bucketStart(ms: number, granularity: Granularity): number {
+  const originMs = granularity === 'week' ? firstMondayMs : 0;
+  const lengthMs = lengthsMs[granularity];
+  return originMs + Math.floor((ms - originMs) / lengthMs) * lengthMs;
+}
+
+/** In which bucket of the period a moment of it lies. */
+export function bucketIndex({ startMs, granularity }: Period, ms: number): number {
+  const first = bucketStart(startMs, granularity);
+  return (bucketStart(ms, granularity) - first) / lengthsMs[granularity];
+}
+
+function startOfDay(ms: number): number {
+  return bucketStart(ms, 'day');
+}
+
+export function formatDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}

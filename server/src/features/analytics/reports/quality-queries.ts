@@ -1,0 +1,37 @@
+import { sql } from 'kysely';
+import type { Db } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+import { inSpan, type Span } from './counter-queries.ts';
+
+export type QualityCount = { measure: string; label: string; count: number; total: number };
+
+/** Every count of a span by measure and label. A day has at most 200 labels of each measure. */
+export async function readQuality(
+  db: Db,
+  organizationId: OrganizationId,
+  span: Span,
+): Promise<QualityCount[]> {
+  const { rows } = await sql<QualityCount>`
+    select measure, label, sum(count)::bigint as count, sum(total)::bigint as total
+    from quality_counter
+    where organization_id = ${organizationId} and ${inSpan(span)}
+    group by measure, label
+    order by measure, label collate "C"
+  `.execute(db);
+  return rows;
+}
+
+export type StartupCount = { period: Date; label: string; count: number; total: number };
+
+/** The histogram of start-up times of each hour or day. */
+export async function readStartups(
+  db: Db,
+  organizationId: OrganizationId,
+  span: Span,
+): Promise<StartupCount[]> {
+  const { rows } = await sql<StartupCount>`
+    select period, label, count, total from quality_counter
+    where organization_id = ${organizationId} and ${inSpan(span)} and measure = 'startup'
+  `.execute(db);
+  return rows;
+}

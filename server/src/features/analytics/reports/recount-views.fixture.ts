@@ -1,0 +1,114 @@
+/** Views and visits, made from all of their events at once, for the recount. */
+import type { LoggedEvent } from '../../events/events.ts';
+import { total } from './recount-numbers.fixture.ts';
+import { dayOf } from './recount-time.fixture.ts';
+
+export type View = {
+  contentId: string;
+  firstAt: number;
+  plays: number;
+  isWatched: boolean;
+  completedPlays: number;
+  watchMs: number;
+  positionMs: number;
+  durationMs: number;
+  stalls: number;
+  stallMs: number;
+  errors: number;
+  impressions: number;
+  device: string | null;
+  country: string | null;
+};
+export type Visit = {
+  firstAt: number;
+  lastAt: number;
+  device: string | null;
+  country: string | null;
+};
+
+/** What each viewer has done with each item in one session. */
+export function toViews(events: readonly LoggedEvent[]): View[] {
+  const byView = Map.groupBy(events, (event) =>
+    JSON.stringify([
+      viewerOf(event),
+      event.sessionId ?? dayOf(event.at),
+      subjectOf(event),
+      event.data['viewId'] ?? null,
+    ]),
+  );
+  return [...byView.values()].map(toView);
+}
+
+export function toVisits(events: readonly LoggedEvent[]): Visit[] {
+  const byVisit = Map.groupBy(events, (event) =>
+    JSON.stringify([viewerOf(event), event.sessionId ?? dayOf(event.at)]),
+  );
+  return [...byVisit.values()].map((own) => ({
+    firstAt: Math.min(...own.map(({ at }) => at)),
+    lastAt: Math.max(...own.map(({ at }) => at)),
+    device: firstOf(own, 'device'),
+    country: firstOf(own, 'country'),
+  }));
+}
+
+function toView(events: readonly LoggedEvent[]): View {
+  const of = (kind: string) => events.filter(({ event }) => event === kind);
+  const most = (kind: string, field: string) =>
+    Math.max(0, ...of(kind).map(({ data }) => Math.round(((data[field] as number) ?? 0) * 1_000)));
+  const plays = of('playStart').length;
+  return {
+    contentId: subjectOf(events[0] as LoggedEvent),
+    firstAt: Math.min(...events.map(({ at }) => at)),
+    plays,
+    isWatched: plays > 0 || of('watchProgress').length > 0,
+    completedPlays: Math.min(of('completion').length, plays),
+    watchMs: Math.max(
+      most('watchProgress', 'currentTime'),
+      most('completion', 'watchTime'),
+      most('swipe', 'watchTimeOnFrom'),
+    ),
+    positionMs: most('watchProgress', 'currentTime'),
+    durationMs: most('watchProgress', 'duration'),
+    stalls: of('rebuffer').length,
+    stallMs: total(of('rebuffer').map(durationOf)),
+    errors: of('error').length,
+    impressions: of('impression').length,
+    device: firstOf(events, 'device'),
+    country: firstOf(events, 'country'),
+  };
+}
+
+export function viewerOf({ userId, deviceId, sessionId }: LoggedEvent): string | null {
+  if (userId !== undefined) return `user ${userId}`;
+  if (deviceId !== undefined) return `device ${deviceId}`;
+  return sessionId === undefined ? null : `session ${sessionId}`;
+}
+
+/** A swipe is about the item that it leaves. */
+export function subjectOf({ event, contentId, data }: LoggedEvent): string {
+  return event === 'swipe' ? (data['fromContentId'] as string) : contentId;
+}
+
+function firstOf(events: readonly LoggedEvent[], field: 'device' | 'country'): string | null {
+  const told = events.filter((event) => event[field] !== undefined);
+  return told.toSorted((a, b) => a.at - b.at)[0]?.[field] ?? null;
+}
+
+export function durationOf({ data }: LoggedEvent): number {
+  return data['duration'] as number;
+}
+
+export function dropoff(views: readonly View[]): { second: number; retained: number }[] {
+  const steps = views.map(({ positionMs }) => {
+    const seconds = Math.floor(positionMs / 1_000);
+    const step = seconds < 60 ? 1 : seconds < 600 ? 10 : 60;
+    return Math.floor(seconds / step) * step;
+  });
+  const ends = new Set(views.length === 0 ? [] : [0, ...steps]);
+  return [...ends]
+    .toSorted((a, b) => a - b)
+    .map((at) => ({
+      second: at,
+      retained: steps.filter((step) => step >= at).length / steps.length,
+    }));
+}

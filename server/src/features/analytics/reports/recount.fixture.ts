@@ -1,0 +1,228 @@
+/**
+ * The answers of the analytics API, counted anew from plain arrays of events by the definitions of
+ * docs/analytics.md. It shares no code with what it checks: everything is counted for each bucket
+ * from all events, which is slow and simple.
+ */
+import type { LoggedEvent } from '../../events/events.ts';
+import { EventCounts } from './recount-counts.fixture.ts';
+import { by, movement, rate, total } from './recount-numbers.fixture.ts';
+import { bucketsOf, day, dayOf, isWithin, spanOf, type Range } from './recount-time.fixture.ts';
+import { dropoff, durationOf, viewerOf } from './recount-views.fixture.ts';
+
+export type { Range } from './recount-time.fixture.ts';
+export type RecountedItem = { id: string; title: string; tags: string[] };
+
+export class Recount {
+  readonly #counts: EventCounts;
+  readonly #items: readonly RecountedItem[];
+
+  constructor(events: readonly LoggedEvent[], items: readonly RecountedItem[]) {
+    this.#counts = new EventCounts(events);
+    this.#items = items;
+  }
+
+  overview(range: Range) {
+    const { from, to } = spanOf(range);
+    const summary = this.#overview(from, to);
+    const before = this.#overview(from - (to - from), from);
+    return {
+      summary,
+      timeseries: bucketsOf(range).map((one) => ({
+        date: one.date,
+        ...this.#overview(one.from, one.to),
+      })),
+      comparison: Object.fromEntries(
+        Object.entries(summary).map(([name, now]) => [
+          name,
+          movement(now, before[name as keyof typeof before]),
+        ]),
+      ),
+    };
+  }
+
+  /** In the order of `plays`, the most played first. */
+  content(range: Range) {
+    const { from, to } = spanOf(range);
+    return this.#items
+      .map(({ id, title }) => ({
+        contentId: id,
+        title,
+        metrics: this.#counts.itemMetrics(id, from, to),
+      }))
+      .filter(({ contentId }) => this.#counts.hasRow(contentId, from, to))
+      .toSorted(
+        (a, b) => b.metrics.plays - a.metrics.plays || (a.contentId < b.contentId ? 1 : -1),
+      );
+  }
+
+  item(id: string, range: Range) {
+    const { from, to } = spanOf(range);
+    const views = this.#counts.viewsOf({ contentIds: new Set([id]) }, from, to);
+    const measured = views.filter(({ durationMs }) => durationMs > 0);
+    const permille = measured.map(({ positionMs, durationMs }) =>
+      Math.round((1_000 * Math.min(positionMs, durationMs)) / durationMs),
+    );
+    return {
+      contentId: id,
+      title: this.#items.find((item) => item.id === id)?.title,
+      summary: this.#counts.itemMetrics(id, from, to),
+      timeseries: bucketsOf(range).map((one) => ({
+        date: one.date,
+        ...this.#counts.itemMetrics(id, one.from, one.to),
+        ...(range.granularity === 'hour' && { uniqueViewers: null }),
+      })),
+      devices: this.#breakdown(id, 'device', from, to),
+      countries: this.#breakdown(id, 'country', from, to),
+      engagement: {
+        averagePercentWatched: rate(total(permille) / 1_000, measured.length),
+        dropoffPoints: dropoff(views.filter(({ isWatched }) => isWatched)),
+      },
+    };
+  }
+
+  engagement(range: Range, kind: 'device' | 'country' | 'tag') {
+    const { from, to } = spanOf(range);
+    return {
+      summary: this.#counts.sessions({}, from, to),
+      segments: kind === 'tag' ? this.#byTag(from, to) : this.#byAudience(kind, from, to),
+      timeseries: bucketsOf(range).map((one) => ({
+        date: one.date,
+        ...this.#counts.sessions({}, one.from, one.to),
+      })),
+    };
+  }
+
+  quality(range: Range) {
+    const { from, to } = spanOf(range);
+    const within = this.#counts.events.filter(({ at }) => isWithin(at, from, to));
+    const of = (kind: string, field: string) =>
+      Map.groupBy(
+        within.filter(({ event }) => event === kind),
+        ({ data }) => (data[field] as string | undefined) ?? null,
+      );
+    const [played, watched, stalled, switched] = [
+      of('playStart', 'rendition'),
+      of('watchProgress', 'rendition'),
+      of('rebuffer', 'rendition'),
+      of('qualityChange', 'toQuality'),
+    ];
+    const labels = new Set([played, watched, stalled, switched].flatMap((map) => [...map.keys()]));
+    const renditions = [...labels].map((rendition) => ({
+      rendition,
+      ...startups(played.get(rendition) ?? []),
+      progressReports: watched.get(rendition)?.length ?? 0,
+      rebuffers: stalled.get(rendition)?.length ?? 0,
+      rebufferTime: total((stalled.get(rendition) ?? []).map(durationOf)) / 1_000,
+      switchesTo: switched.get(rendition)?.length ?? 0,
+    }));
+    return {
+      summary: this.#counts.playback(from, to),
+      renditions: renditions.toSorted(by('plays', 'rendition')),
+      codecs: [...of('playStart', 'codec')]
+        .map(([codec, events]) => ({ codec, ...startups(events) }))
+        .toSorted(by('plays', 'codec')),
+      errors: [...of('error', 'errorCode')]
+        .map(([code, events]) => ({ code, count: events.length }))
+        .toSorted(by('count', 'code')),
+      timeseries: bucketsOf(range).map((one) => ({
+        date: one.date,
+        ...this.#counts.playback(one.from, one.to),
+      })),
+    };
+  }
+
+  retention(range: Range, nowMs: number) {
+    const { from, to } = spanOf(range);
+    const active = Map.groupBy(
+      this.#counts.events.filter((event) => viewerOf(event) !== null),
+      viewerOf,
+    );
+    const viewers = [...active.values()].map(
+      (events) => new Set(events.map(({ at }) => dayOf(at))),
+    );
+    const lastDay = dayOf(Math.min(to - 1, nowMs));
+    return {
+      cohorts: bucketsOf(range).map((one) => {
+        const cohort = viewers.filter((days) =>
+          isWithin(Math.min(...days), Math.max(one.from, from), one.to),
+        );
+        const retention: number[] = [];
+        for (let n = 0; ; n += 1) {
+          const old = cohort.filter((days) => Math.min(...days) + n * day <= lastDay);
+          if (old.length === 0) break;
+          retention.push(
+            old.filter((days) => days.has(Math.min(...days) + n * day)).length / old.length,
+          );
+        }
+        return { date: one.date, size: cohort.length, retention };
+      }),
+    };
+  }
+
+  #overview(from: number, to: number) {
+    return {
+      ...this.#counts.counted({}, from, to),
+      uniqueViewers: this.#counts.viewers({}, from, to),
+      sessions: this.#counts.visitsOf({}, from, to).length,
+    };
+  }
+
+  #byAudience(kind: 'device' | 'country', from: number, to: number) {
+    const labels = new Set(
+      [
+        ...this.#counts.events.filter(({ at, event }) => isWithin(at, from, to) && isPlain(event)),
+        ...this.#counts.viewsOf({}, from, to),
+        ...this.#counts.visitsOf({}, from, to),
+      ].map((one) => one[kind] ?? null),
+    );
+    return [...labels]
+      .map((label) => ({
+        segment: label,
+        ...this.#counts.sessions({ [kind]: label }, from, to),
+        ...this.#counts.counted({ [kind]: label }, from, to),
+      }))
+      .toSorted(by('plays', 'segment'));
+  }
+
+  #byTag(from: number, to: number) {
+    const active = this.#items.filter(({ id }) => this.#counts.hasRow(id, from, to));
+    return [...new Set(active.flatMap(({ tags }) => tags))]
+      .map((tag) => {
+        const own = this.#items.filter(({ tags }) => tags.includes(tag));
+        return {
+          segment: tag,
+          sessions: null,
+          averageSessionLength: null,
+          averageVideosPerSession: null,
+          averageWatchTimePerSession: null,
+          ...this.#counts.counted({ contentIds: new Set(own.map(({ id }) => id)) }, from, to),
+        };
+      })
+      .toSorted(by('plays', 'segment'));
+  }
+
+  #breakdown(id: string, kind: 'device' | 'country', from: number, to: number) {
+    const part = { contentIds: new Set([id]) };
+    const plays = this.#counts.countable('playStart', part, from, to);
+    const views = this.#counts.viewsOf(part, from, to).filter(({ watchMs }) => watchMs > 0);
+    const labels = new Set([...plays, ...views].map((one) => one[kind] ?? null));
+    return [...labels]
+      .map((label) => ({
+        [kind]: label,
+        plays: plays.filter((event) => (event[kind] ?? null) === label).length,
+        totalWatchTime:
+          total(views.filter((one) => one[kind] === label).map(({ watchMs }) => watchMs)) / 1_000,
+      }))
+      .toSorted(by('plays', kind));
+  }
+}
+
+/** Kinds that have a count of their own. */
+function isPlain(kind: string): boolean {
+  return !['watchProgress', 'rebuffer', 'qualityChange', 'error'].includes(kind);
+}
+
+function startups(events: readonly LoggedEvent[]) {
+  const times = events.map(({ data }) => data['startupTime'] as number);
+  return { plays: times.length, averageStartupTime: rate(total(times), times.length) };
+}

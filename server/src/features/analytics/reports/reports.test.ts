@@ -1,0 +1,252 @@
+/** A week of traffic: the answers are those of a recount, whatever way the events have come. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { LoggedEvent } from '../../events/events.ts';
+import { Recount, type Range } from './recount.fixture.ts';
+import { contentSorts } from './schemas.ts';
+import { makeItems, startReportService } from './reports.fixture.ts';
+import { createRandom, makeTraffic, shuffled } from './traffic.fixture.ts';
+
+const dayMs = 86_400_000;
+const today = Math.floor(Date.now() / dayMs) * dayMs;
+const dayOf = (daysAgo: number) => new Date(today - daysAgo * dayMs).toISOString().slice(0, 10);
+const startMs = today - 9 * dayMs;
+
+const items = makeItems(15, (index) => (index === 3 ? [] : ['all', `group-${index % 3}`]));
+const traffic = makeTraffic({
+  seed: 7,
+  contentIds: items.map(({ id }) => id),
+  startMs,
+  endMs: startMs + 7 * dayMs,
+  viewers: 60,
+  sessions: 240,
+});
+const recount = new Recount(traffic, items);
+
+const service = await startReportService();
+const range = (first: number, last: number, granularity: Range['granularity'] = 'day'): Range => ({
+  startDate: dayOf(first),
+  endDate: dayOf(last),
+  granularity,
+});
+/** The week, parts of it, more than it, and ranges that have it before or behind them. */
+const ranges: Range[] = [
+  range(9, 3),
+  range(12, 0, 'week'),
+  range(9, 3, 'hour'),
+  range(6, 4, 'hour'),
+  range(5, 5),
+  range(20, 10),
+  range(2, 0),
+  range(29, 0, 'week'),
+];
+const named = (one: Range) => `${one.startDate} to ${one.endDate} by ${one.granularity}`;
+
+before(async () => {
+  await service.insertItems(items);
+  await service.append(traffic, [100]);
+  await service.projected();
+});
+
+describe('a week of traffic is answered as it is recounted', () => {
+  test('the traffic has every kind of event and every kind of viewer', () => {
+    assert.equal(new Set(traffic.map(({ event }) => event)).size, 11);
+    assert.ok(traffic.some((event) => event.userId === undefined && event.deviceId === undefined));
+    assert.ok(traffic.some((event) => event.sessionId === undefined));
+    assert.ok(traffic.length > 5_000, `${traffic.length} events`);
+  });
+
+  test('overview', async () => {
+    for (const one of ranges) {
+      assert.deepEqual(await service.read('overview', one), recount.overview(one), named(one));
+    }
+  });
+
+  test('the list of items', async () => {
+    for (const one of ranges) {
+      assert.deepEqual(await service.read('content', one), recount.content(one), named(one));
+    }
+  });
+
+  test('single items', async () => {
+    for (const { id } of [...items.slice(0, 2), ...items.slice(-1)]) {
+      for (const one of ranges) {
+        assert.deepEqual(
+          await service.read(`content/${id}`, one),
+          recount.item(id, one),
+          named(one),
+        );
+      }
+    }
+  });
+
+  test('engagement by device, country and tag', async () => {
+    for (const segment of ['device', 'country', 'tag'] as const) {
+      for (const one of ranges) {
+        assert.deepEqual(
+          await service.read('engagement', { ...one, segment }),
+          recount.engagement(one, segment),
+          `${segment}, ${named(one)}`,
+        );
+      }
+    }
+  });
+
+  test('quality, with percentiles within 2 per cent', async () => {
+    for (const one of ranges) {
+      const answer = await service.read('quality', one);
+      const expected = recount.quality(one);
+      assert.deepEqual(withoutPercentiles(answer), withoutPercentiles(expected), named(one));
+      const found = percentilesOf(answer);
+      for (const [index, ms] of percentilesOf(expected).entries()) {
+        const near = found[index] ?? null;
+        if (ms === null || near === null) assert.equal(near, ms);
+        // Answers are whole milliseconds.
+        else assert.ok(Math.abs(near - ms) <= 0.0205 * ms + 0.5, `${near} stands for ${ms}`);
+      }
+    }
+  });
+
+  test('retention by day and week', async () => {
+    for (const one of ranges.filter(({ granularity }) => granularity !== 'hour')) {
+      assert.deepEqual(
+        await service.read('retention', one),
+        recount.retention(one, Date.now()),
+        named(one),
+      );
+    }
+  });
+});
+
+const percentiles = ['p50', 'p75', 'p95', 'p99'] as const;
+
+function percentilesOf(quality: unknown): (number | null)[] {
+  const { summary, timeseries } = quality as { summary: Start; timeseries: Start[] };
+  return [summary, ...timeseries].flatMap((one) =>
+    percentiles.map((name) => one.startupTime[name]),
+  );
+}
+
+type Start = { startupTime: Record<(typeof percentiles)[number], number | null> };
+
+function withoutPercentiles(quality: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(quality, (key, value: unknown) =>
+      (percentiles as readonly string[]).includes(key) ? undefined : value,
+    ),
+  );
+}
+
+describe('the way in which events come does not matter', () => {
+  const paths = [
+    'overview',
+    'content',
+    `content/${items[0]?.id}`,
+    'engagement',
+    'quality',
+    'retention',
+  ];
+  const random = createRandom(11);
+  const twice: LoggedEvent[] = shuffled([...traffic, ...traffic], 3);
+  const sizes = Array.from({ length: 50 }, () => 1 + Math.floor(random() * 400));
+
+  test('shuffled, doubled and cut otherwise, they give the same bytes', async () => {
+    const other = await startReportService();
+    await other.insertItems(items);
+    // In pieces, so that passes see parts of sessions.
+    for (let at = 0; at < twice.length; at += 3_000) {
+      await other.append(twice.slice(at, at + 3_000), sizes);
+      await other.projected();
+    }
+    for (const path of paths) {
+      for (const one of ranges) {
+        const [expected, found] = [await service.read(path, one), await other.read(path, one)];
+        assert.equal(JSON.stringify(found), JSON.stringify(expected), `${path}, ${named(one)}`);
+      }
+    }
+  });
+});
+
+describe('the list of items', () => {
+  type Listed = { contentId: string; metrics: Record<string, number | null> };
+  const week = range(9, 3);
+
+  /** What a list must be: items without the rate come last, ids decide between equals. */
+  function sorted(listed: readonly Listed[], sort: string, order: 'asc' | 'desc'): string[] {
+    const sign = order === 'asc' ? 1 : -1;
+    const valueOf = ({ metrics }: Listed) =>
+      sort === 'createdAt' ? 0 : (metrics[sort] ?? (order === 'asc' ? Infinity : -Infinity));
+    return listed
+      .toSorted((a, b) => {
+        const [one, other] = [valueOf(a), valueOf(b)];
+        if (one !== other) return one < other ? -sign : sign;
+        return a.contentId < b.contentId ? -sign : sign;
+      })
+      .map(({ contentId }) => contentId);
+  }
+
+  async function readAll(
+    params: Record<string, string>,
+  ): Promise<{ ids: string[]; total: number }> {
+    const ids: string[] = [];
+    let total = -1;
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const paging: Record<string, string> = cursor === '' ? {} : { cursor };
+      const { status, body, text } = await service.ask('content', { ...params, ...paging });
+      assert.equal(status, 200, text);
+      assert.ok(body.data.length <= Number(params['limit']));
+      if (cursor !== '') assert.equal(body.meta.total, total, 'the total stays');
+      total = body.meta.total;
+      ids.push(...body.data.map((one: Listed) => one.contentId));
+      cursor = body.meta.nextCursor;
+    }
+    return { ids, total };
+  }
+
+  test('is sorted by any metric in either order, and paged without gaps or repeats', async () => {
+    const listed = recount.content(week) as unknown as Listed[];
+    for (const sort of contentSorts) {
+      for (const order of ['asc', 'desc'] as const) {
+        for (const limit of ['1', '4', '100']) {
+          const { ids, total } = await readAll({ ...week, sort, order, limit });
+          assert.deepEqual(ids, sorted(listed, sort, order), `${sort} ${order} by ${limit}`);
+          assert.equal(total, listed.length);
+        }
+      }
+    }
+  });
+
+  test('holds the items with any of the tags', async () => {
+    const tagged = (tags: string) => readAll({ ...week, tags, limit: '100' });
+    const listed = recount.content(week).map(({ contentId }) => contentId);
+    const withTag = (...tags: string[]) => {
+      const ids = new Set(
+        items.filter((item) => item.tags.some((tag) => tags.includes(tag))).map(({ id }) => id),
+      );
+      return listed.filter((id) => ids.has(id));
+    };
+    assert.deepEqual((await tagged('group-1')).ids, withTag('group-1'));
+    assert.deepEqual((await tagged('group-1, group-2')).ids, withTag('group-1', 'group-2'));
+    assert.deepEqual(await tagged('Group-1'), { ids: [], total: 0 });
+    assert.equal((await tagged('all')).total, listed.length - 1);
+  });
+
+  test('has cursors for one range, filter, order and organization', async () => {
+    const { body } = await service.ask('content', { ...week, limit: '2' });
+    const cursor = body.meta.nextCursor as string;
+    const refused: Record<string, string>[] = [
+      { ...range(9, 4) },
+      { ...week, tags: 'all' },
+      { ...week, sort: 'likes' },
+      { ...week, order: 'asc' },
+    ];
+    for (const params of refused) {
+      const reply = await service.ask('content', { ...params, cursor });
+      assert.equal(reply.body.error.code, 'INVALID_CURSOR', JSON.stringify(params));
+    }
+    const other = await service.addOrganization('With a foreign cursor');
+    const reply = await other.ask('content', { ...week, limit: '2', cursor });
+    assert.equal(reply.body.error.code, 'INVALID_CURSOR');
+    assert.equal((await service.ask('content', { ...week, cursor, limit: '50' })).status, 200);
+  });
+});

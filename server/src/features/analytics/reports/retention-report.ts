@@ -1,0 +1,57 @@
+import type { Db } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+import { bucketIndex, bucketsOf, dayMs, formatDay, type Period } from './period.ts';
+import { readRetention, type RetentionCount } from './retention-queries.ts';
+
+export type Cohort = { date: string; size: number; retention: number[] };
+
+/** Viewers by their first day or week, and which share of them was back n days later. */
+export async function reportRetention(
+  db: Db,
+  organizationId: OrganizationId,
+  period: Period,
+  nowMs: number,
+): Promise<{ cohorts: Cohort[] }> {
+  const counts = await readRetention(db, organizationId, {
+    startDate: formatDay(period.startMs),
+    endDate: formatDay(period.endMs - 1),
+  });
+  // Cohorts are of days at the least: a viewer's first hour is nothing to come back to.
+  const granularity = period.granularity === 'week' ? 'week' : 'day';
+  return { cohorts: cohortsOf({ ...period, granularity }, counts, nowMs) };
+}
+
+/**
+ * Of several days, retention[n] is about the viewers of those days that are n days back: the others
+ * could not have come yet. The last day is that of the range, and none after today.
+ */
+export function cohortsOf(
+  period: Period,
+  counts: readonly RetentionCount[],
+  nowMs: number,
+): Cohort[] {
+  const today = Math.floor((Math.min(period.endMs - 1, nowMs) - period.startMs) / dayMs);
+  // Events may be a few minutes ahead of the clock, and so in tomorrow.
+  const lastDay = counts.reduce((last, { day }) => Math.max(last, day), today);
+  const byCohort = Map.groupBy(counts, ({ cohort }) =>
+    bucketIndex(period, period.startMs + cohort * dayMs),
+  );
+  return bucketsOf(period).map(({ date }, index) => {
+    const rows = byCohort.get(index) ?? [];
+    const sizes = rows.filter(({ cohort, day }) => cohort === day);
+    const size = sum(sizes);
+    if (size === 0) return { date, size, retention: [] };
+    const firstCohort = Math.min(...sizes.map(({ cohort }) => cohort));
+    const byDistance = Map.groupBy(rows, ({ cohort, day }) => day - cohort);
+    const retention: number[] = [];
+    for (let n = 0; firstCohort + n <= lastDay; n += 1) {
+      const base = sum(sizes.filter(({ cohort }) => cohort + n <= lastDay));
+      retention.push(sum(byDistance.get(n) ?? []) / base);
+    }
+    return { date, size, retention };
+  });
+}
+
+function sum(rows: readonly RetentionCount[]): number {
+  return rows.reduce((total, { viewers }) => total + viewers, 0);
+}

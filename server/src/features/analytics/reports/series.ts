@@ -1,0 +1,24 @@
+import type { Series, Span } from './counter-queries.ts';
+import { sumCounters, type AudienceCounters, type Counters } from './metrics.ts';
+import { bucketIndex, bucketsOf, type Bucket, type Period } from './period.ts';
+
+/** The rows that a period with its buckets is made from: weeks are sums of days. */
+export function spanOf({ startMs, endMs, granularity }: Period): Span {
+  return { grain: granularity === 'hour' ? 'hour' : 'day', startMs, endMs };
+}
+
+/** The rows for one sum over a whole period: as few as there are. */
+export function daySpanOf({ startMs, endMs }: Period): Span {
+  return { grain: 'day', startMs, endMs };
+}
+
+export type BucketCounters = { bucket: Bucket; counters: AudienceCounters };
+
+/** Every bucket of the period with what was counted in it, also when that is nothing. */
+export function sumByBucket(period: Period, series: Series<Counters>): BucketCounters[] {
+  const parts = Map.groupBy(series, ({ startMs }) => bucketIndex(period, startMs));
+  return bucketsOf(period).map((bucket, index) => ({
+    bucket,
+    counters: sumCounters(parts.get(index) ?? []),
+  }));
+}

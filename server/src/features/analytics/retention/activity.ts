@@ -1,0 +1,51 @@
+/**
+ * The days on which one viewer was active: a set, so order and repeats don't matter. Only the first
+ * day and the 366 behind it are kept, which is a function of the set of days too.
+ *
+ * A viewer belongs to the cohort of the first day, and counts once on each day: when an event of an
+ * earlier day arrives late, all of it moves to the other cohort.
+ */
+
+/** Days since 1 January 1970, ascending, each once. */
+export type Activity = readonly number[];
+
+export const mostDaysBehind = 366;
+
+export function mergeActivity(a: Activity, b: Iterable<number>): Activity {
+  const days = [...new Set([...a, ...b])].toSorted((one, other) => one - other);
+  const [first] = days;
+  return first === undefined ? days : days.filter((day) => day - first <= mostDaysBehind);
+}
+
+/** What a viewer counts for: one for each day, under the cohort of the first. */
+export function forEachCount(
+  activity: Activity,
+  count: (cohortDay: number, day: number) => void,
+): void {
+  const [first] = activity;
+  if (first === undefined) return;
+  for (const day of activity) count(first, day);
+}
+
+/** The first day in four bytes, then a bit for each day behind it. */
+export function writeActivity(activity: Activity): Buffer {
+  const first = activity[0] ?? 0;
+  const last = activity.at(-1) ?? first;
+  const bytes = Buffer.alloc(4 + ((last - first) >> 3) + 1);
+  bytes.writeUInt32BE(first);
+  for (const day of activity) {
+    const bit = day - first;
+    const at = 4 + (bit >> 3);
+    bytes[at] = (bytes[at] ?? 0) | (1 << (bit & 7));
+  }
+  return bytes;
+}
+
+export function readActivity(bytes: Buffer): Activity {
+  const first = bytes.readUInt32BE(0);
+  const days: number[] = [];
+  for (let bit = 0; bit < (bytes.length - 4) * 8; bit += 1) {
+    if (((bytes[4 + (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0) days.push(first + bit);
+  }
+  return days;
+}

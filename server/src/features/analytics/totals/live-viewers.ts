@@ -1,0 +1,18 @@
+import type { Db } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+import { readLiveViewers } from './totals-queries.ts';
+
+/** A viewer who has told nothing for this long has left. */
+const liveWindowSeconds = 45;
+
+/** How many viewers live streams have now, on the database's clock; 0 for every other item. */
+export async function countLiveViewers(
+  db: Db,
+  organizationId: OrganizationId,
+  contentIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await readLiveViewers(db, organizationId, contentIds, liveWindowSeconds);
+  const counts = new Map(contentIds.map((id) => [id, 0]));
+  for (const row of rows) counts.set(row.content_id, row.viewers);
+  return counts;
+}

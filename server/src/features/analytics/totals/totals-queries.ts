@@ -1,0 +1,43 @@
+import { sql } from 'kysely';
+import type { Db } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+
+export type TotalsRow = {
+  content_id: string;
+  plays: number;
+  likes: number;
+  shares: number;
+  saves: number;
+};
+
+/** What was counted for items since the beginning; items without any event have no row. */
+export async function readTotals(
+  db: Db,
+  organizationId: OrganizationId,
+  contentIds: readonly string[],
+): Promise<TotalsRow[]> {
+  const { rows } = await sql<TotalsRow>`
+    select content_id, plays, likes, shares, saves from content_counter
+    where organization_id = ${organizationId} and grain = 'total' and period = 'epoch'
+      and content_id = any(${contentIds}::uuid[])
+  `.execute(db);
+  return rows;
+}
+
+export type LiveViewersRow = { content_id: string; viewers: number };
+
+/** How many viewers have told since a moment that they watch; only items that have any. */
+export async function readLiveViewers(
+  db: Db,
+  organizationId: OrganizationId,
+  contentIds: readonly string[],
+  windowSeconds: number,
+): Promise<LiveViewersRow[]> {
+  const { rows } = await sql<LiveViewersRow>`
+    select content_id, count(*) as viewers from live_viewer
+    where organization_id = ${organizationId} and content_id = any(${contentIds}::uuid[])
+      and last_at > clock_timestamp() - make_interval(secs => ${windowSeconds}::float8)
+    group by content_id
+  `.execute(db);
+  return rows;
+}

@@ -1,0 +1,159 @@
+/** From the request that brings an event to the reports and feed pages that show it. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Recount } from '../src/features/analytics/reports/recount.fixture.ts';
+import { waitForProjections } from '../src/features/analytics/reports/reports.fixture.ts';
+import { makeTraffic, shuffled } from '../src/features/analytics/reports/traffic.fixture.ts';
+import type { EventKind, LoggedEvent } from '../src/features/events/events.ts';
+import { sampleEvent } from './event-samples.ts';
+import { createOrganization, createReadyItems } from './seed.ts';
+import { eventually, send, startService } from './service.ts';
+
+const service = await startService();
+const dayMs = 86_400_000;
+const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+
+/** An event as a client sends it. */
+function toRequest({ at, ...event }: LoggedEvent): object {
+  return { ...event, timestamp: new Date(at).toISOString() };
+}
+
+test('a day of traffic that was sent shuffled and twice is answered as it is recounted', async () => {
+  const ids = await createReadyItems(service, 8, (index) => ({ tags: [`tag-${index % 2}`] }));
+  const now = Date.now();
+  const traffic = makeTraffic({
+    seed: 5,
+    contentIds: ids,
+    startMs: now - 23 * 3_600_000,
+    endMs: now - 60_000,
+    viewers: 40,
+    sessions: 120,
+  });
+  const sent = shuffled([...traffic, ...traffic], 9);
+  const batches: LoggedEvent[][] = [];
+  for (let at = 0; at < sent.length; at += 97) batches.push(sent.slice(at, at + 97));
+  const work = batches.values();
+  const sendAll = async () => {
+    for (const batch of work) {
+      const { body, text } = await service.call('POST', '/v1/events/batch', {
+        key: service.publishableKey,
+        body: { events: batch.map(toRequest) },
+      });
+      assert.deepEqual(body?.data?.received, batch.length, text);
+    }
+  };
+  await Promise.all([sendAll(), sendAll(), sendAll(), sendAll()]);
+  await waitForProjections(service);
+  const { body: listed } = await service.call('GET', '/v1/content?limit=100');
+  const items = listed.data.map(({ id, title, tags }: Record<string, unknown>) => ({
+    id,
+    title,
+    tags,
+  }));
+  const recount = new Recount(traffic, items);
+  const range = { startDate: dayOf(now - dayMs), endDate: dayOf(now) };
+  const hours = { ...range, granularity: 'hour' } as const;
+  const read = async (path: string, params: Record<string, string>) => {
+    const { body } = await service.call(
+      'GET',
+      `/v1/analytics/${path}?${new URLSearchParams(params)}`,
+    );
+    return body.data as unknown;
+  };
+  assert.deepEqual(await read('overview', hours), recount.overview(hours));
+  assert.deepEqual(await read('content', range), recount.content(range));
+  assert.deepEqual(await read(`content/${ids[0]}`, hours), recount.item(ids[0] ?? '', hours));
+  assert.deepEqual(
+    await read('engagement', { ...range, segment: 'tag' }),
+    recount.engagement(range, 'tag'),
+  );
+  assert.deepEqual(await read('retention', range), recount.retention(range, Date.now()));
+});
+
+/** Sends an event and tells how long after its answer `isShown` was true for the first time. */
+async function delayMs(
+  sendIt: () => Promise<{ status: number }>,
+  isShown: () => Promise<boolean>,
+): Promise<number> {
+  assert.equal((await sendIt()).status, 200);
+  const answeredAt = performance.now();
+  return eventually('the event to be shown', async () =>
+    (await isShown()) ? performance.now() - answeredAt : null,
+  );
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Infinity;
+}
+
+describe('what was answered is shown', () => {
+  test('by reports within a second', async () => {
+    const own = await createOrganization(service, 'Fresh reports');
+    const { id } = await createOwnItem(own);
+    const delays: number[] = [];
+    for (let likes = 1; likes <= 5; likes += 1) {
+      const delay = await delayMs(
+        () => sendEvent(own, 'like', id),
+        async () => {
+          const url = `${service.url}/v1/analytics/overview`;
+          const { body } = await send(url, 'GET', { key: own.secretKey });
+          return body.data.summary.likes === likes;
+        },
+      );
+      delays.push(delay);
+    }
+    assert.ok(median(delays) < 1_000, delays.join(', '));
+  });
+
+  test('by feed pages within a second, with plays as views', async () => {
+    const own = await createOrganization(service, 'Fresh feed');
+    const { id } = await createOwnItem(own);
+    const engagement = async () => {
+      const url = `${service.url}/v1/feed`;
+      const { body } = await send(url, 'GET', { key: own.publishableKey });
+      const item = body.data.find((one: { id: string }) => one.id === id);
+      return item?.engagement;
+    };
+    const expected = { views: 0, likes: 0, shares: 0, saves: 0 };
+    await eventually('the feed to show the item', async () => (await engagement()) ?? null);
+    assert.deepEqual(await engagement(), expected);
+    const delays: number[] = [];
+    for (const [kind, name] of [
+      ['playStart', 'views'],
+      ['like', 'likes'],
+      ['share', 'shares'],
+      ['save', 'saves'],
+      ['playStart', 'views'],
+    ] as const) {
+      expected[name] += 1;
+      const delay = await delayMs(
+        () => sendEvent(own, kind, id),
+        async () => JSON.stringify(await engagement()) === JSON.stringify(expected),
+      );
+      delays.push(delay);
+    }
+    assert.ok(median(delays) < 1_000, delays.join(', '));
+    const { body } = await send(`${service.url}/v1/feed?explain=true`, 'GET', {
+      key: own.secretKey,
+    });
+    assert.deepEqual(body.data[0].engagement, expected, 'also beside an explanation');
+    assert.equal(typeof body.data[0].ranking.score, 'number');
+  });
+});
+
+type Organization = { secretKey: string; publishableKey: string };
+
+function sendEvent({ publishableKey: key }: Organization, kind: EventKind, id: string) {
+  return send(`${service.url}/v1/events`, 'POST', { key, body: sampleEvent(kind, id) });
+}
+
+async function createOwnItem({ secretKey }: Organization): Promise<{ id: string }> {
+  const [id = ''] = await createReadyItems(
+    {
+      ...service,
+      call: (method, path, call) => send(service.url + path, method, { key: secretKey, ...call }),
+    },
+    1,
+  );
+  return { id };
+}
