@@ -265,7 +265,7 @@ test(
     const kept = new Set(ids);
     assert.ok(acknowledged.every((id) => kept.has(id)));
     t.diagnostic(`${Math.round(before)} MB before, at most ${Math.round(mostMb)} MB`);
-    assert.ok(mostMb - before < 300);
+    assert.ok(mostMb - before < 200);
     await loaded.kill();
   },
 );

@@ -3,6 +3,7 @@
  * would take the time of those who are served, and its garbage their memory.
  *
  * What counts is the size of the bodies that are in hand, from the head of a request to its answer.
+ * Events whose client has gone away meanwhile are bounded by the group commit.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpApp } from '../../platform/http/app.ts';

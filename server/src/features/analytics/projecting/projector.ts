@@ -7,6 +7,7 @@
  * block's number, and tries again after a pause that doubles up to half a minute. The others go on.
  */
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import { isContention, isDatabaseAway } from '../../../platform/database/database-errors.ts';
@@ -150,7 +151,7 @@ class ProjectorLoop {
     for (const group of groupLanes(this.#lanes)) {
       const page = await this.#read(group);
       if (page === null) continue;
-      for (const lane of group) this.#collect(lane, page);
+      await this.#collect(group, page);
       hasMore ||= !page.isLast;
       // Who has just caught up with others reads on together with them, in the next round.
       if (hasJoined(group, this.#lanes)) break;
@@ -185,11 +186,20 @@ class ProjectorLoop {
     }
   }
 
-  #collect(lane: Lane, { blocks, next }: LogPage): void {
-    try {
-      lane.run.collect(blocks, next);
-    } catch (error) {
-      this.#fail(lane, error, performance.now());
+  /** Lets the event loop turn after each block: requests of this process must not wait for a page. */
+  async #collect(group: readonly Lane[], { blocks, next }: LogPage): Promise<void> {
+    for (const { run } of group) run.collect([], next);
+    for (const block of blocks) {
+      for (const lane of group) {
+        // One that has failed begins anew from what it has written.
+        if (!lane.run.isReady) continue;
+        try {
+          lane.run.collect([block], next);
+        } catch (error) {
+          this.#fail(lane, error, performance.now());
+        }
+      }
+      await setImmediate();
     }
   }
 
