@@ -10,7 +10,7 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import { overloaded } from './group-commit.ts';
 
 /** JSON; the objects made of it take about six times as much. */
-const mostBytesInHand = 4 * 1024 * 1024;
+const mostBytesInHand = 3 * 1024 * 1024;
 /** For a body that does not say how long it is, and for what a request costs beside its body. */
 const unknownBytes = 64 * 1024;
 const leastBytes = 1024;

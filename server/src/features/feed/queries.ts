@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
-import type { Db } from '../../platform/database/database.ts';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { FeedEntry } from './feed-entry.ts';
+import { StringPool } from './string-pool.ts';
 
 /** An item as a feed index reads it; not in the feed any more when `isMember` is false. */
 export type IndexedItem = FeedEntry & { organizationId: string; isMember: boolean };
@@ -30,14 +31,27 @@ const columns = sql`
   organization_id, serial_number, content_id, revision, created_at, publish_at, expires_at,
   content_type, section, author, tags, changed_xid::text as changed_xid`;
 
-/** Everything of one organization that is or will be in the feed. */
+const membersAtOnce = 20_000;
+
+/**
+ * Everything of one organization that is or will be in the feed. It is read through a cursor: the
+ * rows of a million items at once would take a gigabyte, and pages by a key a sort each.
+ */
 export async function loadMembers(db: Db, organizationId: OrganizationId): Promise<IndexedItem[]> {
-  const { rows } = await sql<Row>`
-    select ${columns}, true as is_member from content
-    where organization_id = ${organizationId} and ${membership}
-      and (expires_at is null or expires_at > now())
-  `.execute(db);
-  return rows.map(toIndexedItem);
+  return inTransaction(db, async (tx) => {
+    await sql`
+      declare members no scroll cursor for
+        select ${columns}, true as is_member from content
+        where organization_id = ${organizationId} and ${membership}
+          and (expires_at is null or expires_at > now())
+    `.execute(tx);
+    const members: IndexedItem[] = [];
+    for (;;) {
+      const { rows } = await sql<Row>`fetch ${sql.lit(membersAtOnce)} from members`.execute(tx);
+      for (const row of rows) members.push(toIndexedItem(row));
+      if (rows.length < membersAtOnce) return members;
+    }
+  });
 }
 
 /** A snapshot of PostgreSQL in its text form, and the database's time when it was taken. */
@@ -104,11 +118,13 @@ export async function readChanges(
   };
 }
 
+const pool = new StringPool();
+
 function toIndexedItem(row: Row): IndexedItem {
   const createdAtMs = row.created_at.getTime();
   const publishAtMs = row.publish_at?.getTime() ?? -Infinity;
   return {
-    organizationId: row.organization_id,
+    organizationId: pool.share(row.organization_id),
     isMember: row.is_member,
     serialNumber: row.serial_number,
     contentId: row.content_id,
@@ -116,9 +132,9 @@ function toIndexedItem(row: Row): IndexedItem {
     freshSinceMs: Math.max(createdAtMs, publishAtMs),
     publishAtMs,
     expiresAtMs: row.expires_at?.getTime() ?? Infinity,
-    contentType: row.content_type,
-    section: row.section,
-    author: row.author,
-    tags: row.tags,
+    contentType: pool.share(row.content_type),
+    section: row.section === null ? null : pool.share(row.section),
+    author: row.author === null ? null : pool.share(row.author),
+    tags: row.tags.map((tag) => pool.share(tag)),
   };
 }

@@ -58,7 +58,7 @@ function weighSet({ members }: ViewerSet): number {
 
 export class CounterStore {
   readonly #details = new RecentMap<ContentDetail>(4_000);
-  readonly #sets = new RecentMap<ViewerSet>(32_000_000, weighSet);
+  readonly #sets = new RecentMap<ViewerSet>(16_000_000, weighSet);
 
   async write(tx: Tx, pass: EngagementPass): Promise<void> {
     const exists = await findExisting(tx, pass);

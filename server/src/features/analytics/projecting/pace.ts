@@ -8,8 +8,8 @@ const mostFreshMs = 500;
 const mostStaleMs = 10_000;
 const mostDelayMs = 30_000;
 const allBlocks = 1_000;
-const mostFreshEvents = 120_000;
-const mostStaleEvents = 250_000;
+const mostFreshEvents = 60_000;
+const mostStaleEvents = 120_000;
 
 export class Pace {
   readonly #mostDuty: number;
