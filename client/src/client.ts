@@ -1,8 +1,19 @@
 import { readFeedPage, readFeedPages, type Viewer } from './feed.ts';
-import { type Transport } from './request.ts';
+import { type RetryingTransport } from './request.ts';
+import { createTransport, type ServiceOptions } from './transport.ts';
 import { type FeedItem, type FeedPage, type FeedQuery } from './types.ts';
 
 export { ReelfeedError, type ErrorDetail } from './errors.ts';
+export { EventSender, type EventSenderOptions } from './event-sender.ts';
+export { localEventStorage, type EventStorage } from './event-storage.ts';
+export type {
+  EngagementEvent,
+  EventCounts,
+  EventDataByKind,
+  EventKind,
+  TrackedEvent,
+} from './events.ts';
+export type { RefusedEvent } from './event-request.ts';
 export type {
   CaptionTrack,
   CarouselImage,
@@ -16,19 +27,9 @@ export type {
   RankingExplanation,
 } from './types.ts';
 
-export interface ReelfeedOptions extends Viewer {
-  /** Where the service answers, such as `https://video.example.com` or `https://example.com/reels/`. */
-  readonly baseUrl: string | URL;
-  /** A publishable key (`rf_pk_…`). Secret keys must never reach a browser and are refused. */
-  readonly publishableKey: string;
-  /** Replaces the platform's `fetch`. */
-  readonly fetch?: typeof fetch | undefined;
+export interface ReelfeedOptions extends ServiceOptions, Viewer {
   /** Tries after the first one, for network errors, 429 and 503. Default 3. */
   readonly maxRetries?: number | undefined;
-  /** Longest wait for one attempt. Default 10,000. */
-  readonly timeoutMs?: number | undefined;
-  /** First pause between tries, doubled for each further one. Default 300. */
-  readonly retryDelayMs?: number | undefined;
 }
 
 export interface Reelfeed {
@@ -42,7 +43,10 @@ export interface Reelfeed {
 
 /** Makes a client for one service, key and viewer. Throws `TypeError` for unusable options. */
 export function createReelfeed(options: ReelfeedOptions): Reelfeed {
-  const transport = createTransport(options);
+  const transport: RetryingTransport = {
+    ...createTransport(options),
+    maxRetries: options.maxRetries ?? 3,
+  };
   const viewer: Viewer = {
     userId: options.userId,
     deviceId: options.deviceId,
@@ -54,29 +58,5 @@ export function createReelfeed(options: ReelfeedOptions): Reelfeed {
     async *feedItems(query = {}) {
       for await (const page of readFeedPages(transport, viewer, query)) yield* page.items;
     },
-  };
-}
-
-function createTransport(options: ReelfeedOptions): Transport {
-  const baseUrl = new URL(options.baseUrl);
-  if (baseUrl.protocol !== 'https:' && baseUrl.protocol !== 'http:') {
-    throw new TypeError(`baseUrl must start with http:// or https://, not ${baseUrl.protocol}`);
-  }
-  // Without the slash the last part of a path would be replaced instead of extended.
-  if (!baseUrl.pathname.endsWith('/')) baseUrl.pathname += '/';
-  if (options.publishableKey.startsWith('rf_sk_')) {
-    throw new TypeError('A secret key must stay on your server: use a publishable key (rf_pk_…).');
-  }
-  if (!/^[\x21-\x7e]+$/.test(options.publishableKey)) {
-    throw new TypeError('publishableKey must be printable ASCII without spaces.');
-  }
-  return {
-    baseUrl,
-    publishableKey: options.publishableKey,
-    // Browsers refuse a fetch that is called as the method of another object.
-    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-    maxRetries: options.maxRetries ?? 3,
-    timeoutMs: options.timeoutMs ?? 10_000,
-    retryDelayMs: options.retryDelayMs ?? 300,
   };
 }

@@ -1,5 +1,5 @@
 import { isRecord, ReelfeedError } from './errors.ts';
-import { getJson, type Transport } from './request.ts';
+import { getJson, type RetryingTransport } from './request.ts';
 import {
   type ExperimentAssignment,
   type FeedItem,
@@ -16,7 +16,7 @@ export interface Viewer {
 
 /** Reads one page. Throws `ReelfeedError`, or the signal's reason once it is aborted. */
 export async function readFeedPage(
-  transport: Transport,
+  transport: RetryingTransport,
   viewer: Viewer,
   query: FeedQuery,
 ): Promise<FeedPage> {
@@ -26,7 +26,7 @@ export async function readFeedPage(
 
 /** Reads page after page until the service says that there are no more. */
 export async function* readFeedPages(
-  transport: Transport,
+  transport: RetryingTransport,
   viewer: Viewer,
   query: FeedQuery,
 ): AsyncGenerator<FeedPage, void, undefined> {

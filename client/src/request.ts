@@ -1,21 +1,15 @@
 import { errorFromResponse, ReelfeedError } from './errors.ts';
-
-/** Everything a call needs to reach the service; made once by `createReelfeed`. */
-export interface Transport {
-  readonly baseUrl: URL;
-  readonly publishableKey: string;
-  readonly fetch: typeof fetch;
-  /** Tries after the first one, for network errors, 429 and 503 only. */
-  readonly maxRetries: number;
-  /** Longest wait for one attempt, its body included. */
-  readonly timeoutMs: number;
-  /** First pause between tries; it doubles and is spread at random. */
-  readonly retryDelayMs: number;
-}
+import { backoffMs, type Transport } from './transport.ts';
 
 /** A service that asks for a longer pause than this gets it from the caller, not from a hidden wait. */
 const maxWaitMs = 30_000;
 const maxBackoffMs = 8_000;
+
+/** A transport for calls that somebody waits for: at some point the failure is the answer. */
+export interface RetryingTransport extends Transport {
+  /** Tries after the first one, for network errors, 429 and 503 only. */
+  readonly maxRetries: number;
+}
 
 /**
  * Reads one JSON resource. Network errors, 429 and 503 are tried again with back-off, never sooner
@@ -23,7 +17,7 @@ const maxBackoffMs = 8_000;
  * Throws `ReelfeedError`, or the signal's reason once it is aborted.
  */
 export async function getJson(
-  transport: Transport,
+  transport: RetryingTransport,
   path: string,
   parameters: URLSearchParams,
   signal?: AbortSignal,
@@ -33,38 +27,56 @@ export async function getJson(
   for (let retries = 0; ; retries += 1) {
     signal?.throwIfAborted();
     try {
-      return await attempt(transport, url, signal);
+      return await attempt(transport, url, { headers: bearer(transport) }, signal);
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof ReelfeedError) || !error.isTransient) throw error;
-      const waitMs = pauseBeforeRetry(transport, retries, error.retryAfterMs);
+      const pauseMs = backoffMs(transport, retries, maxBackoffMs);
+      const waitMs = Math.max(pauseMs, error.retryAfterMs ?? 0);
       if (retries >= transport.maxRetries || waitMs > maxWaitMs) throw error;
       await delay(waitMs, signal);
     }
   }
 }
 
-/** Full jitter keeps clients that failed together from coming back together. */
-function pauseBeforeRetry(
-  transport: Transport,
-  retries: number,
-  retryAfterMs: number | null,
-): number {
-  const ceilingMs = Math.min(maxBackoffMs, transport.retryDelayMs * 2 ** retries);
-  const backoffMs = ceilingMs * (0.5 + Math.random() / 2);
-  return Math.max(backoffMs, retryAfterMs ?? 0);
+/** Sends one JSON text, once. Throws `ReelfeedError`. */
+export function postJson(transport: Transport, path: string, json: string): Promise<unknown> {
+  const headers = { ...bearer(transport), 'content-type': 'application/json' };
+  const url = new URL(path, transport.baseUrl);
+  return attempt(transport, url, { method: 'POST', headers, body: json });
 }
 
-async function attempt(transport: Transport, url: URL, signal?: AbortSignal): Promise<unknown> {
+/**
+ * The same for a page that may end at any moment: the browser goes on sending. It is sent as text
+ * with the key in the URL, because a request that first needed a preflight would be lost.
+ */
+export function postBeforeEnd(transport: Transport, path: string, json: string): Promise<unknown> {
+  const url = addressWithKey(transport, path);
+  return attempt(transport, url, { method: 'POST', body: json, keepalive: true });
+}
+
+export function addressWithKey(transport: Transport, path: string): URL {
+  const url = new URL(path, transport.baseUrl);
+  url.searchParams.set('key', transport.publishableKey);
+  return url;
+}
+
+function bearer(transport: Transport): Record<string, string> {
+  return { accept: 'application/json', authorization: `Bearer ${transport.publishableKey}` };
+}
+
+async function attempt(
+  transport: Transport,
+  url: URL,
+  init: RequestInit,
+  signal?: AbortSignal,
+): Promise<unknown> {
   const controller = new AbortController();
   const stop = (): void => controller.abort(signal?.reason);
   const timer = setTimeout(stop, transport.timeoutMs);
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    const response = await transport.fetch(url, {
-      headers: { accept: 'application/json', authorization: `Bearer ${transport.publishableKey}` },
-      signal: controller.signal,
-    });
+    const response = await transport.fetch(url, { ...init, signal: controller.signal });
     const text = await response.text();
     return readBody(response, text);
   } catch (error) {

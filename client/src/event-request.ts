@@ -1,0 +1,50 @@
+import { isRecord, ReelfeedError } from './errors.ts';
+import { type TrackedEvent } from './events.ts';
+
+/** An event that the service does not take; it is not sent again. */
+export interface RefusedEvent {
+  readonly event: TrackedEvent;
+  /** Of the service: `VALIDATION_ERROR`, `NOT_FOUND`, `EVENT_TOO_OLD`, `UNAUTHORIZED`, … */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What came of one request: the refusals by place in the batch, or no answer that counts. */
+export type BatchOutcome =
+  | { readonly name: 'answered'; readonly refusalOf: (index: number) => Refusal | null }
+  | { readonly name: 'unanswered'; readonly retryAfterMs: number };
+
+export type Refusal = Pick<RefusedEvent, 'code' | 'message'>;
+
+/** Reads what a request came to. It throws for what is no answer of a request at all. */
+export async function outcomeOf(request: Promise<unknown>): Promise<BatchOutcome> {
+  try {
+    return readOutcome(await request);
+  } catch (error) {
+    if (!(error instanceof ReelfeedError)) throw error;
+    const { code, message } = error;
+    if (isFinal(error)) return { name: 'answered', refusalOf: () => ({ code, message }) };
+    return { name: 'unanswered', retryAfterMs: error.retryAfterMs ?? 0 };
+  }
+}
+
+/**
+ * Something is wrong with the request itself. Everything else may pass, and repeating is safe: also
+ * a 502 of a proxy, or the page of a hotel's network in place of an answer.
+ */
+function isFinal({ status }: ReelfeedError): boolean {
+  return status !== null && status >= 400 && status < 500 && status !== 429;
+}
+
+function readOutcome(body: unknown): BatchOutcome {
+  const data = isRecord(body) ? body['data'] : undefined;
+  if (!isRecord(data) || typeof data['received'] !== 'number' || !Array.isArray(data['errors'])) {
+    return { name: 'unanswered', retryAfterMs: 0 };
+  }
+  const refusals = new Map<unknown, Refusal>();
+  for (const refusal of data['errors'].filter(isRecord)) {
+    const { index, code, message } = refusal;
+    refusals.set(index, { code: String(code), message: String(message) });
+  }
+  return { name: 'answered', refusalOf: (index) => refusals.get(index) ?? null };
+}

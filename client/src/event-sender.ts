@@ -1,0 +1,276 @@
+/**
+ * Sends engagement events. Each of them is
+ *
+ *   waiting ──batch is due──▶ sending ──answer──▶ gone: stored, or refused and reported
+ *                             sending ──no answer, 429, 5xx──▶ waiting
+ *   waiting, sending ──page is hidden──▶ parting ──answer──▶ gone
+ *                                        parting ──no answer──▶ waiting
+ *                                        beaconed ──page is shown──▶ waiting
+ *   waiting ──too many──▶ gone: dropped and reported
+ *
+ * 1. An event gets id and timestamp once, so sending it again never counts it twice.
+ * 2. Only an answer removes an event, or that too many wait, or the end of a sender without storage.
+ *    A beacon has no answer: what it took is sent again if the page lives on.
+ * 3. At most one ordinary request is under way, and none before the pause that a failure asks for.
+ * 4. The storage holds what has no answer, at most a second old, and at the moment of hiding exactly.
+ */
+import { batchBounds, batchJson, EventQueue, sizeOf, type QueuedEvent } from './event-queue.ts';
+import { outcomeOf, type BatchOutcome, type RefusedEvent } from './event-request.ts';
+import { EventKeeper, type EventStorage } from './event-storage.ts';
+import {
+  type EngagementEvent,
+  type EventCounts,
+  type EventViewer,
+  type TrackedEvent,
+} from './events.ts';
+import { sendFromEndingPage, watchPage } from './page-end.ts';
+import { postJson } from './request.ts';
+import { RetryPace } from './retry-pace.ts';
+import { createTransport, type ServiceOptions, type Transport } from './transport.ts';
+import { newUuid7 } from './uuid7.ts';
+
+export interface EventSenderOptions extends ServiceOptions, EventViewer {
+  /** So many events are sent without waiting for more, up to 100 at a time. Default 10. */
+  readonly batchSize?: number | undefined;
+  /** Longest wait for more events, in milliseconds. Default 5,000. */
+  readonly batchInterval?: number | undefined;
+  /** Send what waits when the page is hidden or left. Default true. */
+  readonly flushOnBackground?: boolean | undefined;
+  /** Most events that wait, at most 2 MiB; beyond, the oldest are dropped. Default 1,000. */
+  readonly maxWaiting?: number | undefined;
+  /** Keeps what has no answer for the next sender. */
+  readonly storage?: EventStorage | undefined;
+  /** The service does not take this event. */
+  readonly onRefused?: ((refused: RefusedEvent) => void) | undefined;
+  /** This event was given up; see `maxWaiting` and `close`. */
+  readonly onDropped?: ((event: TrackedEvent) => void) | undefined;
+  /** Reading or writing the storage failed; sending goes on without. */
+  readonly onStorageError?: ((error: unknown) => void) | undefined;
+}
+
+const path = 'v1/events/batch';
+const maxWaitingBytes = 2 * 1024 * 1024;
+
+interface FlushWaiter {
+  /** Events up to this one must have their answer. */
+  readonly sequence: number;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** Sends engagement events in batches, each event until it has an answer. */
+export class EventSender {
+  readonly #options: EventSenderOptions;
+  readonly #transport: Transport;
+  readonly #viewer: EventViewer;
+  readonly #queue: EventQueue;
+  readonly #pace: RetryPace;
+  readonly #keeper: EventKeeper;
+  readonly #end = new AbortController();
+  readonly #counts = { received: 0, refused: 0, dropped: 0 };
+  #waiters: FlushWaiter[] = [];
+  #request: Promise<boolean> | null = null;
+  #sendTimer: ReturnType<typeof setTimeout> | undefined;
+  #closing: Promise<void> | null = null;
+
+  /** Throws `TypeError` for unusable options. */
+  constructor(options: EventSenderOptions) {
+    this.#options = options;
+    this.#transport = createTransport(options);
+    const { userId, deviceId, sessionId, device, country } = options;
+    this.#viewer = { userId, deviceId, sessionId, device, country };
+    const maxWaiting = options.maxWaiting ?? 1_000;
+    this.#queue = new EventQueue({ events: maxWaiting, sizeBytes: maxWaitingBytes });
+    this.#pace = new RetryPace(this.#transport);
+    this.#keeper = new EventKeeper(
+      options.storage,
+      () => this.#queue.toText(),
+      (error) => queueMicrotask(() => options.onStorageError?.(error)),
+    );
+    for (const event of this.#keeper.load()) this.#add(event);
+    const actions = { hidden: () => this.#onHidden(), shown: () => this.#onShown() };
+    watchPage(actions, this.#end.signal);
+  }
+
+  /** What has become of the events so far, those from the storage included. */
+  get counts(): EventCounts {
+    return { waiting: this.#queue.size, ...this.#counts };
+  }
+
+  /** Takes an event for sending; it happened now. @returns its id */
+  track(event: EngagementEvent): string {
+    const eventId = newUuid7();
+    const timestamp = new Date().toISOString();
+    const tracked: TrackedEvent = { ...this.#viewer, ...event, eventId, timestamp };
+    if (this.#closing !== null) this.#drop(tracked);
+    else this.#add(tracked);
+    return eventId;
+  }
+
+  /**
+   * Sends what waits without waiting for more. Resolves when everything that was tracked before has
+   * its answer, however long that takes. Throws the signal's reason once it is aborted, and an
+   * `Error` when the sender is closed before.
+   */
+  async flush(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#closing !== null) throw closedTooEarly();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { sequence: this.#queue.lastSequence, resolve, reject };
+    const stop = (): void => {
+      this.#waiters = this.#waiters.filter((other) => other !== waiter);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+    this.#waiters.push(waiter);
+    this.#answerWaiters();
+    this.#schedule();
+    try {
+      await promise;
+    } finally {
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  /**
+   * Sends what waits, trying each event once more. What has no answer then is kept in the storage;
+   * without one it is dropped. Later events are dropped.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#end.abort();
+    clearTimeout(this.#sendTimer);
+    await this.#request;
+    this.#queue.moveAll('beaconed', 'waiting');
+    let goesOn = this.#pace.pauseMs === 0;
+    while (goesOn && this.#queue.batch(['waiting']).length > 0) goesOn = await this.#send();
+    this.#keeper.save();
+    for (const { reject } of this.#waiters.splice(0)) reject(closedTooEarly());
+    if (this.#options.storage !== undefined) return;
+    for (const queued of this.#queue.clear()) this.#drop(queued.event);
+  }
+
+  #add(event: TrackedEvent): void {
+    for (const dropped of this.#queue.add(event, performance.now())) this.#drop(dropped.event);
+    this.#keeper.saveSoon();
+    this.#answerWaiters();
+    this.#schedule();
+  }
+
+  /** Sets the timer for the next request, if there is something to send and nothing under way. */
+  #schedule(): void {
+    clearTimeout(this.#sendTimer);
+    if (this.#request !== null || this.#closing !== null) return;
+    const batch = this.#queue.batch(['waiting']);
+    const [oldest] = batch;
+    if (oldest === undefined) return;
+    const { batchSize = 10, batchInterval = 5_000 } = this.#options;
+    const isAskedFor = this.#waiters.some(({ sequence }) => sequence >= oldest.sequence);
+    const isDue = isAskedFor || batch.length >= Math.min(batchSize, batchBounds.events);
+    const waitMs = isDue ? 0 : oldest.addedAtMs + batchInterval - performance.now();
+    this.#sendTimer = setTimeout(() => void this.#send(), Math.max(waitMs, this.#pace.pauseMs));
+  }
+
+  /** Sends one batch, the ordinary way. @returns whether it was answered */
+  async #send(): Promise<boolean> {
+    const batch = this.#queue.batch(['waiting']);
+    for (const queued of batch) queued.state = 'sending';
+    this.#request = this.#deliver(batch, postJson(this.#transport, path, batchJson(batch)));
+    const isAnswered = await this.#request;
+    this.#request = null;
+    this.#queue.moveAll('sending', 'waiting');
+    this.#schedule();
+    return isAnswered;
+  }
+
+  /** Waits for what comes of a request, and takes the events out that have their answer. */
+  async #deliver(batch: readonly QueuedEvent[], request: Promise<unknown>): Promise<boolean> {
+    const outcome = await outcomeOf(request);
+    if (outcome.name === 'unanswered') {
+      this.#pace.failed(outcome.retryAfterMs);
+      return false;
+    }
+    this.#pace.succeeded();
+    this.#settle(batch, outcome);
+    return true;
+  }
+
+  #settle(
+    batch: readonly QueuedEvent[],
+    { refusalOf }: Extract<BatchOutcome, { name: 'answered' }>,
+  ): void {
+    for (const [index, queued] of batch.entries()) {
+      // Another request had its answer before this one.
+      if (!this.#queue.remove(queued)) continue;
+      const refusal = refusalOf(index);
+      if (refusal === null) {
+        this.#counts.received += 1;
+        continue;
+      }
+      this.#counts.refused += 1;
+      const refused = { event: queued.event, ...refusal };
+      // An error of the app's own function must not stop the sender.
+      queueMicrotask(() => this.#options.onRefused?.(refused));
+    }
+    this.#keeper.saveSoon();
+    this.#answerWaiters();
+  }
+
+  #drop(event: TrackedEvent): void {
+    this.#counts.dropped += 1;
+    queueMicrotask(() => this.#options.onDropped?.(event));
+  }
+
+  #answerWaiters(): void {
+    const first = this.#queue.firstSequence ?? Infinity;
+    const isAnswered = ({ sequence }: FlushWaiter): boolean => sequence < first;
+    for (const { resolve } of this.#waiters.filter(isAnswered)) resolve();
+    this.#waiters = this.#waiters.filter((waiter) => !isAnswered(waiter));
+  }
+
+  #onHidden(): void {
+    this.#keeper.save();
+    const { flushOnBackground = true, storage } = this.#options;
+    // What is kept can wait for the end of the pause; without a storage this is the last chance.
+    const canWait = storage !== undefined && this.#pace.pauseMs > 0;
+    if (flushOnBackground && !canWait) this.#handOver();
+    // What was handed over is not due any more.
+    this.#schedule();
+  }
+
+  /** Hands everything without an answer to the browser, as far as it takes it. */
+  #handOver(): void {
+    const taken = this.#queue.bytesIn(['parting', 'beaconed']);
+    for (let roomBytes = batchBounds.sizeBytes - taken; roomBytes > 0;) {
+      // Also what is being sent: the end of the page would cut it.
+      const batch = this.#queue.batch(['waiting', 'sending'], roomBytes);
+      const sizeBytes = sizeOf(batch);
+      if (batch.length === 0 || sizeBytes > roomBytes) return;
+      const sent = sendFromEndingPage(this.#transport, path, batchJson(batch));
+      if (sent === null) return;
+      roomBytes -= sizeBytes;
+      for (const queued of batch) queued.state = sent === 'beaconed' ? 'beaconed' : 'parting';
+      if (sent !== 'beaconed') void this.#awaitParting(batch, sent);
+    }
+  }
+
+  async #awaitParting(batch: readonly QueuedEvent[], sent: Promise<unknown>): Promise<void> {
+    if (!(await this.#deliver(batch, sent))) {
+      for (const queued of batch) queued.state = 'waiting';
+    }
+    this.#schedule();
+  }
+
+  #onShown(): void {
+    this.#queue.moveAll('beaconed', 'waiting');
+    this.#schedule();
+  }
+}
+
+function closedTooEarly(): Error {
+  return new Error('The event sender was closed before every event had its answer.');
+}

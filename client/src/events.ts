@@ -1,0 +1,111 @@
+/** Fields that any event may have beside those of its kind. */
+export interface CommonData {
+  /** Tells several views of the same item in one session apart. */
+  readonly viewId?: string;
+  /** Whatever else your app wants to know; kept as it is. At most 8 KiB of JSON in all. */
+  readonly [further: string]: unknown;
+}
+
+/**
+ * The fields of `data` by kind. Positions and times are in seconds and may have a fraction, unless
+ * the name or the comment says milliseconds: those are whole.
+ */
+export interface EventDataByKind {
+  impression: {
+    /** Place in the feed, the first is 0. */
+    readonly position: number;
+    readonly entryPoint?: 'feed' | 'search' | 'direct' | 'share';
+    /** `feedId` of the feed page. */
+    readonly feedId?: string;
+  };
+  playStart: {
+    /** Milliseconds to the first frame. */
+    readonly startupTime: number;
+    readonly rendition?: string;
+    readonly codec?: string;
+    /** Whether it started by itself. */
+    readonly autoplay?: boolean;
+  };
+  watchProgress: {
+    readonly currentTime: number;
+    readonly duration: number;
+    readonly percentComplete?: number;
+    readonly rendition?: string;
+    /** Watched in this view so far, not since the event before. */
+    readonly watchTime?: number;
+  };
+  completion: {
+    readonly watchTime: number;
+    readonly looped: boolean;
+    readonly loopCount?: number;
+  };
+  /** `contentId` is the item that the viewer comes to. */
+  swipe: {
+    readonly fromContentId: string;
+    readonly watchTimeOnFrom: number;
+    readonly direction?: string;
+  };
+  like: object;
+  share: { readonly platform: string };
+  save: object;
+  rebuffer: {
+    /** Milliseconds of the stall. */
+    readonly duration: number;
+    readonly currentTime: number;
+    readonly rendition?: string;
+  };
+  qualityChange: { readonly fromQuality: string; readonly toQuality: string };
+  error: { readonly errorCode: string; readonly errorMessage: string };
+}
+
+export type EventKind = keyof EventDataByKind;
+
+/** Who watches. An event that says it itself goes before what the sender was made with. */
+export interface EventViewer {
+  readonly userId?: string | undefined;
+  readonly deviceId?: string | undefined;
+  /** Groups what belongs to one visit. */
+  readonly sessionId?: string | undefined;
+  /** Left out: from the `User-Agent`. */
+  readonly device?: 'ios' | 'android' | 'web' | undefined;
+  /** ISO 3166-1 alpha-2. Left out: from the proxy in front of the service. */
+  readonly country?: string | undefined;
+}
+
+interface EventOf<Kind extends EventKind> extends EventViewer {
+  readonly event: Kind;
+  readonly contentId: string;
+  readonly data: EventDataByKind[Kind] & CommonData;
+}
+
+/** Kinds without fields of their own need no `data`. */
+interface BareEvent extends EventViewer {
+  readonly event: 'like' | 'save';
+  readonly contentId: string;
+  readonly data?: CommonData;
+}
+
+/** What an app says: what happened, to which item. */
+export type EngagementEvent =
+  | { [Kind in EventKind]: EventOf<Kind> }[Exclude<EventKind, 'like' | 'save'>]
+  | BareEvent;
+
+/** The event as it is sent, however often. */
+export type TrackedEvent = EngagementEvent & {
+  /** A UUID of version 7. It makes the event count once. */
+  readonly eventId: string;
+  /** When it was tracked, ISO 8601 in UTC. */
+  readonly timestamp: string;
+};
+
+/** What has become of the events so far. */
+export interface EventCounts {
+  /** Waiting for their turn or for an answer. */
+  readonly waiting: number;
+  /** Stored by the service. */
+  readonly received: number;
+  /** Refused by the service for good. */
+  readonly refused: number;
+  /** Given up, because too many waited or the sender was closed. */
+  readonly dropped: number;
+}

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { validate, version } from 'uuid';
+import { newUuid7 } from './uuid7.ts';
+
+test('ids are UUIDs of version 7, in order, with the moment in front', () => {
+  const before = Date.now();
+  const ids = Array.from({ length: 20_000 }, newUuid7);
+  const after = Date.now();
+  assert(ids.every((id) => validate(id) && version(id) === 7));
+  assert.deepEqual(ids.toSorted(), ids);
+  assert.equal(new Set(ids).size, ids.length);
+  const momentOf = (id = ''): number => Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+  assert(momentOf(ids[0]) >= before);
+  // A millisecond holds at least 2,048 ids; what is beyond borrows from the next.
+  assert(momentOf(ids.at(-1)) <= after + 10);
+});

@@ -1,0 +1,31 @@
+let lastMs = 0;
+let sequence = 0;
+
+/**
+ * A UUID of version 7 (RFC 9562), later than all that were made here before: the service's ledger of
+ * ids is fastest with ids in order. It needs no secure origin, as `crypto.randomUUID` does.
+ */
+export function newUuid7(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  advance(((bytes[6] ?? 0) << 8) | (bytes[7] ?? 0));
+  const time = lastMs.toString(16).padStart(12, '0');
+  const count = (0x7000 | sequence).toString(16);
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  const random = Array.from(bytes.subarray(8), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
+  return `${time.slice(0, 8)}-${time.slice(8)}-${count}-${random.slice(0, 4)}-${random.slice(4)}`;
+}
+
+/** The 12 bits behind the milliseconds begin at random in each, with half of them left to count. */
+function advance(random: number): void {
+  const nowMs = Date.now();
+  if (nowMs > lastMs) {
+    lastMs = nowMs;
+    sequence = random & 0x7ff;
+    return;
+  }
+  // A clock that was set back does not disturb the order.
+  sequence = (sequence + 1) & 0xfff;
+  if (sequence === 0) lastMs += 1;
+}
