@@ -1,19 +1,14 @@
 import { strict as assert } from 'node:assert';
 import { randomUUID } from 'node:crypto';
-import { openAsBlob } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test, type TestContext } from 'node:test';
-import { type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { launchBrowser } from '../../../test/browser.ts';
-import { mediaSample, type ClipName } from '../../../test/media-samples.ts';
-import { eventually, startService, type TestService } from '../../../test/service.ts';
+import { test } from 'node:test';
+import { type Page } from 'playwright-core';
+import { type ClipName } from '../../../test/media-samples.ts';
+import { playing, startPlayerPages } from './player.fixture.ts';
 
-const { browser, reason } = await launchBrowser();
-after(() => browser?.close());
-const options = browser === null ? { skip: reason } : { timeout: 60_000 };
-const service = browser === null ? null : await startService();
+const { options, pages } = await startPlayerPages();
 
 const hostileTitle = '<img src=x onerror="document.title=\'owned\'"> & "friends"';
 const clips: { file: ClipName; title: string }[] = [
@@ -21,86 +16,6 @@ const clips: { file: ClipName; title: string }[] = [
   { file: 'landscape.mp4', title: 'A landscape clip' },
   { file: 'silent.mp4', title: hostileTitle },
 ];
-
-interface Visit {
-  readonly page: Page;
-  /** Errors of the console and uncaught ones, in the order in which they came. */
-  readonly errors: string[];
-  /** Hosts that the page asked for anything. */
-  readonly hosts: Set<string>;
-}
-
-/** Opens the player in a browser profile of its own. `path` follows `/feed`. */
-async function visit(
-  context: TestContext,
-  path: string,
-  contextOptions: BrowserContextOptions = {},
-): Promise<Visit> {
-  const { browser: running, service: started } = needed();
-  const profile = await running.newContext({
-    viewport: { width: 390, height: 844 },
-    ...contextOptions,
-  });
-  context.after(() => profile.close());
-  const page = await profile.newPage();
-  const errors: string[] = [];
-  const hosts = new Set<string>();
-  page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text());
-  });
-  page.on('pageerror', (error) => errors.push(String(error)));
-  page.on('request', (request) => {
-    const { protocol, host } = new URL(request.url());
-    if (protocol !== 'blob:' && protocol !== 'data:') hosts.add(host);
-  });
-  await page.goto(`${started.url}/feed${path}`);
-  return { page, errors, hosts };
-}
-
-function needed(): { browser: Browser; service: TestService } {
-  assert(browser !== null && service !== null);
-  return { browser, service };
-}
-
-function withKey(): string {
-  return `?key=${needed().service.publishableKey}`;
-}
-
-async function upload(file: ClipName, title: string): Promise<string> {
-  const { service: started } = needed();
-  const form = new FormData();
-  form.set('title', title);
-  form.set('author', 'A maker');
-  form.set('description', 'Something to read. '.repeat(20));
-  form.set('file', await openAsBlob(await mediaSample(file)), file);
-  const reply = await started.call('POST', '/v1/content/upload', { body: form });
-  assert.equal(reply.status, 201, reply.text);
-  const id: unknown = reply.body.data.id;
-  assert(typeof id === 'string');
-  return id;
-}
-
-async function isReady(id: string): Promise<true | null> {
-  const reply = await needed().service.call('GET', `/v1/content/${id}`);
-  return reply.body.data.uploadStatus === 'ready' ? true : null;
-}
-
-/** Waits until the watched slide plays and answers what it is. */
-async function playing(page: Page, except = ''): Promise<string> {
-  const handle = await page.waitForFunction(
-    (left) => {
-      const slide = document.querySelector('.slide:not([inert])');
-      const video = slide?.querySelector('video');
-      if (slide === null || video === null || video === undefined || slide.id === left) return null;
-      return !video.paused && video.currentTime > 0.1 ? slide.id : null;
-    },
-    except,
-    { timeout: 20_000 },
-  );
-  const id = await handle.jsonValue();
-  assert(id !== null);
-  return id;
-}
 
 async function position(page: Page): Promise<number> {
   return page.locator('.slide:not([inert]) video').evaluate((video) => {
@@ -113,13 +28,13 @@ test(
   'an empty feed shows how to upload, and the first clip appears and plays by itself',
   options,
   async (context) => {
-    const { page, errors } = await visit(context, withKey());
+    const { page, errors } = await pages.visit(context);
     await page.getByText('Nothing to watch yet').waitFor();
     assert.match(
       await page.locator('pre').innerText(),
       /curl -X POST http:.*\/v1\/content\/upload/,
     );
-    for (const { file, title } of clips) await upload(file, title);
+    for (const { file, title } of clips) await pages.upload(file, title);
     await playing(page);
     assert.equal(await page.locator('#screen').isVisible(), false);
     assert.deepEqual(errors, []);
@@ -130,10 +45,12 @@ test(
   'clips play, the keyboard goes on, at most three players live, and nothing leaves the service',
   options,
   async (context) => {
-    const { service: started } = needed();
-    const ids = await Promise.all(clips.map(({ file, title }) => upload(file, `${title} again`)));
-    for (const id of ids) await eventually('a clip to be ready', () => isReady(id), 60_000);
-    const { page, errors, hosts } = await visit(context, withKey());
+    const { service: started } = pages;
+    const ids = await Promise.all(
+      clips.map(({ file, title }) => pages.upload(file, `${title} again`)),
+    );
+    for (const id of ids) await pages.ready(id);
+    const { page, errors, hosts } = await pages.visit(context);
     let slide = await playing(page);
     assert.equal(new URL(page.url()).search, '', 'the key stays out of the address');
     const before = await position(page);
@@ -166,7 +83,7 @@ test(
   'the viewer can pause, hear, like, seek and share, by keyboard and by hand',
   options,
   async (context) => {
-    const { page } = await visit(context, withKey(), {
+    const { page } = await pages.visit(context, pages.withKey, {
       permissions: ['clipboard-read', 'clipboard-write'],
     });
     const slide = await playing(page);
@@ -193,7 +110,7 @@ test(
     await page.keyboard.press('s');
     await page.getByText('Link copied').waitFor();
     const link = await page.evaluate(() => navigator.clipboard.readText());
-    assert.equal(link, `${needed().service.url}/feed#${slide.replace('slide-', '')}`);
+    assert.equal(link, `${pages.service.url}/feed#${slide.replace('slide-', '')}`);
     await watched.getByRole('slider').fill('900');
     assert((await position(page)) > 1);
     await page.reload();
@@ -203,13 +120,13 @@ test(
 );
 
 test('a shared link starts at its item', options, async (context) => {
-  const first = await visit(context, withKey());
+  const first = await pages.visit(context);
   let slide = await playing(first.page);
   for (let step = 0; step < 2; step += 1) {
     await first.page.keyboard.press('j');
     slide = await playing(first.page, slide);
   }
-  const { page } = await visit(context, `${withKey()}#${slide.replace('slide-', '')}`);
+  const { page } = await pages.visit(context, `${pages.withKey}#${slide.replace('slide-', '')}`);
   assert.equal(await playing(page), slide);
 });
 
@@ -217,8 +134,8 @@ test(
   'a refused key is asked for again with the reason, and a secret key is not sent at all',
   options,
   async (context) => {
-    const { service: started } = needed();
-    const { page } = await visit(context, '');
+    const { service: started } = pages;
+    const { page } = await pages.visit(context, '');
     const field = page.getByLabel('Publishable key');
     const problem = page.getByRole('alert');
     let asked = 0;
@@ -240,7 +157,7 @@ test(
 );
 
 test('a clip whose media is gone is left by itself', options, async (context) => {
-  const { page } = await visit(context, withKey());
+  const { page } = await pages.visit(context);
   const first = await playing(page);
   await page.route('**/*.m3u8', (route) => route.abort());
   await page.reload();
@@ -254,7 +171,7 @@ test(
   'without a connection the page says so, and goes on when it is back',
   options,
   async (context) => {
-    const { page } = await visit(context, withKey());
+    const { page } = await pages.visit(context);
     await playing(page);
     await page.context().setOffline(true);
     await page.getByText('You are offline').waitFor();
@@ -268,7 +185,7 @@ test(
   'after the last clip the end is said, and the first can be seen again',
   options,
   async (context) => {
-    const { page } = await visit(context, withKey());
+    const { page } = await pages.visit(context);
     const first = await playing(page);
     for (let step = 0; step < 12; step += 1) {
       await page.keyboard.press('PageDown');
@@ -281,12 +198,12 @@ test(
 );
 
 test('where there is no media source, the browser’s own HLS plays', options, async (context) => {
-  const { page, errors } = await visit(context, '');
+  const { page, errors } = await pages.visit(context, '');
   await page.addInitScript(() => {
     Reflect.deleteProperty(window, 'MediaSource');
     Reflect.deleteProperty(window, 'ManagedMediaSource');
   });
-  await page.goto(`${needed().service.url}/feed${withKey()}`);
+  await page.goto(`${pages.service.url}/feed${pages.withKey}`);
   await playing(page);
   const source = await page
     .locator('.slide:not([inert]) video')
@@ -304,7 +221,7 @@ for (const [width, height] of [
     `at ${width} × ${height} every control has a name, a target of 40 pixels and a place in the window`,
     options,
     async (context) => {
-      const { page } = await visit(context, withKey(), { viewport: { width, height } });
+      const { page } = await pages.visit(context, pages.withKey, { viewport: { width, height } });
       await playing(page);
       const faults = await page.evaluate(() => {
         const found: string[] = [];

@@ -35,6 +35,7 @@ export class FeedList {
   #phase: FeedPhase = { name: 'idle' };
   #known = new Set<string>();
   #cursor: string | null = null;
+  #droppedCount = 0;
   #failures = 0;
   #barren = 0;
   #reading = new AbortController();
@@ -47,6 +48,11 @@ export class FeedList {
 
   get slides(): readonly Slide[] {
     return this.#slides;
+  }
+
+  /** How many slides stood before the first one that is still here. */
+  get droppedCount(): number {
+    return this.#droppedCount;
   }
 
   get phase(): FeedPhase {
@@ -70,6 +76,7 @@ export class FeedList {
     this.#slides = [];
     this.#known.clear();
     this.#cursor = null;
+    this.#droppedCount = 0;
     this.#failures = 0;
     this.#barren = 0;
     await this.#load();
@@ -91,6 +98,7 @@ export class FeedList {
   /** Lets go of the oldest slides of a long session. The caller moves its own position. */
   dropFirst(count: number): void {
     this.#slides = this.#slides.slice(count);
+    this.#droppedCount += count;
   }
 
   async #load(): Promise<void> {

@@ -88,12 +88,11 @@ export class ItemView implements PlaybackView {
     this.#label(button, muted ? strings.muted : strings.sound);
   }
 
-  showLiked(liked: boolean): void {
+  showLiked(liked: boolean, count: number): void {
     const button = this.#part('.like', HTMLButtonElement);
-    const likes = this.slide.item.engagement.likes + (liked ? 1 : 0);
     setName(button, strings.like);
     button.setAttribute('aria-pressed', String(liked));
-    this.#label(button, formatCount(likes) || strings.like);
+    this.#label(button, formatCount(count) || strings.like);
   }
 
   showCaptions(shown: boolean): void {

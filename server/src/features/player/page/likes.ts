@@ -1,3 +1,4 @@
+import { type FeedItem } from '@reelfeed/client';
 import { type Store } from './storage.ts';
 
 const name = 'likes';
@@ -7,6 +8,8 @@ const keptLikes = 1000;
 export class Likes {
   readonly #store: Store;
   readonly #ids: Set<string>;
+  /** Liked after they were read, so that their own count lacks it. */
+  readonly #uncounted = new WeakSet<FeedItem>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -18,10 +21,17 @@ export class Likes {
   }
 
   /** Likes an item or takes the like back. Answers what holds now. */
-  toggle(id: string): boolean {
-    const liked = !this.#ids.delete(id);
-    if (liked) this.#ids.add(id);
+  toggle(item: FeedItem): boolean {
+    const liked = !this.#ids.delete(item.id);
+    if (liked) this.#ids.add(item.id);
+    if (liked) this.#uncounted.add(item);
+    else this.#uncounted.delete(item);
     this.#store.write(name, [...this.#ids].slice(-keptLikes).join(' '));
     return liked;
+  }
+
+  /** The likes of an item, this browser's included. */
+  countOf(item: FeedItem): number {
+    return item.engagement.likes + (this.#uncounted.has(item) ? 1 : 0);
   }
 }

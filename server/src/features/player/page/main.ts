@@ -1,4 +1,4 @@
-import { createReelfeed, type Reelfeed } from '@reelfeed/client';
+import { createReelfeed, EventSender, localEventStorage, type Reelfeed } from '@reelfeed/client';
 import { connectChrome, showNotice, showToast } from './chrome.ts';
 import { find } from './dom.ts';
 import { type FeedList } from './feed-list.ts';
@@ -18,18 +18,21 @@ const emptyPollMs = 5000;
 const tab = openStore('sessionStorage');
 const device = openStore('localStorage');
 const deviceId = stableId(device, 'device');
+const sessionId = stableId(tab, 'session');
 /** The page is served next to the API, at the root or below a path. */
 const serviceUrl = new URL('.', location.href);
 serviceUrl.search = '';
 serviceUrl.hash = '';
 
 let client: Reelfeed | null = null;
+let events: EventSender | null = null;
 let emptyTimer: ReturnType<typeof setTimeout> | undefined;
 
 const player = new Player({
   root: find(document, '#feed', HTMLElement),
   likes: new Likes(device),
-  sessionId: stableId(tab, 'session'),
+  sessionId,
+  track: (event) => events?.track(event),
   client: () => {
     if (client === null) throw new Error('The feed was read before a key was known.');
     return client;
@@ -59,8 +62,16 @@ function open(publishableKey: string): void {
     return;
   }
   client = createReelfeed({ baseUrl: serviceUrl, publishableKey, deviceId, device: 'web' });
+  openEvents(publishableKey);
   hideScreen();
   void player.restart(linkedItem());
+}
+
+/** Events are sent with the key that the feed is read with. */
+function openEvents(publishableKey: string): void {
+  void events?.close();
+  const storage = localEventStorage('reelfeed.events');
+  events = new EventSender({ baseUrl: serviceUrl, publishableKey, deviceId, sessionId, storage });
 }
 
 function askForKey(problem: string | null): void {

@@ -34,6 +34,18 @@ export interface PlaybackSource {
   readonly view: PlaybackView;
 }
 
+/** Why a clip is in the state `failed`. */
+export interface PlaybackFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The variant that is shown: its short side, such as `720p`, and its video codec. */
+export interface PlaybackLevel {
+  readonly rendition: string;
+  readonly codec: string | null;
+}
+
 /** What one clip learned about the line and the browser, for the clips after it. */
 export interface SharedConditions {
   bandwidthBps: number | null;
@@ -56,6 +68,7 @@ export class Playback {
   #active = false;
   #loadsFragments = false;
   #repairs = 0;
+  #failure: PlaybackFailure | null = null;
 
   constructor(conditions: SharedConditions, changed: (playback: Playback) => void) {
     this.#conditions = conditions;
@@ -76,6 +89,20 @@ export class Playback {
     return this.#state;
   }
 
+  /** Null unless the state is `failed`; another object for each failure. */
+  get failure(): PlaybackFailure | null {
+    return this.#state === 'failed' ? this.#failure : null;
+  }
+
+  /** Null while it is unknown, and where the browser plays HLS by itself. */
+  get level(): PlaybackLevel | null {
+    const level = this.#hls?.levels[this.#hls.currentLevel];
+    if (level === undefined) return null;
+    const shortSide = Math.min(level.width, level.height);
+    const rendition = shortSide > 0 ? `${shortSide}p` : 'audio';
+    return { rendition, codec: level.videoCodec ?? null };
+  }
+
   /** Prepares a slide: its playlists, and no picture before `warm` or `activate`. */
   load(source: PlaybackSource): void {
     this.release();
@@ -89,7 +116,7 @@ export class Playback {
     } else if (canFeedVideo()) {
       this.#startHls(source.streamingUrl);
     } else {
-      this.#enter('failed');
+      this.#fail('NO_MEDIA_SOURCE', 'This browser plays no HLS.');
     }
   }
 
@@ -204,7 +231,7 @@ export class Playback {
       hls.recoverMediaError();
       return;
     }
-    this.#enter('failed');
+    this.#fail(data.details, data.error.message);
   }
 
   #listen(): void {
@@ -224,8 +251,14 @@ export class Playback {
     });
     video.addEventListener('error', () => {
       // With hls.js the library sees the error first and may repair it.
-      if (this.#hls === null && this.#source !== null) this.#enter('failed');
+      if (this.#hls !== null || this.#source === null) return;
+      this.#fail(`MEDIA_${video.error?.code ?? 0}`, video.error?.message ?? '');
     });
+  }
+
+  #fail(code: string, message: string): void {
+    this.#failure = { code, message };
+    this.#enter('failed');
   }
 
   #enter(state: PlaybackState): void {

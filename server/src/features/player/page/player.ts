@@ -1,4 +1,4 @@
-import { type Reelfeed } from '@reelfeed/client';
+import { type EngagementEvent, type Reelfeed } from '@reelfeed/client';
 import { showCaptions } from './captions.ts';
 import { showSteps, showToast, showUnmute, shrinkUnmute } from './chrome.ts';
 import { Column } from './column.ts';
@@ -12,9 +12,10 @@ import { turnPictures } from './pictures.ts';
 import { type Playback, type PlaybackSource } from './playback.ts';
 import { PlayerPool } from './player-pool.ts';
 import { endCard } from './screens.ts';
-import { shareItem } from './share.ts';
+import { linkedItem, shareItem } from './share.ts';
 import { type Slide } from './slides.ts';
 import { strings } from './strings.ts';
+import { Viewing } from './viewing.ts';
 
 const pageSize = 10;
 /** A clip that cannot be played is left after this time, unless the viewer acts before. */
@@ -31,6 +32,8 @@ export interface PlayerOptions {
   /** The client to read pages with; asked for each page, because the key can change. */
   readonly client: () => Reelfeed;
   readonly sessionId: string;
+  /** Takes what the viewer does, for the service. */
+  readonly track: (event: EngagementEvent) => void;
   /** Called after each change of the list, when the column shows it. */
   readonly listChanged: (list: FeedList) => void;
 }
@@ -42,6 +45,7 @@ export class Player implements SlideActions, KeyActions {
   readonly #column: Column;
   readonly #pool: PlayerPool;
   readonly #end: HTMLElement;
+  readonly #viewing: Viewing;
   readonly #search = new LinkedSearch();
   #captions = false;
   #skipTimer: ReturnType<typeof setTimeout> | undefined;
@@ -49,6 +53,7 @@ export class Player implements SlideActions, KeyActions {
 
   constructor(options: PlayerOptions) {
     this.#options = options;
+    this.#viewing = new Viewing(options.track);
     this.#pool = new PlayerPool((playback) => this.#onPlayback(playback));
     this.#end = endCard(
       () => void this.restart(null),
@@ -56,7 +61,7 @@ export class Player implements SlideActions, KeyActions {
     );
     this.#column = new Column(options.root, {
       makeView: (article, slide) => this.#makeView(article, slide),
-      moved: () => this.#show(),
+      moved: () => this.#show(true),
       settled: () => this.#dropOldSlides(),
     });
     this.list = new FeedList(
@@ -64,6 +69,7 @@ export class Player implements SlideActions, KeyActions {
         const { sessionId, client } = options;
         const page = await client().feed({ limit: pageSize, cursor, sessionId, signal });
         this.#search.countPage();
+        this.#viewing.noteFeed(page.feedId);
         return page;
       },
       () => this.#onList(),
@@ -92,7 +98,11 @@ export class Player implements SlideActions, KeyActions {
 
   toggleLike(): void {
     const slide = this.#column.slideAt(0);
-    if (slide !== null) this.#view?.showLiked(this.#options.likes.toggle(slide.id));
+    if (slide === null) return;
+    const { likes } = this.#options;
+    const liked = likes.toggle(slide.item);
+    this.#view?.showLiked(liked, likes.countOf(slide.item));
+    if (liked) this.#viewing.like(slide.item);
   }
 
   toggleCaptions(): void {
@@ -106,6 +116,8 @@ export class Player implements SlideActions, KeyActions {
     void shareItem(slide.id, slide.item.title).then((result) => {
       if (result === 'copied') showToast(strings.linkCopied);
       if (result === 'failed') showToast(strings.linkFailed);
+      if (result === 'copied') this.#viewing.share(slide.id, 'clipboard');
+      if (result === 'shared') this.#viewing.share(slide.id, 'device');
     });
   }
 
@@ -130,8 +142,12 @@ export class Player implements SlideActions, KeyActions {
 
   /** The window is hidden or shown again: nobody watches, nothing plays. */
   setHidden(hidden: boolean): void {
-    if (hidden) this.#pool.suspend();
-    else this.#pool.resume();
+    if (!hidden) {
+      this.#pool.resume();
+      return;
+    }
+    this.#pool.suspend();
+    this.#viewing.pause();
   }
 
   /** The network is back: what failed for want of it is tried again. */
@@ -165,10 +181,12 @@ export class Player implements SlideActions, KeyActions {
   }
 
   /** Puts players, buttons and focus where the column is. */
-  #show(): void {
+  #show(isSwipe = false): void {
     clearTimeout(this.#skipTimer);
     this.#stopTurning();
     const slide = this.#column.slideAt(0);
+    const position = this.list.droppedCount + this.#column.index;
+    this.#viewing.show(slide, { position, isLinked: slide?.id === linkedItem(), isSwipe });
     this.#pool.show({
       previous: this.#source(-1),
       active: this.#source(0),
@@ -203,7 +221,7 @@ export class Player implements SlideActions, KeyActions {
 
   #onPlayback(playback: Playback): void {
     if (playback !== this.#pool.active) {
-      if (playback.state === 'failed') this.#dropBroken(playback.id);
+      if (playback.state === 'failed') this.#dropBroken(playback);
       return;
     }
     if (playback.state === 'failed') this.#onFailed();
@@ -212,6 +230,7 @@ export class Player implements SlideActions, KeyActions {
   }
 
   #onFailed(): void {
+    this.#viewing.fail(this.#pool.active?.failure ?? null);
     const offline = !navigator.onLine;
     this.#view?.showProblem(offline ? strings.offlineClip : strings.brokenClip);
     clearTimeout(this.#skipTimer);
@@ -219,10 +238,12 @@ export class Player implements SlideActions, KeyActions {
   }
 
   /** A clip that already failed while it was prepared is not shown at all. */
-  #dropBroken(id: string | null): void {
+  #dropBroken({ id, failure }: Playback): void {
     const isAhead = id !== null && this.#column.slideAt(1)?.id === id;
+    if (!isAhead || !navigator.onLine) return;
+    if (failure !== null) this.#viewing.failAhead(id, failure);
     // Changing the list here would run inside the very change that is being reported.
-    if (isAhead && navigator.onLine) setTimeout(() => this.list.remove(id), 0);
+    setTimeout(() => this.list.remove(id), 0);
   }
 
   #dropOldSlides(): void {
@@ -245,12 +266,13 @@ export class Player implements SlideActions, KeyActions {
 
   #makeView(article: HTMLElement, slide: Slide): ItemView {
     const view = new ItemView(article, slide, this);
-    view.showLiked(this.#options.likes.has(slide.id));
+    const { likes } = this.#options;
+    view.showLiked(likes.has(slide.id), likes.countOf(slide.item));
     listenToTaps(
       view.surface,
       () => this.togglePlay(),
       () => {
-        if (!this.#options.likes.has(slide.id)) this.toggleLike();
+        if (!likes.has(slide.id)) this.toggleLike();
         view.burst();
       },
     );
@@ -261,6 +283,7 @@ export class Player implements SlideActions, KeyActions {
     requestAnimationFrame(() => this.#drawPosition());
     const playback = this.#pool.active;
     if (playback === null) return;
+    this.#viewing.measure(playback);
     const { currentTime, duration } = playback.video;
     const bufferedSeconds = currentTime + playback.bufferedAheadSeconds;
     this.#view?.seekBar.show(currentTime, duration, bufferedSeconds);

@@ -34,9 +34,14 @@ export function forgetKey(tab: Store): void {
 export function stableId(store: Store, name: 'device' | 'session'): string {
   const known = store.read(name);
   if (known !== null && /^[0-9a-f]{32}$/.test(known)) return known;
-  // crypto.randomUUID exists only on secure origins, and a test phone often opens plain http.
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  const id = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const id = newId();
   store.write(name, id);
   return id;
+}
+
+/** A name that nobody else has. */
+export function newId(): string {
+  // crypto.randomUUID exists only on secure origins, and a test phone often opens plain http.
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,0 +1,106 @@
+import { type EngagementEvent, type FeedItem } from '@reelfeed/client';
+import { type Playback, type PlaybackFailure } from './playback.ts';
+import { newId } from './session.ts';
+import { type Slide } from './slides.ts';
+import { ViewMeter } from './view-meter.ts';
+
+/** How the viewer has come to a slide. */
+export interface Arrival {
+  /** Place in the feed, the first is 0. */
+  readonly position: number;
+  /** The address of the page named this item. */
+  readonly isLinked: boolean;
+  /** By moving the column, not because the list has changed. */
+  readonly isSwipe: boolean;
+}
+
+/**
+ * Says what the viewer does, as engagement events. Each time that a slide comes into view is a view
+ * of its own, also of one that was seen before.
+ */
+export class Viewing {
+  readonly #track: (event: EngagementEvent) => void;
+  #meter: ViewMeter | null = null;
+  #position = 0;
+  #feedId: string | null = null;
+  readonly #toldLikes = new WeakSet<FeedItem>();
+  #toldFailure: PlaybackFailure | null = null;
+
+  constructor(track: (event: EngagementEvent) => void) {
+    this.#track = track;
+  }
+
+  /** A page was read; impressions name the feed that they belong to. */
+  noteFeed(feedId: string | null): void {
+    this.#feedId = feedId;
+  }
+
+  /** This slide is watched from now on; null at the end of the column. */
+  show(slide: Slide | null, { position, isLinked, isSwipe }: Arrival): void {
+    const left = this.#meter;
+    if (left?.contentId === slide?.id) return;
+    const direction = position < this.#position ? 'down' : 'up';
+    this.pause();
+    this.#position = position;
+    this.#meter = slide === null ? null : new ViewMeter(slide.id, newId(), this.#track);
+    if (this.#meter === null) return;
+    const { contentId, viewId } = this.#meter;
+    if (left !== null && isSwipe) {
+      const from = { fromContentId: left.contentId, watchTimeOnFrom: left.watchTime };
+      this.#track({ event: 'swipe', contentId, data: { ...from, direction, viewId: left.viewId } });
+    }
+    const entryPoint = isLinked ? 'share' : 'feed';
+    const feed = this.#feedId === null ? {} : { feedId: this.#feedId };
+    this.#track({
+      event: 'impression',
+      contentId,
+      data: { position, entryPoint, viewId, ...feed },
+    });
+  }
+
+  /** Called for each picture that is drawn, with the player of the slide that is watched. */
+  measure({ video, level }: Playback): void {
+    this.#meter?.take({
+      atMs: performance.now(),
+      position: video.currentTime,
+      length: video.duration,
+      paused: video.paused,
+      seeking: video.seeking,
+      starved: video.readyState < HTMLMediaElement.HAVE_FUTURE_DATA,
+      rendition: level?.rendition ?? null,
+      codec: level?.codec ?? null,
+    });
+  }
+
+  /** Nobody watches, for now or for good: what was not told yet is. */
+  pause(): void {
+    this.#meter?.pause(performance.now());
+  }
+
+  /** The clip that is watched could not be played; the same failure is told once. */
+  fail(failure: PlaybackFailure | null): void {
+    if (failure === null || failure === this.#toldFailure) return;
+    this.#toldFailure = failure;
+    this.#meter?.fail(failure.code, failure.message);
+  }
+
+  /** A clip could not be prepared and is never shown. */
+  failAhead(contentId: string, { code, message }: PlaybackFailure): void {
+    new ViewMeter(contentId, newId(), this.#track).fail(code, message);
+  }
+
+  /** A like that was taken back and given again is no second one. */
+  like(item: FeedItem): void {
+    if (this.#toldLikes.has(item)) return;
+    this.#toldLikes.add(item);
+    this.#track({ event: 'like', contentId: item.id, data: this.#view(item.id) });
+  }
+
+  share(contentId: string, platform: 'device' | 'clipboard'): void {
+    this.#track({ event: 'share', contentId, data: { platform, ...this.#view(contentId) } });
+  }
+
+  #view(contentId: string): { viewId?: string } {
+    return this.#meter?.contentId === contentId ? { viewId: this.#meter.viewId } : {};
+  }
+}

@@ -1,0 +1,117 @@
+/** The player's page in a real browser, on a real service with real clips. */
+import { strict as assert } from 'node:assert';
+import { openAsBlob } from 'node:fs';
+import { after, type TestContext } from 'node:test';
+import { type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { launchBrowser } from '../../../test/browser.ts';
+import { mediaSample, type ClipName } from '../../../test/media-samples.ts';
+import { eventually, startService, type TestService } from '../../../test/service.ts';
+
+export interface Visit {
+  readonly page: Page;
+  /** Errors of the console and uncaught ones, in the order in which they came. */
+  readonly errors: string[];
+  /** Hosts that the page asked for anything. */
+  readonly hosts: Set<string>;
+}
+
+/** Of the tests: they are skipped where there is no browser. */
+type TestOptions = { readonly skip: string } | { readonly timeout: number };
+
+/** Starts browser and service; where there is no browser, only `options` may be used. */
+export async function startPlayerPages(): Promise<{ options: TestOptions; pages: PlayerPages }> {
+  const { browser, reason } = await launchBrowser();
+  after(() => browser?.close());
+  if (browser === null) return { options: { skip: reason }, pages: new PlayerPages(null, null) };
+  return {
+    options: { timeout: 60_000 },
+    pages: new PlayerPages(browser, await startService()),
+  };
+}
+
+export class PlayerPages {
+  readonly #browser: Browser | null;
+  readonly #service: TestService | null;
+
+  constructor(browser: Browser | null, service: TestService | null) {
+    this.#browser = browser;
+    this.#service = service;
+  }
+
+  get service(): TestService {
+    assert(this.#service !== null);
+    return this.#service;
+  }
+
+  /** What follows `/feed` so that the page has its key. */
+  get withKey(): string {
+    return `?key=${this.service.publishableKey}`;
+  }
+
+  /** Opens the player in a browser profile of its own. `path` follows `/feed`. */
+  async visit(
+    context: TestContext,
+    path = this.withKey,
+    contextOptions: BrowserContextOptions = {},
+  ): Promise<Visit> {
+    assert(this.#browser !== null);
+    const profile = await this.#browser.newContext({
+      viewport: { width: 390, height: 844 },
+      ...contextOptions,
+    });
+    context.after(() => profile.close());
+    const page = await profile.newPage();
+    const errors: string[] = [];
+    const hosts = new Set<string>();
+    page.on('console', (message) => {
+      if (message.type() === 'error') errors.push(message.text());
+    });
+    page.on('pageerror', (error) => errors.push(String(error)));
+    page.on('request', (request) => {
+      const { protocol, host } = new URL(request.url());
+      if (protocol !== 'blob:' && protocol !== 'data:') hosts.add(host);
+    });
+    await page.goto(`${this.service.url}/feed${path}`);
+    return { page, errors, hosts };
+  }
+
+  /** Uploads a clip. @returns the id of its item, which is not ready yet */
+  async upload(file: ClipName, title: string): Promise<string> {
+    const form = new FormData();
+    form.set('title', title);
+    form.set('author', 'A maker');
+    form.set('description', 'Something to read. '.repeat(20));
+    form.set('file', await openAsBlob(await mediaSample(file)), file);
+    const reply = await this.service.call('POST', '/v1/content/upload', { body: form });
+    assert.equal(reply.status, 201, reply.text);
+    const id: unknown = reply.body.data.id;
+    assert(typeof id === 'string');
+    return id;
+  }
+
+  /** Waits until the item can be watched. */
+  async ready(id: string): Promise<void> {
+    const isReady = async (): Promise<true | null> => {
+      const reply = await this.service.call('GET', `/v1/content/${id}`);
+      return reply.body.data.uploadStatus === 'ready' ? true : null;
+    };
+    await eventually('a clip to be ready', isReady, 60_000);
+  }
+}
+
+/** Waits until the watched slide plays and answers what it is. */
+export async function playing(page: Page, except = ''): Promise<string> {
+  const handle = await page.waitForFunction(
+    (left) => {
+      const slide = document.querySelector('.slide:not([inert])');
+      const video = slide?.querySelector('video');
+      if (slide === null || video === null || video === undefined || slide.id === left) return null;
+      return !video.paused && video.currentTime > 0.1 ? slide.id : null;
+    },
+    except,
+    { timeout: 20_000 },
+  );
+  const id = await handle.jsonValue();
+  assert(id !== null);
+  return id;
+}
