@@ -20,8 +20,8 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./start.ts')).start,
   },
   demo: {
-    summary: 'start the service with sample videos, in a data directory of its own',
-    load: async () => (await import('./demo.ts')).demo,
+    summary: 'start the service with sample videos and viewers, in a data directory of its own',
+    load: async () => (await import('./demo/demo.ts')).demo,
   },
   migrate: {
     summary: 'bring the database up to this version; `migrate status` only looks',

@@ -1,0 +1,67 @@
+/** How well a clip plays on a viewer's connection. */
+import { around, between, type Random } from './random.ts';
+import type { FeedClip } from './feed-clips.ts';
+
+export type Connection = {
+  startupMs: number;
+  /** Of the largest rendition that it carries. */
+  shortSide: number;
+  stallsPerMinute: number;
+  stallMs: number;
+  /** The chance that a clip does not play at all. */
+  failing: number;
+};
+
+/** Each with its share of the viewers. */
+export const connections: readonly (readonly [Connection, number])[] = [
+  [{ startupMs: 190, shortSide: 1080, stallsPerMinute: 0.1, stallMs: 300, failing: 0.002 }, 50],
+  [{ startupMs: 450, shortSide: 720, stallsPerMinute: 0.6, stallMs: 700, failing: 0.008 }, 35],
+  [{ startupMs: 1_300, shortSide: 540, stallsPerMinute: 3, stallMs: 1_500, failing: 0.025 }, 15],
+];
+
+export type Playback = {
+  startupMs: number;
+  /** Short sides of what is shown first, and from `changesAtSecond` on. */
+  firstSide: number;
+  laterSide: number;
+  changesAtSecond: number;
+  stalls: readonly { second: number; durationMs: number }[];
+  failure: { errorCode: string; errorMessage: string } | null;
+};
+
+const failures = [
+  { errorCode: 'fragLoadTimeOut', errorMessage: 'A part of the clip did not come in time.' },
+  { errorCode: 'manifestLoadTimeOut', errorMessage: 'The playlist did not come in time.' },
+] as const;
+
+/** What a player on this connection goes through while `seconds` of a clip are played. */
+export function playOver(
+  connection: Connection,
+  clip: FeedClip,
+  seconds: number,
+  random: Random,
+): Playback {
+  const renditions = renditionsOf(clip).filter((side) => side <= connection.shortSide);
+  const best = renditions[0] ?? clip.shortSide;
+  // Players begin with a size that is safe, and go up when the connection turns out to carry more.
+  const firstSide = random() < 0.3 ? (renditions[1] ?? best) : best;
+  const stallChance = 1 - Math.exp((-connection.stallsPerMinute * seconds) / 60);
+  const stall = { second: random() * seconds, durationMs: around(random, connection.stallMs, 4) };
+  const failure = failures[random() < 0.7 ? 0 : 1];
+  return {
+    startupMs: Math.round(around(random, connection.startupMs, 3)),
+    firstSide,
+    laterSide: best,
+    changesAtSecond: between(random, 1, 4),
+    stalls: random() < stallChance ? [{ ...stall, durationMs: Math.round(stall.durationMs) }] : [],
+    failure: random() < connection.failing ? failure : null,
+  };
+}
+
+const sides = [1080, 720, 540, 360];
+
+/** Short sides of the renditions of a clip, largest first. */
+function renditionsOf({ shortSide }: FeedClip): number[] {
+  const carried = sides.filter((side) => side <= shortSide);
+  return carried.length === 0 ? [shortSide] : carried;
+}

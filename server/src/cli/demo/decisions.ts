@@ -1,0 +1,56 @@
+/** What a viewer does with one clip. */
+import { appealOf } from './taste.ts';
+import { between, pickWeighted, type Random } from './random.ts';
+import type { FeedClip } from './feed-clips.ts';
+import type { DemoViewer } from './viewers.ts';
+
+export type Decision = {
+  /** Seconds of playing until the viewer leaves; more than the clip has when it is seen again. */
+  watchSeconds: number;
+  likes: boolean;
+  saves: boolean;
+  sharesTo: string | null;
+};
+
+const platforms = [
+  ['copy_link', 5],
+  ['messages', 4],
+  ['email', 1],
+] as const;
+
+/** Nobody leaves sooner: so long it takes to see what it is. */
+const shortestLookSeconds = 0.4;
+/** Who has seen this share of a clip may like, save or share it. */
+const enoughSeen = 0.6;
+
+export function decide(viewer: DemoViewer, clip: FeedClip, random: Random): Decision {
+  const appeal = appealOf(viewer, clip);
+  const wanted =
+    random() < 0.1 + 0.8 * appeal ? toTheEnd(clip, appeal, random) : partOf(clip, random);
+  const watchSeconds = Math.max(shortestLookSeconds, Math.min(wanted, viewer.patienceSeconds));
+  const keenness = watchSeconds >= clip.duration * enoughSeen ? viewer.enthusiasm * appeal : 0;
+  return {
+    watchSeconds,
+    likes: random() < keenness * 0.9,
+    saves: random() < keenness * 0.15,
+    sharesTo: random() < keenness * 0.12 ? pickWeighted(random, platforms) : null,
+  };
+}
+
+/** The end is noticed a moment late; what one likes much is seen again. */
+function toTheEnd({ duration }: FeedClip, appeal: number, random: Random): number {
+  const again = random() < appeal * 0.4 ? random() * duration * 1.5 : 0;
+  return duration + again + between(random, 0.05, 0.6);
+}
+
+/** Who leaves does so early on the whole. */
+function partOf({ duration }: FeedClip, random: Random): number {
+  return duration * 0.95 * random() ** 1.5;
+}
+
+/** How many clips a viewer sees in one visit, of `most`. */
+export function clipsInVisit({ staying }: DemoViewer, most: number, random: Random): number {
+  let clips = 1;
+  while (clips < most && random() < staying) clips += 1;
+  return clips;
+}

@@ -1,0 +1,61 @@
+/**
+ * `npm run demo`: the service with a dozen generated clips and simulated viewers, in a data directory
+ * of its own.
+ */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { generateKey } from '../../features/keys/keys.ts';
+import { createLogger } from '../../platform/logging.ts';
+import { runService } from '../../run.ts';
+import type { Command } from '../command.ts';
+import { uploadMissing } from './clip-uploads.ts';
+import { runViewers } from './viewing.ts';
+
+type DemoKeys = { secretKey: string; publishableKey: string };
+
+export const demo: Command = async ({ env }) => {
+  const dataDir = path.resolve(env['REELFEED_DATA_DIR'] ?? './data/demo');
+  const keys = await loadKeys(dataDir);
+  const settings = {
+    ...env,
+    REELFEED_DATA_DIR: dataDir,
+    REELFEED_SECRET_KEY: keys.secretKey,
+    REELFEED_PUBLISHABLE_KEY: keys.publishableKey,
+    REELFEED_LOG_LEVEL: env['REELFEED_LOG_LEVEL'] ?? 'warn',
+  };
+  await runService(settings, {
+    playerKey: keys.publishableKey,
+    async onReady({ listeningUrl: url }, { logLevel }, signal) {
+      if (url === null) return;
+      process.stdout.write(`  Secret key         ${keys.secretKey}\n`);
+      process.stdout.write(`  Publishable key    ${keys.publishableKey}\n\n`);
+      try {
+        await uploadMissing(
+          { url, secretKey: keys.secretKey },
+          path.join(dataDir, 'clips'),
+          signal,
+        );
+        await runViewers({ url, ...keys }, createLogger(logLevel), signal);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+    },
+  });
+};
+
+/** The demo's keys stay the same from start to start, so that its URLs do. */
+async function loadKeys(dataDir: string): Promise<DemoKeys> {
+  const file = path.join(dataDir, 'demo-keys.json');
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as DemoKeys;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  const keys = { secretKey: generateKey('secret'), publishableKey: generateKey('publishable') };
+  // A kill must not leave half a file, which no later start could read.
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, JSON.stringify(keys), { mode: 0o600 });
+  await rename(draft, file);
+  return keys;
+}

@@ -1,0 +1,43 @@
+/** Visits as time goes by. */
+import { EventSender } from '@reelfeed/client';
+import { sleep } from '../../platform/lifecycle.ts';
+import { readClips, type FeedAccess } from './feed-clips.ts';
+import { between } from './random.ts';
+import { momentsOf, visitId, type Visit } from './visit.ts';
+import { whoComes } from './visiting-hours.ts';
+import type { DemoViewer } from './viewers.ts';
+
+/** From the end of a visit to the next one. */
+const shortestPauseMs = 1_000;
+const longestPauseMs = 8_000;
+
+/** One of these viewers at a time, until the signal aborts. Throws what reading the feed throws. */
+export async function runLiveVisits(
+  access: FeedAccess,
+  viewers: readonly DemoViewer[],
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const startMs = Date.now();
+    await watchNow(access, { viewer: whoComes(viewers, startMs, Math.random), startMs }, signal);
+    await sleep(between(Math.random, shortestPauseMs, longestPauseMs), signal);
+  }
+}
+
+/** What is told when the demo stops is still sent: the service answers until this returns. */
+async function watchNow(access: FeedAccess, visit: Visit, signal: AbortSignal): Promise<void> {
+  const { identity } = visit.viewer;
+  const sessionId = visitId(visit);
+  const feed = await readClips(access, identity, sessionId, signal);
+  const sender = new EventSender({ ...access, ...identity, sessionId });
+  const startedAt = performance.now();
+  try {
+    for (const { atMs, event } of momentsOf(visit, feed)) {
+      await sleep(Math.max(0, startedAt + atMs - performance.now()), signal);
+      if (signal.aborted) return;
+      sender.track(event);
+    }
+  } finally {
+    await sender.close();
+  }
+}

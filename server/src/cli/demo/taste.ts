@@ -1,0 +1,21 @@
+/** How much a viewer likes a clip, whatever its tags are. */
+import { randomFrom } from './random.ts';
+import type { FeedClip } from './feed-clips.ts';
+import type { DemoViewer } from './viewers.ts';
+
+/** Likings of several tags lie closer together than single ones; this draws them apart again. */
+const contrast = 1.8;
+
+/** From 0, not at all, to 1: the mean of the likings of its tags and of the clip itself. */
+export function appealOf({ name }: DemoViewer, { title, tags }: FeedClip): number {
+  const likings = [`clip ${title}`, ...tags.map((tag) => `tag ${tag}`)].map((what) =>
+    likingOf(name, what),
+  );
+  const mean = likings.reduce((sum, liking) => sum + liking, 0) / likings.length;
+  return Math.min(1, Math.max(0, 0.5 + (mean - 0.5) * contrast));
+}
+
+/** Half of a liking is everybody's, so that some clips do better than others. */
+function likingOf(viewer: string, what: string): number {
+  return (randomFrom(what)() + randomFrom(`${viewer} ${what}`)()) / 2;
+}

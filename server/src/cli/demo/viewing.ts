@@ -1,0 +1,41 @@
+/** The viewers of the demo: their last day at once, and what they do from now on. */
+import type { Logger } from 'pino';
+import { keepRunning } from '../../platform/lifecycle.ts';
+import { untilProcessed } from './clip-uploads.ts';
+import { runLiveVisits } from './live-visits.ts';
+import { sendPastVisits } from './past-visits.ts';
+import { demoViewers } from './viewers.ts';
+
+/** So many watch at the same time, which makes three or four events a second. */
+const mostAtATime = 5;
+
+/** Runs until the signal aborts and the last events are sent. */
+export async function runViewers(
+  { url, secretKey, publishableKey }: { url: string; secretKey: string; publishableKey: string },
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const access = { baseUrl: url, publishableKey };
+  const past = async (signal: AbortSignal): Promise<void> => {
+    await untilProcessed({ url, secretKey }, signal);
+    await sendPastVisits(access, demoViewers, signal);
+    process.stdout.write(
+      `  ${demoViewers.length} simulated viewers watch. Their last day is in the reports:\n` +
+        `    curl '${url}/v1/analytics/overview?granularity=hour' -H 'Authorization: Bearer ${secretKey}'\n\n`,
+    );
+  };
+  const groups = Array.from({ length: mostAtATime }, (_, group) =>
+    demoViewers.filter((_viewer, index) => index % mostAtATime === group),
+  );
+  await Promise.all([
+    keepRunning('past visits of the demo', past, log, signal),
+    ...groups.map((viewers) =>
+      keepRunning(
+        'viewers of the demo',
+        (signal) => runLiveVisits(access, viewers, signal),
+        log,
+        signal,
+      ),
+    ),
+  ]);
+}
