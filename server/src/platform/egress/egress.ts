@@ -4,12 +4,13 @@
  * `REELFEED_EGRESS_ALLOW` for the operator's exceptions.
  */
 import type { LookupFunction } from 'node:net';
-import { Agent, Pool } from 'undici';
+import { Pool } from 'undici';
 import type { AllowList } from './allow-list.ts';
 import { asEgressError, type BlockedAddressError } from './egress-errors.ts';
 import { guardedConnector, judgeTarget, portOf, type Guard } from './guard.ts';
 import { openResponse, type Download } from './exchange.ts';
 import type { EgressRequest, EgressResponse, Scheme } from './messages.ts';
+import { OriginPools } from './origin-pools.ts';
 import { createResolver } from './resolver.ts';
 import { parseTarget } from './target.ts';
 import { requestWhole } from './whole-request.ts';
@@ -20,6 +21,8 @@ export type EgressOptions = {
   readonly connectTimeoutMs?: number;
   /** Most open connections to one origin; further requests wait within their deadline. */
   readonly connectionsPerOrigin?: number;
+  /** No new request goes over a connection that is older. Default 300,000. */
+  readonly connectionMaxAgeMs?: number;
   /** Asked for names, with the shape of `dns.lookup`. */
   readonly lookup?: LookupFunction;
   /** PEM certificates to trust instead of Node's own (and `NODE_EXTRA_CA_CERTS`). */
@@ -63,15 +66,19 @@ const silenceTimeoutMs = 30_000;
 
 /** Opens the way out. Disposing ends what is under way and closes every connection. */
 export function createEgress(options: EgressOptions): Egress {
-  const { connectTimeoutMs = 10_000, connectionsPerOrigin = 256 } = options;
+  const {
+    connectTimeoutMs = 10_000,
+    connectionsPerOrigin = 256,
+    connectionMaxAgeMs = 300_000,
+  } = options;
   const guard: Guard = {
     allow: options.allow,
     lookup: options.lookup ?? createResolver(),
     onBlocked: options.onBlocked ?? (() => undefined),
   };
   const connectorOptions = { connectTimeoutMs, ca: options.ca };
-  const agent = new Agent({
-    factory: (origin) =>
+  const pools = new OriginPools(
+    (origin) =>
       new Pool(origin, {
         connect: guardedConnector(guard, new URL(origin), connectorOptions),
         connections: connectionsPerOrigin,
@@ -79,10 +86,9 @@ export function createEgress(options: EgressOptions): Egress {
         headersTimeout: silenceTimeoutMs,
         bodyTimeout: silenceTimeoutMs,
         keepAliveMaxTimeout: 60_000,
-        // An address that was judged long ago may belong to somebody else by now.
-        clientTtl: 300_000,
       }),
-  });
+    connectionMaxAgeMs,
+  );
 
   return {
     async checkUrl(text, { schemes = ['https:'] } = {}, signal) {
@@ -95,8 +101,8 @@ export function createEgress(options: EgressOptions): Egress {
       return url;
     },
 
-    request: (request, signal) => requestWhole(agent, request, signal),
-    download: (request, signal) => openResponse(agent, request, signal),
-    [Symbol.asyncDispose]: () => agent.destroy(),
+    request: (request, signal) => requestWhole(pools, request, signal),
+    download: (request, signal) => openResponse(pools, request, signal),
+    [Symbol.asyncDispose]: () => pools[Symbol.asyncDispose](),
   };
 }

@@ -251,3 +251,44 @@ test('a download stops at its size and at its deadline, and can be given up', as
     assert.equal(unread.status, 200);
   }
 });
+
+test('connections are kept for the next request, and replaced when they are old', async (t) => {
+  const { receiver, url } = await startBoth(t, (_request, response) => response.end('ok'));
+  const egress = open(t, { connectionMaxAgeMs: 1_000 });
+  const requestFiveTimes = async (): Promise<void> => {
+    for (let n = 0; n < 5; n += 1) {
+      await egress.request({ url, ...limits });
+      // A connection is free again after the turn in which its answer has ended.
+      await delay(5);
+    }
+  };
+  await requestFiveTimes();
+  assert.equal(receiver.connects(), 1);
+  await delay(1_000);
+  await requestFiveTimes();
+  assert.equal(receiver.connects(), 2);
+});
+
+test('what is under way on an old connection ends there', async (t) => {
+  const { receiver, url } = await startBoth(t, (request, response) => {
+    setTimeout(() => response.end('late'), request.url === '/hook?a=1' ? 500 : 0);
+  });
+  const egress = open(t, { connectionMaxAgeMs: 100 });
+  const slow = egress.request({ url, ...limits });
+  await delay(150);
+  await egress.request({ url: url.replace('a=1', 'a=2'), ...limits });
+  assert.equal((await slow).body.toString(), 'late');
+  assert.equal(receiver.connects(), 2);
+});
+
+test('hundreds of requests end with one signal, and none is left listening', async (t) => {
+  const { egress, url } = await startBoth(t, () => undefined);
+  const controller = new AbortController();
+  const sent = Array.from({ length: 300 }, () =>
+    egress.request({ url, ...limits }, controller.signal).catch((error: unknown) => error),
+  );
+  await delay(50);
+  const reason = new Error('stopped');
+  controller.abort(reason);
+  assert.deepEqual(new Set(await Promise.all(sent)), new Set([reason]));
+});

@@ -1,8 +1,9 @@
 /** One HTTP exchange under one deadline, its answer as a stream. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { asEgressError, EgressError } from './egress-errors.ts';
 import type { EgressRequest } from './messages.ts';
+import type { OriginPools } from './origin-pools.ts';
 import { parseTarget } from './target.ts';
 
 /** An answer that is being read. Disposing ends it; a body that was read to its end is done. */
@@ -27,7 +28,7 @@ type Exchange = {
 const defaultSchemes = ['https:'] as const;
 
 export async function openResponse(
-  agent: Agent,
+  pools: OriginPools,
   request: EgressRequest & { readonly maxRedirects: number },
   signal?: AbortSignal,
 ): Promise<Download> {
@@ -36,7 +37,7 @@ export async function openResponse(
   let headers = request.headers ?? {};
   for (let redirects = 0; redirects <= request.maxRedirects; redirects += 1) {
     const totalTimeoutMs = Math.max(1, endsAt - performance.now());
-    const exchange = await begin(agent, { ...request, url, headers, totalTimeoutMs }, signal);
+    const exchange = await begin(pools, { ...request, url, headers, totalTimeoutMs }, signal);
     const location = redirectOf(exchange);
     if (location === null) return toDownload(exchange, request.maxBodyBytes);
     exchange.end();
@@ -49,7 +50,7 @@ export async function openResponse(
 
 /** Sends the request and waits for the headers. */
 async function begin(
-  agent: Agent,
+  pools: OriginPools,
   request: EgressRequest,
   signal?: AbortSignal,
 ): Promise<Exchange> {
@@ -71,8 +72,7 @@ async function begin(
     controller.signal.aborted ? controller.signal.reason : asEgressError(error, host);
 
   try {
-    const response = await agent.request({
-      origin: url.origin,
+    const response = await pools.of(url.origin).request({
       path: url.pathname + url.search,
       method: request.method ?? 'GET',
       // Nothing here undoes an encoding, so that no small answer unpacks into a large one.

@@ -31,3 +31,27 @@ export function parseTarget(
   if (url.port === '0') refuse('port 0 is not for HTTP');
   return { url, host: bareHost(url.hostname) };
 }
+
+/** A target as a request needs it. */
+export type RequestTarget = {
+  readonly protocol: string;
+  readonly origin: string;
+  readonly host: string;
+  /** With the query. */
+  readonly path: string;
+};
+
+const mostRemembered = 1_000;
+const remembered = new Map<string, RequestTarget>();
+
+/** Like `parseTarget`, for URLs that are asked for again and again: reading one is no small cost. */
+export function requestTarget(text: string, schemes: readonly string[]): RequestTarget {
+  const known = remembered.get(text);
+  if (known !== undefined && schemes.includes(known.protocol)) return known;
+  const { url, host } = parseTarget(text, schemes);
+  const { protocol, origin, pathname, search } = url;
+  const target = { protocol, origin, host, path: pathname + search };
+  if (remembered.size >= mostRemembered) remembered.clear();
+  remembered.set(text, target);
+  return target;
+}

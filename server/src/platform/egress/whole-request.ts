@@ -3,27 +3,29 @@
  * undici's handler interface: the answer needs no stream, which costs as much as the request.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import { offAbort, onAbort, type AbortWatcher } from './abort-watchers.ts';
 import { asEgressError, EgressError } from './egress-errors.ts';
 import type { EgressRequest, EgressResponse } from './messages.ts';
-import { parseTarget } from './target.ts';
+import type { OriginPools } from './origin-pools.ts';
+import { requestTarget } from './target.ts';
 
 const defaultSchemes = ['https:'] as const;
 
 /** See `Egress.request`. */
 export async function requestWhole(
-  agent: Agent,
+  pools: OriginPools,
   request: EgressRequest,
   signal?: AbortSignal,
 ): Promise<EgressResponse> {
   signal?.throwIfAborted();
-  const { url, host } = parseTarget(request.url, request.schemes ?? defaultSchemes);
+  const { origin, host, path } = requestTarget(request.url, request.schemes ?? defaultSchemes);
   const exchange = new Exchange(host, request, signal);
   try {
-    agent.dispatch(
+    pools.of(origin).dispatch(
       {
-        origin: url.origin,
-        path: url.pathname + url.search,
+        origin,
+        path,
         method: request.method ?? 'GET',
         // Nothing here undoes an encoding, so that no small answer unpacks into a large one.
         headers: { 'accept-encoding': 'identity', ...request.headers },
@@ -37,7 +39,7 @@ export async function requestWhole(
   return exchange.response;
 }
 
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
   readonly response: Promise<EgressResponse>;
   readonly #host: string;
   readonly #signal: AbortSignal | undefined;
@@ -65,13 +67,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(() => {
       this.fail(new EgressError('timeout', `no answer within ${totalTimeoutMs} ms: ${host}`));
     }, totalTimeoutMs);
-    signal?.addEventListener('abort', this);
+    if (signal !== undefined) onAbort(signal, this);
   }
 
-  /** The signal has aborted. */
-  handleEvent(): void {
+  aborted(reason: unknown): void {
     this.#end(new Error('aborted'));
-    this.#reject(this.#signal?.reason);
+    this.#reject(reason);
   }
 
   fail(error: unknown): void {
@@ -130,7 +131,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #release(): void {
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this);
+    if (this.#signal !== undefined) offAbort(this.#signal, this);
   }
 }
 

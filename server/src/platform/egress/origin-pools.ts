@@ -1,0 +1,55 @@
+/**
+ * The connections to each origin. An address that was judged long ago may belong to somebody else
+ * by now, so a pool is replaced at a certain age; what is under way on the old one ends there.
+ */
+import type { Pool } from 'undici';
+
+export class OriginPools implements AsyncDisposable {
+  readonly #open: (origin: string) => Pool;
+  readonly #maxAgeMs: number;
+  readonly #pools = new Map<string, { readonly pool: Pool; readonly endsAt: number }>();
+  readonly #retired = new Set<Pool>();
+  readonly #sweeping: NodeJS.Timeout;
+
+  constructor(open: (origin: string) => Pool, maxAgeMs: number) {
+    this.#open = open;
+    this.#maxAgeMs = maxAgeMs;
+    this.#sweeping = setInterval(() => this.#sweep(), maxAgeMs).unref();
+  }
+
+  /** @param origin scheme, host and port, as `URL.origin` has them */
+  of(origin: string): Pool {
+    const now = performance.now();
+    const known = this.#pools.get(origin);
+    if (known !== undefined && now < known.endsAt) return known.pool;
+    if (known !== undefined) this.#retire(origin, known.pool);
+    const pool = this.#open(origin);
+    this.#pools.set(origin, { pool, endsAt: now + this.#maxAgeMs });
+    return pool;
+  }
+
+  /** Origins that nobody asks for any more end here. */
+  #sweep(): void {
+    const now = performance.now();
+    for (const [origin, { pool, endsAt }] of this.#pools) {
+      if (now >= endsAt) this.#retire(origin, pool);
+    }
+  }
+
+  #retire(origin: string, pool: Pool): void {
+    this.#pools.delete(origin);
+    this.#retired.add(pool);
+    // It rejects only where disposing has destroyed the pool meanwhile.
+    void pool
+      .close()
+      .catch(() => undefined)
+      .finally(() => this.#retired.delete(pool));
+  }
+
+  /** Ends what is under way and closes every connection. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#sweeping);
+    const pools = [...this.#retired, ...Array.from(this.#pools.values(), ({ pool }) => pool)];
+    await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+}
