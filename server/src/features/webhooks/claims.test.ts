@@ -4,7 +4,8 @@ import { beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
 import { openTestDatabase } from '../../../test/database.ts';
 import { registerSender, removeSender } from './sender-queries.ts';
-import { claimDeliveries, recordAttempts, type ClaimRequest } from './sending-queries.ts';
+import { claimDeliveries, type ClaimRequest } from './claim-queries.ts';
+import { recordAttempts } from './record-queries.ts';
 
 const { db } = await openTestDatabase();
 await db.insertInto('organization').values({ organization_id: 'org_a', name: 'A' }).execute();
@@ -37,9 +38,8 @@ async function claim(request: Partial<ClaimRequest> = {}) {
   const { deliveries, webhooks } = await claimDeliveries(db, {
     senderId,
     limit: 100,
-    afterWebhookId: '',
     allowances: new Map(),
-    defaultAllowance: 8,
+    lines: { afterWebhookId: '', defaultAllowance: 8 },
     ...request,
   });
   const counts: Record<string, number> = {};
@@ -63,7 +63,10 @@ test('two claims at the same moment share what there is', async () => {
   await registerSender(db, other, 'other');
   const claims = await Promise.all(
     Array.from({ length: 20 }, (_, n) =>
-      claim({ senderId: n % 2 === 0 ? senderId : other, defaultAllowance: 20 }),
+      claim({
+        senderId: n % 2 === 0 ? senderId : other,
+        lines: { afterWebhookId: '', defaultAllowance: 20 },
+      }),
     ),
   );
   const ids = claims.flatMap(({ deliveries }) => deliveries.map(({ deliveryId }) => deliveryId));
@@ -82,7 +85,48 @@ test('the limit is shared among the webhooks, within the allowance of each', asy
     whk_c: 3,
   });
   assert.deepEqual((await claim({ limit: 2 })).counts, { whk_a: 1, whk_b: 1 });
-  assert.deepEqual((await claim({ limit: 2, afterWebhookId: 'whk_b' })).counts, { whk_d: 1 });
+  assert.deepEqual(
+    (await claim({ limit: 2, lines: { afterWebhookId: 'whk_b', defaultAllowance: 8 } })).counts,
+    { whk_d: 1 },
+  );
+});
+
+test('a line is read on from a place, and the lines of others are left alone', async () => {
+  await fill({ whk_a: 30, whk_b: 5, whk_c: 5 });
+  const first = await claim({ lines: { afterWebhookId: 'whk_', defaultAllowance: 10 } });
+  const last = first.deliveries.findLast(({ webhookId }) => webhookId === 'whk_a');
+  assert.ok(last !== undefined);
+  await sql`update webhook_delivery set sender_id = null`.execute(db);
+  const positions = new Map([['whk_a', last]]);
+  const allowances = new Map([
+    ['whk_a', 12],
+    ['whk_b', 5],
+  ]);
+  const { deliveries, counts, webhooks } = await claim({ allowances, lines: { positions } });
+  assert.deepEqual(counts, { whk_a: 12 });
+  assert.deepEqual([...webhooks.keys()], ['whk_a']);
+  const bodies = deliveries.map(({ body }) => Number(body)).toSorted((a, b) => a - b);
+  assert.deepEqual(bodies, [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22]);
+});
+
+test('a place in a line is exact to the microsecond', async () => {
+  await fill({ whk_a: 50 });
+  // All due at moments of which doubles hold no more than the microsecond.
+  await sql`update webhook_delivery set due_at = '2026-11-21 03:04:05.123456'::timestamptz
+    + substr(delivery_id, 10)::int * interval '1 microsecond'`.execute(db);
+  const allowances = new Map([['whk_a', 1]]);
+  const seen: number[] = [];
+  let lines: ClaimRequest['lines'] = { afterWebhookId: '', defaultAllowance: 1 };
+  for (let n = 0; n < 50; n += 1) {
+    const { deliveries } = await claim({ allowances, lines });
+    seen.push(...deliveries.map(({ body }) => Number(body)));
+    const [delivery] = deliveries;
+    if (delivery !== undefined) lines = { positions: new Map([['whk_a', delivery]]) };
+  }
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 50 }, (_, n) => n + 1),
+  );
 });
 
 test('each webhook is described once, with the secrets whose time is not over', async () => {
@@ -125,8 +169,8 @@ test('recording the same attempt again changes nothing', async () => {
     attempt: attempts + 1,
     next: 'success' as const,
     delayMs: 0,
-    startedAgoMs: 20,
-    endedAgoMs: 10,
+    startedAt: performance.now() - 20,
+    endedAt: performance.now() - 10,
     statusCode: 204,
     responseTimeMs: 10,
     error: null,
@@ -151,9 +195,8 @@ test('a claim reads no more from a long line than from a short one, also without
       const { deliveries } = await claimDeliveries(tx, {
         senderId,
         limit: 64,
-        afterWebhookId: '',
         allowances: new Map(),
-        defaultAllowance: 8,
+        lines: { afterWebhookId: '', defaultAllowance: 8 },
       });
       assert.equal(deliveries.length, 64);
       // PostgreSQL adds up what a connection has read.

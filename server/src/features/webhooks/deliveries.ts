@@ -10,6 +10,7 @@ import {
   type WebhookId,
 } from '../../platform/ids.ts';
 import { formatTimestamp } from '../../platform/time.ts';
+import { writeAttemptLine, type AttemptLog } from './attempt-log.ts';
 import { attemptDelivery, type AttemptParts } from './attempt.ts';
 import {
   insertEndedTest,
@@ -156,7 +157,7 @@ async function insertMissed(
  * @throws ApiError NOT_FOUND
  */
 export async function sendTest(
-  parts: AttemptParts & { db: Db },
+  parts: AttemptParts & { db: Db; log: AttemptLog },
   organizationId: OrganizationId,
   webhookId: WebhookId,
   kind: EventKind,
@@ -200,6 +201,20 @@ export async function sendTest(
     lastError: 'error' in decision ? decision.error : null,
     response: isSuccess ? null : result.response,
   };
+  writeAttemptLine(parts.log, {
+    organizationId,
+    webhookId,
+    deliveryId,
+    event: kind,
+    url: webhook.url,
+    attempt: 1,
+    outcome: ended.status,
+    statusCode: ended.statusCode,
+    error: ended.lastError,
+    responseTimeMs: ended.responseTimeMs,
+    lagMs: 0,
+    isTest: true,
+  });
   return { ended, response: result.response };
 }
 

@@ -183,7 +183,8 @@ function addTestRoute(app: HttpApp, parts: DeliveryRouteParts): void {
         reply,
         async () => {
           await requireReceiver(parts, organizationId, webhookId);
-          return sendTest(sending, organizationId, webhookId, request.body.event);
+          const { log } = request;
+          return sendTest({ ...sending, log }, organizationId, webhookId, request.body.event);
         },
         async (tx, sent) => ({ data: await recordTest(tx, sent) }),
       );

@@ -144,6 +144,19 @@ test('each attempt is one line of the log, without the URL, and counted in the m
   }
 });
 
+test('a test send is a line of the log as well, and says so', async () => {
+  const body = { event: 'content.ready' };
+  const { data } = (await call('POST', `/v1/webhooks/${id}/test`, { body })).body;
+  const line = await eventually('its line', async () => {
+    const lines = running.output.stdout.split('\n');
+    const isIts = (one: string) =>
+      one.includes(data.deliveryId) && one.includes('"webhook attempt"');
+    return lines.find(isIts) ?? null;
+  });
+  const { isTest, outcome, statusCode, attempt } = JSON.parse(line);
+  assert.deepEqual([isTest, outcome, statusCode, attempt], [true, 'success', 204, 1]);
+});
+
 test('the end of a bulk job arrives as bulk_job.complete, in the shape of its test send', async () => {
   const webhook = await register(['bulk_job.complete']);
   const body = { operation: 'tag', filter: { contentType: 'video' }, update: { addTags: ['x'] } };

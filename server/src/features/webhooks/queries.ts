@@ -1,7 +1,7 @@
 /** The SQL of registrations and events. Deliveries have their own files. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { WebhookStatus } from '../../platform/database/tables.ts';
+import type { WebhookStatus } from '../../platform/database/webhook-tables.ts';
 import type { OrganizationId, WebhookId } from '../../platform/ids.ts';
 
 const shownColumns = [

@@ -7,14 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isDatabaseAway } from '../../platform/database/database-errors.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { recordAttempts, type AttemptRecord } from './sending-queries.ts';
-
-/** A record without the ages, which are taken when it is written. */
-export type EndedAttempt = Omit<AttemptRecord, 'startedAgoMs' | 'endedAgoMs'> & {
-  /** By the process's monotonic clock. */
-  readonly startedAt: number;
-  readonly endedAt: number;
-};
+import { recordAttempts, type AttemptRecord } from './record-queries.ts';
 
 /**
  * `written`; `lost` when the claim was gone, so that somebody else sends the delivery; `unwritten`
@@ -26,26 +19,27 @@ export type RecorderParts = {
   db: Db;
   log: Logger;
   /** Told of each attempt once. */
-  onRecorded: (attempt: EndedAttempt, fate: RecordFate) => void;
+  onRecorded: (attempt: AttemptRecord, fate: RecordFate) => void;
   /** After this, nothing is tried again. */
   patience: AbortSignal;
 };
 
 const mostInBatch = 500;
-/** A record costs the database half a millisecond by itself, so it pays to let some gather. */
+/** A statement costs the database half a millisecond by itself, so it pays to let some gather. */
 const gatherMs = 5;
+const enough = 128;
 const retryAfterMs = 250;
 
 export class Recorder {
   readonly #parts: RecorderParts;
-  #waiting: EndedAttempt[] = [];
+  #waiting: AttemptRecord[] = [];
   #writing: Promise<void> | null = null;
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
   }
 
-  add(attempt: EndedAttempt): void {
+  add(attempt: AttemptRecord): void {
     this.#waiting.push(attempt);
     this.#writing ??= this.#write();
   }
@@ -57,7 +51,7 @@ export class Recorder {
 
   async #write(): Promise<void> {
     while (this.#waiting.length > 0) {
-      await delay(gatherMs);
+      if (this.#waiting.length < enough) await delay(gatherMs);
       const batch = this.#waiting.splice(0, mostInBatch);
       await this.#record(batch);
     }
@@ -65,11 +59,11 @@ export class Recorder {
   }
 
   /** Tries until it is written. A batch that the database refuses is written one by one. */
-  async #record(batch: readonly EndedAttempt[]): Promise<void> {
+  async #record(batch: readonly AttemptRecord[]): Promise<void> {
     const { db, log, patience } = this.#parts;
     for (;;) {
       try {
-        const held = await recordAttempts(db, batch.map(withAges));
+        const held = await recordAttempts(db, batch);
         this.#report(batch, ({ deliveryId }) => (held.has(deliveryId) ? 'written' : 'lost'));
         return;
       } catch (error) {
@@ -91,12 +85,7 @@ export class Recorder {
     }
   }
 
-  #report(batch: readonly EndedAttempt[], fate: (attempt: EndedAttempt) => RecordFate): void {
+  #report(batch: readonly AttemptRecord[], fate: (attempt: AttemptRecord) => RecordFate): void {
     for (const attempt of batch) this.#parts.onRecorded(attempt, fate(attempt));
   }
-}
-
-function withAges({ startedAt, endedAt, ...record }: EndedAttempt): AttemptRecord {
-  const now = performance.now();
-  return { ...record, startedAgoMs: now - startedAt, endedAgoMs: now - endedAt };
 }

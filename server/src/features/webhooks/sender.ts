@@ -24,12 +24,14 @@ import { background, sleep } from '../../platform/lifecycle.ts';
 import { Doorbell } from '../../platform/queue/wakeups.ts';
 import { attemptDelivery, type AttemptParts } from './attempt.ts';
 import { Liveness } from './liveness.ts';
-import { Recorder, type EndedAttempt, type RecordFate } from './recorder.ts';
+import type { AttemptRecord } from './record-queries.ts';
+import { Recorder, type RecordFate } from './recorder.ts';
 import type { Decision } from './schedule.ts';
 import { createSecretReader } from './secrets.ts';
 import { defaultSenderTiming, type SenderOptions, type SenderTiming } from './sender-options.ts';
 import { releaseUnknownDeliveries } from './sender-queries.ts';
-import { claimDeliveries, promoteDueDeliveries, type ClaimedDelivery } from './sending-queries.ts';
+import type { Claims } from './claim-queries.ts';
+import { Claimer } from './claimer.ts';
 import { attemptNumber, logAttempt, reportOf, toRecord, type Sending } from './sending.ts';
 import { Slots, type SendResult, type Slot } from './slots.ts';
 import { webhookDeliveries } from './webhooks.ts';
@@ -51,13 +53,13 @@ const mostPerWebhook = 64;
  * that for each delivery, so it pays to let some gather. The first claim after a pause is at once.
  */
 const claimEveryMs = 4;
-const promotedAtOnce = 1_000;
 
 class Sender implements DeliverySender {
   readonly #options: SenderOptions;
   readonly #timing: SenderTiming;
   readonly #attempts: AttemptParts;
   readonly #slots: Slots<Sending>;
+  readonly #claimer: Claimer;
   readonly #liveness: Liveness;
   readonly #recorder: Recorder;
   readonly #doorbell = new Doorbell();
@@ -67,8 +69,6 @@ class Sender implements DeliverySender {
   readonly #unsubscribe: (() => void) | undefined;
   readonly #claiming: AsyncDisposable;
   readonly #beating: AsyncDisposable;
-  #afterWebhookId = '';
-  #promotedAt = Number.NEGATIVE_INFINITY;
   #hasUnknownClaims = false;
   #inTrouble = false;
   #onIdle: (() => void) | null = null;
@@ -79,6 +79,7 @@ class Sender implements DeliverySender {
     this.#timing = { ...defaultSenderTiming, ...options.timing };
     const { totalTimeoutMs, deadAfterMs, beatEveryMs } = this.#timing;
     this.#attempts = { egress, readSecrets: createSecretReader(vault), totalTimeoutMs };
+    this.#claimer = new Claimer(db, this.#timing.pollEveryMs / 2);
     this.#slots = new Slots({ total: concurrency, perWebhook: mostPerWebhook }, (sending, slot) =>
       this.#start(sending, slot),
     );
@@ -134,8 +135,8 @@ class Sender implements DeliverySender {
       );
       // A round that stopped at its limit has the other webhooks to look at.
       if (goesOn) continue;
-      const jitter = 0.8 + Math.random() * 0.4;
-      await this.#doorbell.wait(this.#timing.pollEveryMs * jitter, signal);
+      const pollMs = this.#timing.pollEveryMs * (0.8 + Math.random() * 0.4);
+      await this.#doorbell.wait(Math.min(pollMs, this.#claimer.untilDueMs()), signal);
       const pauseMs = claimEveryMs - (performance.now() - claimedAt);
       if (pauseMs > 1) await sleep(pauseMs, signal);
     }
@@ -143,26 +144,23 @@ class Sender implements DeliverySender {
 
   /** @returns whether there are webhooks that this round did not come to */
   async #claimOnce(): Promise<boolean> {
-    const { db } = this.#options;
     const { senderId } = this.#liveness;
     if (senderId === null) return false;
-    await this.#promote();
+    if (await this.#claimer.promote()) this.#doorbell.ring();
     if (this.#hasUnknownClaims) {
-      await releaseUnknownDeliveries(db, senderId, [...this.#sending.keys()]);
+      await releaseUnknownDeliveries(this.#options.db, senderId, [...this.#sending.keys()]);
       this.#hasUnknownClaims = false;
     }
     for (const sending of this.#slots.takeWaiting('slow')) this.#giveBack(sending);
     // What has been sent and is not written down counts as well, so that a kill repeats no more.
-    const { total: limit, allowances, defaultAllowance } = this.#slots.room(this.#sending.size);
-    if (limit === 0) return false;
-    const afterWebhookId = this.#afterWebhookId;
-    const { deliveries, webhooks } = await claimDeliveries(db, {
-      senderId,
-      limit,
-      afterWebhookId,
-      allowances,
-      defaultAllowance,
-    });
+    const room = this.#slots.room(this.#sending.size);
+    if (room.total === 0) return false;
+    const { claims, goesOn } = await this.#claimer.claim(senderId, room);
+    this.#enter(senderId, claims);
+    return goesOn;
+  }
+
+  #enter(senderId: string, { deliveries, webhooks }: Claims): void {
     const claimedAt = performance.now();
     for (const claim of deliveries) {
       const webhook = webhooks.get(claim.webhookId);
@@ -172,18 +170,6 @@ class Sender implements DeliverySender {
       if (this.#cutOff.signal.aborted) this.#giveBack(sending);
       else this.#slots.enter(claim.webhookId, sending);
     }
-    const isFull = deliveries.length === limit;
-    this.#afterWebhookId = isFull ? latest(deliveries) : '';
-    return !isFull && afterWebhookId !== '';
-  }
-
-  /** Under load as often as without, so that a retry is never late. */
-  async #promote(): Promise<void> {
-    const now = performance.now();
-    if (now - this.#promotedAt < this.#timing.pollEveryMs / 2) return;
-    const promoted = await promoteDueDeliveries(this.#options.db, promotedAtOnce);
-    if (promoted < promotedAtOnce) this.#promotedAt = now;
-    else this.#doorbell.ring();
   }
 
   #start(sending: Sending, slot: Slot): void {
@@ -195,6 +181,7 @@ class Sender implements DeliverySender {
       const record = toRecord(sending, result, this.#options.scheduleMs);
       this.#recorder.add(record);
       this.#slots.end(slot, resultOf(record.next), result.endedAt - result.startedAt);
+      this.#doorbell.ring();
     });
   }
 
@@ -207,7 +194,7 @@ class Sender implements DeliverySender {
   }
 
   /** The attempt is written down, or never will be. */
-  #finish(attempt: EndedAttempt, fate: RecordFate): void {
+  #finish(attempt: AttemptRecord, fate: RecordFate): void {
     const { deliveryId } = attempt;
     const sending = this.#sending.get(deliveryId);
     this.#sending.delete(deliveryId);
@@ -217,7 +204,7 @@ class Sender implements DeliverySender {
     if (this.#sending.size === 0) this.#onIdle?.();
   }
 
-  #report(attempt: EndedAttempt, sending: Sending, fate: RecordFate): void {
+  #report(attempt: AttemptRecord, sending: Sending, fate: RecordFate): void {
     logAttempt(this.#options.log, attempt, sending, fate);
     this.#options.onAttempt?.(reportOf(attempt, sending, fate));
   }
@@ -269,8 +256,4 @@ class Sender implements DeliverySender {
 function resultOf(next: Decision['next']): SendResult {
   if (next === 'release') return 'not made';
   return next === 'success' ? 'success' : 'failure';
-}
-
-function latest(claims: readonly ClaimedDelivery[]): string {
-  return claims.reduce((found, { webhookId }) => (webhookId > found ? webhookId : found), '');
 }

@@ -1,10 +1,12 @@
 /** One claimed delivery on its way: what is recorded about its attempt, and what the log says. */
 import type { Logger } from 'pino';
+import { writeAttemptLine } from './attempt-log.ts';
 import type { AttemptResult } from './attempt.ts';
-import type { EndedAttempt, RecordFate } from './recorder.ts';
+import type { AttemptRecord } from './record-queries.ts';
+import type { RecordFate } from './recorder.ts';
 import { decide } from './schedule.ts';
 import type { DeliveryReport } from './sender-options.ts';
-import type { ClaimedDelivery, ClaimedWebhook } from './sending-queries.ts';
+import type { ClaimedDelivery, ClaimedWebhook } from './claim-queries.ts';
 
 export type Sending = {
   /** Who has claimed it: the fence of what is recorded. */
@@ -26,7 +28,7 @@ export function toRecord(
   { senderId, webhook, claim }: Sending,
   { end, startedAt, endedAt, response }: AttemptResult,
   scheduleMs: readonly number[],
-): EndedAttempt {
+): AttemptRecord {
   const attempt = attemptNumber(claim);
   const decision = decide(end, { attempt, isManual: claim.isManual }, scheduleMs);
   return {
@@ -49,7 +51,7 @@ export function toRecord(
 }
 
 export function reportOf(
-  { next, error, startedAt, endedAt }: EndedAttempt,
+  { next, error, startedAt, endedAt }: AttemptRecord,
   sending: Sending,
   fate: RecordFate,
 ): DeliveryReport {
@@ -58,37 +60,33 @@ export function reportOf(
 }
 
 /** From the moment the attempt was due to its start: to its claim, and then to its turn. */
-function lagOf({ claim, claimedAt }: Sending, startedAt: number): number {
-  return claim.lagMs + Math.max(0, startedAt - claimedAt);
+function lagOf({ claim, webhook, claimedAt }: Sending, startedAt: number): number {
+  const beforeClaimMs = Math.max(0, webhook.claimedAtS - claim.dueAtS) * 1_000;
+  return beforeClaimMs + Math.max(0, startedAt - claimedAt);
 }
 
-/** One wide line. A secret that can't be opened is for a person to mend. */
+/** A secret that can't be opened is for a person to mend. */
 export function logAttempt(
   log: Logger,
-  attempt: EndedAttempt,
+  attempt: AttemptRecord,
   sending: Sending,
   fate: RecordFate,
 ): void {
   const { webhook, claim, result } = sending;
-  const outcome = fate === 'written' ? attempt.next : fate;
   const isUnreadable = result?.end.type === 'not made' && result.end.reason !== 'given back';
-  const level = isUnreadable ? 'error' : outcome === 'failed' ? 'warn' : 'info';
-  if (!log.isLevelEnabled(level)) return;
-  const fields = {
+  writeAttemptLine(log, {
     organizationId: webhook.organizationId,
     webhookId: claim.webhookId,
     deliveryId: claim.deliveryId,
     event: claim.kind,
-    // The rest of a URL may hold a token.
-    host: URL.parse(webhook.url)?.host ?? null,
+    url: webhook.url,
     attempt: attempt.attempt,
-    outcome,
+    outcome: fate === 'written' ? attempt.next : fate,
     statusCode: attempt.statusCode,
     error: attempt.error,
     responseTimeMs: attempt.responseTimeMs,
     lagMs: Math.round(lagOf(sending, attempt.startedAt)),
     ...(attempt.next === 'retry' && { nextAttemptInMs: attempt.delayMs }),
     ...(isUnreadable && { err: result.cause }),
-  };
-  log[level](fields, 'webhook attempt');
+  });
 }

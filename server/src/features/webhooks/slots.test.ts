@@ -35,10 +35,13 @@ describe('one webhook', () => {
     assert.equal(started.length, 8);
     assert.equal(allowance(slots, 'a'), 0);
     for (let n = 0; n < 8; n += 1) end('a', 'success');
-    // Sixteen under way, and three such windows waiting.
-    assert.equal(allowance(slots, 'a'), 16 * 4);
-    enter('a', 64);
+    // Sixteen under way, and eight such windows waiting.
+    assert.equal(allowance(slots, 'a'), 16 * 9);
+    enter('a', 16 * 5 - 1);
     assert.equal(started.length, 16);
+    assert.equal(allowance(slots, 'a'), 16 * 4 + 1);
+    enter('a', 2);
+    assert.equal(allowance(slots, 'a'), 0, 'no claim is worth it while half of them wait');
     end('a', 'success');
     assert.equal(slots.underWay, 17);
     end('a', 'failure');
@@ -100,6 +103,15 @@ describe('many webhooks', () => {
     }
     assert.deepEqual([...new Set(order)].toSorted(), ['a', 'b']);
     assert.ok(order.filter((id) => id === 'b').length >= 2, order.join());
+  });
+
+  test('that are quick share what may wait for them (1)', () => {
+    const { slots, enter, end } = open({ total: 100, perWebhook: 64 });
+    for (const id of ['a', 'b', 'c', 'd']) {
+      enter(id, 8);
+      for (let n = 0; n < 8; n += 1) end(id, 'success');
+    }
+    assert.equal(allowance(slots, 'a'), 16 + 200 / 4);
   });
 
   test('never claim more than four times the total (5)', () => {

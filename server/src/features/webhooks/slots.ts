@@ -3,8 +3,9 @@
  * hang or fail hold up nobody else, and one that answers gets all that it can take.
  *
  * 1. Each webhook has a window of sends under way. It starts small, grows by one with each success,
- *    and a failure halves it, down to its start. Claimed deliveries beyond the window wait here, a
- *    few windows at the most, so that a quick receiver need not wait for the next claim.
+ *    and a failure halves it, down to its start. Claimed deliveries beyond the window wait here, some
+ *    windows at the most, so that a quick receiver need not wait for the next claim. A claim has a
+ *    price of its own, so none is made for a webhook before half of them have gone.
  * 2. A webhook is slow while a send of it has been under way for over two seconds, or when its
  *    latest one took that long or failed. Slow webhooks have slots of their own, as many as all
  *    others, and share them evenly. Nothing waits here for a slow webhook: it is given back.
@@ -51,8 +52,10 @@ const slowAfterMs = 2_000;
 /** What is known of an idle webhook is forgotten after this time. */
 const forgetAfterMs = 60_000;
 const mostClaimedFactor = 4;
-/** Windows that may wait beside the one under way. */
-const windowsAhead = 3;
+/** Windows of a quick webhook that may wait beside the one under way. */
+const windowsAhead = 8;
+/** What may wait in all, as a factor of `total`: the quick webhooks share it evenly. */
+const mostAheadFactor = 2;
 
 export class Slots<T> {
   readonly #limits: SlotLimits;
@@ -91,10 +94,12 @@ export class Slots<T> {
     const slow = this.#lookAround();
     const slowShare = Math.ceil(Math.max(0, total - this.#slowUnderWay) / Math.max(1, slow.size));
     const allowances = new Map<string, number>();
+    const aheadShare = Math.ceil((total * mostAheadFactor) / Math.max(1, this.#countQuick()));
     for (const [webhookId, lane] of this.#lanes) {
       const open = lane.window - lane.underWay.size - lane.waiting.length;
-      const most = slow.has(webhookId) ? Math.min(open, slowShare) : open + aheadOf(lane);
-      allowances.set(webhookId, Math.max(0, most));
+      const ahead = isQuick(lane) ? Math.min(aheadShare, lane.window * windowsAhead) : 0;
+      const most = slow.has(webhookId) ? Math.min(open, slowShare) : open + ahead;
+      allowances.set(webhookId, most < ahead / 2 ? 0 : Math.max(0, most));
     }
     return {
       total: Math.max(0, total * mostClaimedFactor - claimed),
@@ -159,6 +164,12 @@ export class Slots<T> {
     return slow;
   }
 
+  #countQuick(): number {
+    let count = 0;
+    for (const lane of this.#lanes.values()) if (isQuick(lane)) count += 1;
+    return count;
+  }
+
   #standInLine(webhookId: string, lane: Lane<T>): void {
     if (lane.isInLine || lane.waiting.length === 0 || lane.underWay.size >= lane.window) return;
     lane.isInLine = true;
@@ -200,8 +211,8 @@ export class Slots<T> {
 }
 
 /** A receiver that has shown itself quick may have some more in hand. */
-function aheadOf(lane: Lane<unknown>): number {
-  return lane.window > firstWindow ? lane.window * windowsAhead : 0;
+function isQuick(lane: Lane<unknown>): boolean {
+  return lane.window > firstWindow;
 }
 
 function isSlow(lane: Lane<unknown>, now: number): boolean {

@@ -6,6 +6,10 @@
 
 const oids = { bytea: 17, int8: 20, text: 25, date: 1082, timestamptz: 1184, uuid: 2950 };
 const headerBytes = 20;
+/** Each value stands behind its length. */
+const lengthBytes = 4;
+const lengthOfNull = -1;
+const uuidBytes = 16;
 /** PostgreSQL counts from 1 January 2000. */
 const epochMs = Date.UTC(2000, 0, 1);
 const dayMs = 86_400_000;
@@ -21,28 +25,31 @@ export function byteaArray(
 
 /** `bytea[]` of values of any size. */
 export function bytesArray(values: readonly Uint8Array[]): Buffer {
-  const size = values.reduce((sum, value) => sum + 4 + value.length, headerBytes);
+  const size = values.reduce((sum, value) => sum + lengthBytes + value.length, headerBytes);
   const array = Buffer.allocUnsafe(size);
   writeHeader(array, oids.bytea, values.length);
   let at = headerBytes;
   for (const value of values) {
     array.writeInt32BE(value.length, at);
-    array.set(value, at + 4);
-    at += 4 + value.length;
+    array.set(value, at + lengthBytes);
+    at += lengthBytes + value.length;
   }
   return array;
 }
 
-/** `text[]`. */
-export function textArray(values: readonly string[]): Buffer {
-  const size = values.reduce((sum, value) => sum + 4 + Buffer.byteLength(value), headerBytes);
+/** `text[]`, of which elements may be null. */
+export function textArray(values: readonly (string | null)[]): Buffer {
+  const size = values.reduce(
+    (sum, value) => sum + lengthBytes + (value === null ? 0 : Buffer.byteLength(value)),
+    headerBytes,
+  );
   const array = Buffer.allocUnsafe(size);
   writeHeader(array, oids.text, values.length);
   let at = headerBytes;
   for (const value of values) {
-    const written = array.write(value, at + 4);
-    array.writeInt32BE(written, at);
-    at += 4 + written;
+    const written = value === null ? 0 : array.write(value, at + lengthBytes);
+    array.writeInt32BE(value === null ? lengthOfNull : written, at);
+    at += lengthBytes + written;
   }
   return array;
 }
@@ -70,9 +77,19 @@ export function dateArray(valuesMs: ArrayLike<number>): Buffer {
 
 /** `uuid[]` of UUIDs in their text form with dashes. */
 export function uuidArray(values: readonly string[]): Buffer {
-  return fixedArray(oids.uuid, values.length, 16, (index, bytes, at) => {
-    bytes.write((values[index] ?? '').replaceAll('-', ''), at, 16, 'hex');
+  return fixedArray(oids.uuid, values.length, uuidBytes, (index, bytes, at) => {
+    bytes.write((values[index] ?? '').replaceAll('-', ''), at, uuidBytes, 'hex');
   });
+}
+
+/** `uuid[]` of `count` values that `fill` writes in any order, each from `offsetOf` its index on. */
+export function filledUuidArray(
+  count: number,
+  fill: (bytes: Buffer, offsetOf: (index: number) => number) => void,
+): Buffer {
+  const array = fixedArray(oids.uuid, count, uuidBytes, () => undefined);
+  fill(array, (index) => headerBytes + index * (lengthBytes + uuidBytes) + lengthBytes);
+  return array;
 }
 
 function fixedArray(
@@ -81,18 +98,21 @@ function fixedArray(
   size: number,
   write: (index: number, bytes: Buffer, at: number) => void,
 ): Buffer {
-  const array = Buffer.allocUnsafe(headerBytes + count * (4 + size));
+  const array = Buffer.allocUnsafe(headerBytes + count * (lengthBytes + size));
   writeHeader(array, oid, count);
   let at = headerBytes;
   for (let index = 0; index < count; index += 1) {
     array.writeInt32BE(size, at);
-    write(index, array, at + 4);
-    at += 4 + size;
+    write(index, array, at + lengthBytes);
+    at += lengthBytes + size;
   }
   return array;
 }
 
-/** One dimension, no nulls, the type of the elements, how many; the first has number 1. */
+/**
+ * One dimension, a flag of nulls that PostgreSQL does not read (their lengths say it), the type of
+ * the elements, how many; the first has number 1.
+ */
 function writeHeader(array: Buffer, oid: number, count: number): void {
   array.writeInt32BE(1, 0);
   array.writeInt32BE(0, 4);

@@ -1,0 +1,34 @@
+/** The one wide line of the log about each attempt, test sends included. */
+import type { Logger } from 'pino';
+
+/** The service's log, or that of a request. */
+export type AttemptLog = Pick<Logger, 'error' | 'warn' | 'info'> &
+  Partial<Pick<Logger, 'isLevelEnabled'>>;
+
+export type AttemptLine = {
+  readonly organizationId: string;
+  readonly webhookId: string;
+  readonly deliveryId: string;
+  readonly event: string;
+  readonly url: string;
+  /** From 1. */
+  readonly attempt: number;
+  readonly outcome: string;
+  readonly statusCode: number | null;
+  readonly error: string | null;
+  readonly responseTimeMs: number | null;
+  /** From the moment that it was due to its start. */
+  readonly lagMs: number;
+  readonly nextAttemptInMs?: number;
+  readonly isTest?: true;
+  /** What a person must mend. */
+  readonly err?: unknown;
+};
+
+export function writeAttemptLine(log: AttemptLog, line: AttemptLine): void {
+  const level = 'err' in line ? 'error' : line.outcome === 'failed' ? 'warn' : 'info';
+  if (log.isLevelEnabled?.(level) === false) return;
+  const { url, ...fields } = line;
+  // The rest of a URL may hold a token.
+  log[level]({ ...fields, host: URL.parse(url)?.host ?? null }, 'webhook attempt');
+}

@@ -1,0 +1,12 @@
+/** The types of columns that many tables have: as read, in an insert, in an update. */
+import type { ColumnType } from 'kysely';
+
+export type Timestamp = ColumnType<Date, Date | string, Date | string>;
+export type DefaultTimestamp = ColumnType<Date, Date | string | undefined, Date | string>;
+export type NullableTimestamp = ColumnType<
+  Date | null,
+  Date | string | null | undefined,
+  Date | string | null
+>;
+/** Written as JSON text, read as a parsed value. */
+export type Json<T> = ColumnType<T, string, string>;
