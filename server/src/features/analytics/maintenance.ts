@@ -6,7 +6,8 @@ import { deleteFormerViewers } from './live/live-queries.ts';
 import { lockProjections } from './projecting/queries.ts';
 import { deleteOldProfiles } from './viewers/viewer-queries.ts';
 
-const hoursKeptDays = 90;
+/** How long rows by hour stay. Reports by hour reach as far back. */
+export const hoursKeptDays = 90;
 /** Likings fade to a hundredth in that time. */
 const profilesKeptDays = 90;
 const formerViewerSeconds = 300;

@@ -7,8 +7,9 @@ import { newUuid7 } from '../../platform/uuid7.ts';
 import { badText, checkData, isRecord, type EventData } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
 import { dataRules } from './event-rules.ts';
+import { readCountry } from './event-source.ts';
 import { mostAgeMs, mostAheadMs, parseMoment } from './event-time.ts';
-import type { EventDevice, EventKind, LoggedEvent } from './logged-event.ts';
+import { eventKinds, type EventDevice, type EventKind, type LoggedEvent } from './logged-event.ts';
 
 /** What is known of a request beside its events. */
 export type EventSource = {
@@ -29,6 +30,11 @@ export type EventSource = {
 /** The content that an event names is not known yet. */
 export const undecided = Symbol('undecided');
 
+const unknownKind = new EventProblem(
+  'UNKNOWN_EVENT',
+  'event',
+  `must be one of ${eventKinds.map((kind) => `"${kind}"`).join(', ')}`,
+);
 const mostIdCharacters = 128;
 const mostViewerCharacters = 256;
 
@@ -40,7 +46,7 @@ export function parseEvent(
   if (!isRecord(raw)) return invalid('', 'An event must be an object.');
   const kind = raw['event'];
   if (typeof kind !== 'string') return missingOr(kind, 'event', 'text');
-  if (!isKind(kind)) return new EventProblem('UNKNOWN_EVENT', 'event', 'is not a known event kind');
+  if (!isKind(kind)) return unknownKind;
   const data = raw['data'] ?? (raw['data'] === null ? null : {});
   if (!isRecord(data)) return invalid('data', 'must be an object');
   if (kind === 'swipe') useEarlierNames(raw, data);
@@ -73,7 +79,8 @@ function toLogged(
   if (raw['userId'] !== undefined) logged.userId = raw['userId'] as string;
   if (raw['deviceId'] !== undefined) logged.deviceId = raw['deviceId'] as string;
   if (raw['sessionId'] !== undefined) logged.sessionId = raw['sessionId'] as string;
-  const country = raw['country'] === undefined ? source.country : countryOf(raw['country'], source);
+  // These two are additions of ours: a value that is none of theirs is another app's field.
+  const country = readCountry(raw['country']) ?? source.country;
   if (country !== null) logged.country = country;
   const device = isDevice(raw['device']) ? raw['device'] : source.device;
   if (device !== null) logged.device = device;
@@ -88,13 +95,6 @@ function isKind(text: string): text is EventKind {
 
 function isDevice(value: unknown): value is EventDevice {
   return value === 'ios' || value === 'android' || value === 'web';
-}
-
-/** These two are additions of ours: a value that is none of theirs is another app's field. */
-function countryOf(value: unknown, source: EventSource): string | null {
-  return typeof value === 'string' && /^[A-Za-z]{2}$/.test(value)
-    ? value.toUpperCase()
-    : source.country;
 }
 
 /** The event table calls the fields of a swipe otherwise than the sentence below it. */

@@ -23,9 +23,10 @@ export function senderOf(request: FastifyRequest, countryHeader: string): Sender
   };
 }
 
-function readCountry(header: string | string[] | undefined): string | null {
-  if (typeof header !== 'string' || !/^[A-Za-z]{2}$/.test(header)) return null;
-  const country = header.toUpperCase();
+/** The country that a header or a field tells, or null. */
+export function readCountry(value: unknown): string | null {
+  if (typeof value !== 'string' || !/^[A-Za-z]{2}$/.test(value)) return null;
+  const country = value.toUpperCase();
   return noCountry.has(country) ? null : country;
 }
 

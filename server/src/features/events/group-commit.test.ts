@@ -107,6 +107,38 @@ describe('a request is answered after its events are durable (1, 3)', () => {
   });
 });
 
+test('a database that does not answer is 503 after a while, for what waits as well (5)', async () => {
+  const hang = Promise.withResolvers<void>();
+  const { commit } = openCommit({
+    async append(drafts) {
+      await hang.promise;
+      return appendToLog(db, drafts);
+    },
+    limits: { mostWaitMs: 200, mostFlushes: 1, flushEvents: 1 },
+  });
+  const start = await endOfLog(db);
+  const sent = events(3);
+  const early = sent.map((one) => commit.submit('org_a', [one], 100));
+  await delay(120);
+  const late = commit.submit('org_a', events(1), 100);
+  for (const one of early) {
+    await assert.rejects(one, (error: ApiError) => {
+      assert.deepEqual([error.code, error.headers], ['UNAVAILABLE', { 'retry-after': '2' }]);
+      return true;
+    });
+  }
+  assert.deepEqual(commit.depth(), { events: 1, bytes: 100, flushes: 1 }, 'the later one may wait');
+  hang.resolve();
+  assert.equal((await late).size, 0);
+  assert.equal(
+    (await storedSince(start)).length,
+    2,
+    'the first was under way, the last came later',
+  );
+  await Promise.all(sent.map((one) => commit.submit('org_a', [one], 100)));
+  assert.equal((await storedSince(start)).length, 4, 'sent again, each counts once');
+});
+
 describe('what waits is bounded (2)', () => {
   const stuck = () => {
     const gate = Promise.withResolvers<void>();
@@ -226,7 +258,7 @@ describe('when a flush fails', () => {
   });
 });
 
-test('disposing stores all that was taken in, and takes nothing more (5)', async () => {
+test('disposing stores all that was taken in, and takes nothing more (6)', async () => {
   const start = await endOfLog(db);
   const { commit } = openCommit({ limits: { flushEvents: 10 } });
   const sent = events(100);

@@ -12,13 +12,16 @@
  * 3. At most `mostFlushes` are under way. With none, a flush starts at once; beside one, when it
  *    would be full or its first events have waited for `lingerMs`.
  * 4. An event that makes its transaction fail fails alone: the others are stored without it.
- * 5. Disposing stores all that was taken in before.
+ * 5. A request is refused when it has waited for `mostWaitMs`, whatever its flush is waiting for. Its
+ *    events may be stored all the same; the ledger makes it safe to send them again.
+ * 6. Disposing stores all that was taken in before.
  */
 import { isContention, isDatabaseAway, sqlState } from '../../platform/database/database-errors.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { BlockDraft } from './log.ts';
 import type { AddedBlock } from './log-queries.ts';
 import type { LoggedEvent } from './logged-event.ts';
+import { Patience } from './patience.ts';
 
 export type FlushReport = {
   readonly drafts: readonly BlockDraft[];
@@ -42,6 +45,8 @@ export type GroupCommitLimits = {
   readonly flushEvents: number;
   readonly mostFlushes: number;
   readonly lingerMs: number;
+  /** Longest wait of a request. */
+  readonly mostWaitMs: number;
 };
 
 const defaults: GroupCommitLimits = {
@@ -50,6 +55,7 @@ const defaults: GroupCommitLimits = {
   flushEvents: 4_000,
   mostFlushes: 2,
   lingerMs: 5,
+  mostWaitMs: 15_000,
 };
 
 /** The events of one request. */
@@ -74,12 +80,14 @@ export class GroupCommit implements AsyncDisposable {
   #flushes = 0;
   #turn: NodeJS.Immediate | null = null;
   #timer: NodeJS.Timeout | null = null;
+  readonly #patience: Patience<Submission>;
   #isEnding = false;
   #idle: PromiseWithResolvers<void> | null = null;
 
   constructor(options: GroupCommitOptions) {
     this.#options = options;
     this.#limits = { ...defaults, ...options.limits };
+    this.#patience = new Patience(this.#limits.mostWaitMs, (late) => this.#giveUp(late));
   }
 
   /** What waits for a flush, and how many flushes are under way. */
@@ -103,9 +111,23 @@ export class GroupCommit implements AsyncDisposable {
       this.#waitingEvents + events.length > mostWaitingEvents ||
       this.#waitingBytes + bytes > mostWaitingBytes;
     if (isFull || this.#isEnding) return Promise.reject(overloaded());
-    return new Promise((stored, refused) => {
-      const submittedAt = performance.now();
-      this.#waiting.push({ organizationId, events, bytes, submittedAt, stored, refused });
+    return new Promise((resolve, reject) => {
+      const submission: Submission = {
+        organizationId,
+        events,
+        bytes,
+        submittedAt: performance.now(),
+        stored: (poison) => {
+          this.#patience.delete(submission);
+          resolve(poison);
+        },
+        refused: (error) => {
+          this.#patience.delete(submission);
+          reject(error);
+        },
+      };
+      this.#waiting.push(submission);
+      this.#patience.add(submission);
       this.#waitingEvents += events.length;
       this.#waitingBytes += bytes;
       // Requests that arrive in the same turn of the event loop share a flush.
@@ -146,6 +168,15 @@ export class GroupCommit implements AsyncDisposable {
       this.#timer = null;
       this.#start();
     }, ms);
+  }
+
+  /** Refuses what has waited for too long; what of it is in flight may be stored all the same. */
+  #giveUp(late: readonly Submission[]): void {
+    for (const { refused } of late) refused(away());
+    const given = new Set(late);
+    this.#waiting = this.#waiting.filter((one) => !given.has(one));
+    this.#waitingEvents = this.#waiting.reduce((sum, { events }) => sum + events.length, 0);
+    this.#waitingBytes = this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   #take(): Submission[] {
@@ -254,6 +285,6 @@ export function overloaded(): ApiError {
   });
 }
 
-function away(cause: unknown): ApiError {
+function away(cause?: unknown): ApiError {
   return new ApiError('UNAVAILABLE', { headers: { 'retry-after': '2' }, cause });
 }

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../platform/http/errors.ts';
 import { principalOf, type Authenticate } from '../../platform/http/principal.ts';
-import { Closed, OneOf } from '../../platform/http/schemas.ts';
+import { answers, Closed, OneOf } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { LiveTail } from './live-tail.ts';
 
@@ -22,19 +22,54 @@ const checkMs = 1_000;
 const mostWaitingBytes = 256 * 1024;
 
 const Filter = Closed({
-  status: Type.Optional(OneOf(['accepted', 'rejected'])),
-  event: Type.Optional(Type.String({ maxLength: 64 })),
-  contentId: Type.Optional(Type.String({ maxLength: 64 })),
-  userId: Type.Optional(Type.String({ maxLength: 256 })),
+  status: Type.Optional(OneOf(['accepted', 'rejected'], 'Only these. Default: both.')),
+  event: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Only this kind, an unknown one too.' }),
+  ),
+  contentId: Type.Optional(Type.String({ maxLength: 64, description: 'Only of this item.' })),
+  userId: Type.Optional(Type.String({ maxLength: 256, description: 'Only of this viewer.' })),
 });
 
-/** Server-sent events; described in docs/events.md, as OpenAPI has no words for streams. */
+/** OpenAPI 3.1 has no words for the events of a stream, so text describes them. */
+const tailOfEvents = {
+  'text/event-stream': {
+    schema: {
+      type: 'string',
+      description:
+        'Server-sent events, each with JSON as its `data`:\n' +
+        '- `event`: `status`, `receivedAt`, `eventId`, `event`, `contentId`, `userId`; if accepted, ' +
+        '`timestamp`, `deviceId`, `sessionId`, `country`, `device` and `data`; if rejected, ' +
+        '`code` and `message`. What an event did not tell is null.\n' +
+        '- `skipped`: the `count` of events that were left out.\n' +
+        '- `end`: the `reason` why the stream ends, a code of the key such as `KEY_REVOKED`, or ' +
+        '`shutdown`.',
+      examples: [
+        'event: event\n' +
+          'data: {"status":"rejected","receivedAt":"2026-01-31T12:00:00.000Z","eventId":"like-1",' +
+          '"event":"like","contentId":"no-such-item","userId":null,"code":"NOT_FOUND",' +
+          '"message":"contentId: there is no such content item"}\n\n' +
+          'event: skipped\ndata: {"count":1250}\n\n',
+      ],
+    },
+  },
+};
+
 export function addLiveTailRoutes(app: HttpApp, parts: LiveTailRouteParts): void {
   app.get(
     '/v1/events/stream',
     {
-      config: { access: 'secret' },
-      schema: { hide: true, querystring: Filter },
+      config: { access: 'secret', describedStream: tailOfEvents },
+      schema: {
+        operationId: 'streamEvents',
+        summary: 'Watch events come in',
+        description:
+          'Accepted and rejected events of all processes from now on, until the client ends it. ' +
+          `Under load it is a sample. A comment comes every ${heartbeatMs / 1_000} seconds. At most ` +
+          `${mostOfOrganization} are open for an organization; one more is 429.`,
+        tags: ['Events'],
+        querystring: Filter,
+        response: answers({}),
+      },
       exposeHeadRoute: false,
     },
     async (request, reply) => {

@@ -1,5 +1,6 @@
 /** The SQL of the event log: adding blocks, and reading them in pages. */
 import { sql } from 'kysely';
+import { bytesArray } from '../../platform/database/binary-arrays.ts';
 import type { Db } from '../../platform/database/database.ts';
 
 /** A block as it is handed to the database. */
@@ -12,8 +13,8 @@ export type NewBlock = { organizationId: string; eventCount: number; bytes: Buff
 export type AddedBlock = { sequence: number | null; leftOut: readonly number[] };
 
 /**
- * Adds blocks and the keys of their events, in order, as `uuidArray` has them. It is one statement, so it
- * is a transaction by itself and takes one round trip: that is why it wants no `Tx`.
+ * Adds blocks and the keys of their events, in order, as `filledUuidArray` has them. It is one
+ * statement, so it is a transaction by itself and takes one round trip: that is why it wants no `Tx`.
  */
 export async function insertBlocks(
   db: Db,
@@ -26,52 +27,9 @@ export async function insertBlocks(
   const { rows } = await sql<{ sequence: number | null; left_out: number[] }>`
     select added_sequence as sequence, left_out
     from append_event_blocks(${organizationIds}::text[], ${counts}::integer[],
-      ${byteaArray(bytes)}::bytea[], ${keys}::uuid[])
+      ${bytesArray(bytes)}::bytea[], ${keys}::uuid[])
   `.execute(db);
   return rows.map(({ sequence, left_out: leftOut }) => ({ sequence, leftOut }));
-}
-
-const byteaOid = 17;
-const uuidOid = 2950;
-const uuidBytes = 16;
-const headBytes = 20;
-const lengthBytes = 4;
-
-/**
- * An array of UUIDs in PostgreSQL's binary form, whose elements `write` fills in: 20 bytes for one
- * in place of 37, and nothing to escape or parse. The driver sends a Buffer as binary, whatever the
- * type of its parameter.
- */
-export function uuidArray(
-  count: number,
-  write: (target: Uint8Array, offsetOf: (index: number) => number) => void,
-): Buffer {
-  const stride = lengthBytes + uuidBytes;
-  const array = Buffer.allocUnsafe(headBytes + count * stride);
-  writeHead(array, uuidOid, count);
-  for (let at = headBytes; at < array.length; at += stride) array.writeInt32BE(uuidBytes, at);
-  write(array, (index) => headBytes + index * stride + lengthBytes);
-  return array;
-}
-
-function byteaArray(values: readonly Uint8Array[]): Buffer {
-  const size = values.reduce((sum, { length }) => sum + lengthBytes + length, headBytes);
-  const array = Buffer.allocUnsafe(size);
-  writeHead(array, byteaOid, values.length);
-  let at = headBytes;
-  for (const value of values) {
-    array.writeInt32BE(value.length, at);
-    array.set(value, at + lengthBytes);
-    at += lengthBytes + value.length;
-  }
-  return array;
-}
-
-/** One dimension, no nulls, the type of the elements, how many, the first has number 1. */
-function writeHead(array: Buffer, elementOid: number, count: number): void {
-  for (const [index, value] of [1, 0, elementOid, count, 1].entries()) {
-    array.writeInt32BE(value, index * 4);
-  }
 }
 
 /** What is read at once: blocks that `base` does not see and `target` does. */

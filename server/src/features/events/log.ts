@@ -7,6 +7,7 @@
  * first. Every block is seen by exactly one such step: nothing is missed, nothing repeated, and no
  * long transaction holds a reader up.
  */
+import { filledUuidArray } from '../../platform/database/binary-arrays.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { decodeBlock, encodeBlock, withoutPlaces } from './block-codec.ts';
 import { keyScope, writeEventKey } from './event-key.ts';
@@ -14,7 +15,6 @@ import {
   currentSnapshot,
   insertBlocks,
   selectBlocks,
-  uuidArray,
   type AddedBlock,
   type BlockPageOptions,
   type BlockRow,
@@ -178,12 +178,12 @@ export async function appendToLog(
 
 function keysOf(drafts: readonly BlockDraft[]): Buffer {
   const count = drafts.reduce((sum, { events }) => sum + events.length, 0);
-  return uuidArray(count, (target, offsetOf) => {
+  return filledUuidArray(count, (bytes, offsetOf) => {
     let index = 0;
     for (const { organizationId, events } of drafts) {
       const scope = keyScope(organizationId);
       for (const { eventId } of events) {
-        writeEventKey(scope, eventId, target, offsetOf(index));
+        writeEventKey(scope, eventId, bytes, offsetOf(index));
         index += 1;
       }
     }

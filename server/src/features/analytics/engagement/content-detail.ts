@@ -26,9 +26,13 @@ export function emptyDetail(): ContentDetail {
  */
 export function positionStep(positionMs: number): number {
   const second = Math.floor(positionMs / 1_000);
-  if (second < 60) return second;
-  if (second < 600) return second - (second % 10);
-  return Math.min(second - (second % 60), 4 * 3_600);
+  return Math.min(second - (second % stepLength(second)), 4 * 3_600);
+}
+
+/** Seconds from this step to the next. */
+export function stepLength(second: number): number {
+  if (second < 60) return 1;
+  return second < 600 ? 10 : 60;
 }
 
 /** Adds the numbers of `from`, which may be negative, to `into`. */

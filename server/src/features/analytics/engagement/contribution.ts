@@ -92,6 +92,14 @@ function fillViewCounts(view: ViewState): Float64Array {
   return filled;
 }
 
+/**
+ * How far a view got. Between the last progress and the end nothing tells of it but the completion,
+ * so a completed view has reached the length that it told.
+ */
+export function reachedMs({ completions, positionMs, durationMs }: ViewState): number {
+  return completions > 0 ? Math.max(positionMs, durationMs) : positionMs;
+}
+
 /** Adds what a view counts for, `times` 1 or −1, to rows of counts. */
 export function addViewCounts(rows: readonly Counts[], view: ViewState, times: 1 | -1): void {
   const counts = fillViewCounts(view);
@@ -104,8 +112,9 @@ export function addViewCounts(rows: readonly Counts[], view: ViewState, times: 1
 }
 
 /** How much of the video a view has reached, in thousandths: a whole number, so that sums are exact. */
-function watchedPermille({ positionMs, durationMs }: ViewState): number {
-  return Math.round((1_000 * Math.min(positionMs, durationMs)) / durationMs);
+function watchedPermille(view: ViewState): number {
+  const { durationMs } = view;
+  return Math.round((1_000 * Math.min(reachedMs(view), durationMs)) / durationMs);
 }
 
 export function addSessionCounts(counts: Counts, session: SessionState, times: 1 | -1): void {

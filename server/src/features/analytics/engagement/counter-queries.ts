@@ -12,7 +12,7 @@ import {
   uuidArray,
 } from '../../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../../platform/database/database.ts';
-import type { Grain } from '../../../platform/database/tables.ts';
+import type { Grain } from '../../../platform/database/statistics-tables.ts';
 import { audienceColumns, contentColumns, type Counts } from './contribution.ts';
 
 export type ContentKey = { organizationId: string; contentId: string };

@@ -7,7 +7,7 @@ import type { EventBlock } from '../../events/events.ts';
 import type { Projection, ProjectionWriter } from '../projecting/projection.ts';
 import { hashText, hashViewer, memberOf } from '../viewer-key.ts';
 import { addToBreakdown, positionStep, type ContentDetail } from './content-detail.ts';
-import { addSessionCounts, addViewCounts } from './contribution.ts';
+import { addSessionCounts, addViewCounts, reachedMs } from './contribution.ts';
 import { CounterStore } from './counter-store.ts';
 import {
   addWatcher,
@@ -194,7 +194,7 @@ function addView(
   const detail = detailOf(organization, contentId, firstAt - (firstAt % dayMs));
   addToBreakdown(detail.devices, device.value, 0, watchMs * times);
   addToBreakdown(detail.countries, country.value, 0, watchMs * times);
-  if (isWatched) addPosition(detail, view.positionMs, times);
+  if (isWatched) addPosition(detail, reachedMs(view), times);
 }
 
 function addPosition({ positions }: ContentDetail, positionMs: number, times: 1 | -1): void {

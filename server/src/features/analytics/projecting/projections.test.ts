@@ -6,14 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
 import type { DatabaseConnection } from '../../../platform/database/database.ts';
-import { readLog, startOfLog, type LoggedEvent, type LogPosition } from '../../events/events.ts';
+import { readLog, startOfLog, type LogPosition } from '../../events/events.ts';
 import { createRandom, makeTraffic, shuffled } from '../reports/traffic.fixture.ts';
 import { allProjections } from './all-projections.ts';
 import {
   append,
+  assertTables,
   insertItems,
   makeContentIds,
-  projectAll,
+  openProjected,
   readTables,
   waitForProjections,
 } from './projector.fixture.ts';
@@ -32,34 +33,18 @@ const events = makeTraffic({
   sessions: 120,
 });
 
-async function openProjected(
-  ordered: readonly LoggedEvent[],
-  blocks: number[],
-  passBlocks: number,
-) {
-  const database = await openTestDatabase();
-  await insertItems(database.db, contentIds);
-  await append(database.db, ordered, blocks);
-  await projectAll(database.db, passBlocks);
-  return database;
-}
-
 describe('the tables are a function of the set of events', () => {
   test('whatever their order, their blocks and the passes; and events that come twice', async () => {
-    const plain = await openProjected(events, [100], 1_000);
-    const expected = await readTables(plain.db);
+    const expected = await readTables(await openProjected(contentIds, events));
     for (const [table, rows] of Object.entries(expected)) {
       const isSpare = table.endsWith('_state_a') || table.endsWith('_state_b');
       assert.ok(rows.length > 0 || isSpare, `${table} has rows`);
     }
     const random = createRandom(3);
-    const sizes = Array.from({ length: 50 }, () => 1 + Math.floor(random() * 90));
+    const blockSizes = Array.from({ length: 50 }, () => 1 + Math.floor(random() * 90));
     const twice = shuffled([...events, ...shuffled(events, 5)], 11);
-    const other = await openProjected(twice, sizes, 3);
-    const found = await readTables(other.db);
-    for (const [table, rows] of Object.entries(expected)) {
-      assert.deepEqual(found[table], rows, table);
-    }
+    const db = await openProjected(contentIds, twice, { blockSizes, blocksOfPass: 3 });
+    await assertTables(db, expected);
   });
 
   test('by two projectors at once, one of which is killed again and again', async () => {
@@ -67,7 +52,7 @@ describe('the tables are a function of the set of events', () => {
   });
 
   test('whoever was overtaken writes nothing, in any projection', async () => {
-    const { db } = await openProjected(events.slice(0, 500), [100], 1_000);
+    const db = await openProjected(contentIds, events.slice(0, 500));
     for (const projection of allProjections) {
       const row = await db
         .selectFrom('projection')
@@ -90,8 +75,7 @@ describe('the tables are a function of the set of events', () => {
 });
 
 async function projectByTwo(leaseMs: number): Promise<void> {
-  const plain = await openProjected(events, [100], 1_000);
-  const expected = await readTables(plain.db);
+  const expected = await readTables(await openProjected(contentIds, events));
   const { db, connection } = await openTestDatabase();
   await insertItems(db, contentIds);
   const projector = startProjector({ db, log: silentLog, projections: allProjections, leaseMs });
@@ -110,10 +94,7 @@ async function projectByTwo(leaseMs: number): Promise<void> {
   }
   assert.ok(kills > 4, `${kills} kills`);
   await waitForProjections(db);
-  const found = await readTables(db);
-  for (const [table, rows] of Object.entries(expected)) {
-    assert.deepEqual(found[table], rows, table);
-  }
+  await assertTables(db, expected);
 }
 
 async function startChild(connection: DatabaseConnection, leaseMs: number): Promise<ChildProcess> {

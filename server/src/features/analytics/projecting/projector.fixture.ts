@@ -1,8 +1,9 @@
 /** Projections in tests: events into the log, all of it into the tables, and the tables compared. */
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Db } from '../../../platform/database/database.ts';
-import { inTransaction } from '../../../platform/database/database.ts';
+import { openTestDatabase } from '../../../../test/database.ts';
+import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import { newContentId } from '../../../platform/ids.ts';
 import { appendToLog, readLog, type LoggedEvent } from '../../events/events.ts';
 import { latestEncounters, readEncounters } from '../viewers/profile.ts';
@@ -67,6 +68,19 @@ export async function projectAll(db: Db, blocksOfPass = 1_000): Promise<void> {
   }
 }
 
+/** A database with these items, and events in its log and in the tables of all projections. */
+export async function openProjected(
+  contentIds: readonly string[],
+  events: readonly LoggedEvent[],
+  { blockSizes, blocksOfPass }: { blockSizes?: readonly number[]; blocksOfPass?: number } = {},
+): Promise<Db> {
+  const { db } = await openTestDatabase();
+  await insertItems(db, contentIds);
+  await append(db, events, blockSizes);
+  await projectAll(db, blocksOfPass);
+  return db;
+}
+
 /**
  * Resolves when running projectors have written everything that is in the log now. `live` is left out:
  * it skips what is old when it is started anew.
@@ -101,6 +115,14 @@ export async function readTables(db: Db): Promise<Record<string, string[]>> {
   }
   tables['viewer_profile'] = await readProfiles(db);
   return tables;
+}
+
+/** Compares what the tables hold one by one, so that a failure names its table. */
+export async function assertTables(db: Db, expected: Record<string, string[]>): Promise<void> {
+  const found = await readTables(db);
+  for (const [table, rows] of Object.entries(expected)) {
+    assert.deepEqual(found[table], rows, table);
+  }
 }
 
 /** Profiles are equal when they say the same: their bytes keep the passes in which it was learned. */

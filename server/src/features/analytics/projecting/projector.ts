@@ -233,7 +233,8 @@ class ProjectorLoop {
     run.reset();
     const isOvertaken = error instanceof OvertakenError || isContention(error);
     if (isOvertaken) {
-      log.info({ err: error, projection }, 'a pass of a projection starts anew');
+      // Two processes take turns, a rebuild or an erasure comes between: nothing is wrong.
+      log.debug({ err: error, projection }, 'a pass of a projection starts anew');
     } else {
       const { delayMs, isNews } = pace.failed(
         lastSequence,

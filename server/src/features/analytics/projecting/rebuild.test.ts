@@ -7,9 +7,10 @@ import { makeTraffic } from '../reports/traffic.fixture.ts';
 import { allProjections } from './all-projections.ts';
 import {
   append,
+  assertTables,
   insertItems,
   makeContentIds,
-  projectAll,
+  openProjected,
   readTables,
   waitForProjections,
 } from './projector.fixture.ts';
@@ -47,10 +48,7 @@ async function readShape(db: Db): Promise<unknown[]> {
 
 describe('a rebuild', () => {
   test('gives equal tables, with the indexes under their names', async () => {
-    const { db } = await openTestDatabase();
-    await insertItems(db, contentIds);
-    await append(db, makeEvents(1));
-    await projectAll(db);
+    const db = await openProjected(contentIds, makeEvents(1));
     const expected = await readTables(db);
     const shape = await readShape(db);
     // What is wrong in the tables goes with them.
@@ -59,10 +57,7 @@ describe('a rebuild', () => {
     await sql`update retention_counter set viewers = 0`.execute(db);
     await sql`truncate quality_counter, viewer_profile, view_state_a, view_state_b`.execute(db);
     await rebuildAll(db);
-    const found = await readTables(db);
-    for (const [table, rows] of Object.entries(expected)) {
-      assert.deepEqual(found[table], rows, table);
-    }
+    await assertTables(db, expected);
     assert.deepEqual(await readShape(db), shape);
     const { rows: schemas } = await sql`
       select from pg_namespace where nspname like 'rebuild%'`.execute(db);
@@ -80,23 +75,12 @@ describe('a rebuild', () => {
     const [, rebuilt] = await Promise.all([append(db, events.slice(half), [30]), rebuildAll(db)]);
     assert.equal(rebuilt, undefined);
     await waitForProjections(db);
-    const found = await readTables(db);
-
-    const plain = await openTestDatabase();
-    await insertItems(plain.db, contentIds);
-    await append(plain.db, events);
-    await projectAll(plain.db);
-    for (const [table, rows] of Object.entries(await readTables(plain.db))) {
-      assert.deepEqual(found[table], rows, table);
-    }
+    await assertTables(db, await readTables(await openProjected(contentIds, events)));
   });
 
   test('keeps the days that the log has lost, and the cohorts of viewers', async () => {
-    const { db } = await openTestDatabase();
-    await insertItems(db, contentIds);
     // Events of old days, received on those days; the log drops them later.
-    await append(db, makeEvents(3));
-    await projectAll(db);
+    const db = await openProjected(contentIds, makeEvents(3));
     const expected = await readTables(db);
     await sql`delete from event_block where sequence = 1`.execute(db);
     await sql`update event_block set received_at = now()`.execute(db);

@@ -2,7 +2,12 @@
 import type { Db } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import { parseContentId, type OrganizationId } from '../../../platform/ids.ts';
-import { addDetail, emptyDetail, type Breakdown } from '../engagement/content-detail.ts';
+import {
+  addDetail,
+  emptyDetail,
+  stepLength,
+  type Breakdown,
+} from '../engagement/content-detail.ts';
 import { readItemCounters } from './counter-queries.ts';
 import { findTitle, readDetails } from './detail-queries.ts';
 import { presentCounted, ratio, seconds, sumCounters, type Counters } from './metrics.ts';
@@ -76,21 +81,18 @@ function presentBreakdown(breakdown: Breakdown) {
     }));
 }
 
-/**
- * The share of views that have reached each second at which a view has ended, beginning with
- * second 0, which all have reached.
- */
+/** The share of views that have reached each step, up to the last step that one has reached. */
 export function dropoffPoints(
   positions: ReadonlyMap<number, number>,
 ): { second: number; retained: number }[] {
-  const ends = [...positions].filter(([, views]) => views > 0).toSorted(([a], [b]) => a - b);
+  const ends = [...positions].filter(([, views]) => views > 0);
   const total = ends.reduce((sum, [, views]) => sum + views, 0);
-  if (total === 0) return [];
+  const last = Math.max(-1, ...ends.map(([second]) => second));
+  const points = [];
   let left = total;
-  const points = ends[0]?.[0] === 0 ? [] : [{ second: 0, retained: 1 }];
-  for (const [second, views] of ends) {
+  for (let second = 0; second <= last; second += stepLength(second)) {
     points.push({ second, retained: left / total });
-    left -= views;
+    left -= positions.get(second) ?? 0;
   }
   return points;
 }

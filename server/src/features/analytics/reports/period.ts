@@ -8,6 +8,7 @@
  */
 import { fieldError } from '../../../platform/http/errors.ts';
 import { parseTimestamp } from '../../../platform/time.ts';
+import { hoursKeptDays } from '../maintenance.ts';
 
 export const granularities = ['hour', 'day', 'week'] as const;
 export type Granularity = (typeof granularities)[number];
@@ -21,8 +22,6 @@ const firstMondayMs = -3 * dayMs;
 const mostDays = 366;
 /** 744 buckets, and the hours of a month are as much as a chart can show. */
 export const mostDaysOfHours = 31;
-/** As long as the counters by hour are kept. */
-export const hoursKeptDays = 90;
 const defaultDays = 30;
 const earliestMs = Date.UTC(1970, 0, 1);
 const latestMs = Date.UTC(9998, 11, 31);

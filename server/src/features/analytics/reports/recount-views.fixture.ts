@@ -10,7 +10,7 @@ export type View = {
   isWatched: boolean;
   completedPlays: number;
   watchMs: number;
-  positionMs: number;
+  reachedMs: number;
   durationMs: number;
   stalls: number;
   stallMs: number;
@@ -56,6 +56,8 @@ function toView(events: readonly LoggedEvent[]): View {
   const most = (kind: string, field: string) =>
     Math.max(0, ...of(kind).map(({ data }) => Math.round(((data[field] as number) ?? 0) * 1_000)));
   const plays = of('playStart').length;
+  const durationMs = most('watchProgress', 'duration');
+  const isCompleted = of('completion').length > 0;
   return {
     contentId: subjectOf(events[0] as LoggedEvent),
     firstAt: Math.min(...events.map(({ at }) => at)),
@@ -67,8 +69,8 @@ function toView(events: readonly LoggedEvent[]): View {
       most('completion', 'watchTime'),
       most('swipe', 'watchTimeOnFrom'),
     ),
-    positionMs: most('watchProgress', 'currentTime'),
-    durationMs: most('watchProgress', 'duration'),
+    reachedMs: Math.max(most('watchProgress', 'currentTime'), isCompleted ? durationMs : 0),
+    durationMs,
     stalls: of('rebuffer').length,
     stallMs: total(of('rebuffer').map(durationOf)),
     errors: of('error').length,
@@ -99,16 +101,17 @@ export function durationOf({ data }: LoggedEvent): number {
 }
 
 export function dropoff(views: readonly View[]): { second: number; retained: number }[] {
-  const steps = views.map(({ positionMs }) => {
-    const seconds = Math.floor(positionMs / 1_000);
-    const step = seconds < 60 ? 1 : seconds < 600 ? 10 : 60;
-    return Math.floor(seconds / step) * step;
-  });
-  const ends = new Set(views.length === 0 ? [] : [0, ...steps]);
-  return [...ends]
-    .toSorted((a, b) => a - b)
-    .map((at) => ({
-      second: at,
-      retained: steps.filter((step) => step >= at).length / steps.length,
+  const steps = views.map(({ reachedMs }) => stepOf(Math.floor(reachedMs / 1_000)));
+  const seconds = Array.from({ length: Math.max(-1, ...steps) + 1 }, (_, second) => second);
+  return seconds
+    .filter((second) => stepOf(second) === second)
+    .map((second) => ({
+      second,
+      retained: steps.filter((step) => step >= second).length / steps.length,
     }));
+}
+
+function stepOf(second: number): number {
+  const step = second < 60 ? 1 : second < 600 ? 10 : 60;
+  return Math.floor(second / step) * step;
 }

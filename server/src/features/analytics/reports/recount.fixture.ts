@@ -59,8 +59,8 @@ export class Recount {
     const { from, to } = spanOf(range);
     const views = this.#counts.viewsOf({ contentIds: new Set([id]) }, from, to);
     const measured = views.filter(({ durationMs }) => durationMs > 0);
-    const permille = measured.map(({ positionMs, durationMs }) =>
-      Math.round((1_000 * Math.min(positionMs, durationMs)) / durationMs),
+    const permille = measured.map(({ reachedMs, durationMs }) =>
+      Math.round((1_000 * Math.min(reachedMs, durationMs)) / durationMs),
     );
     return {
       contentId: id,

@@ -175,6 +175,39 @@ describe('nothing', () => {
   });
 });
 
+test('the drop-off has a point for each step; completed views have reached the end', async () => {
+  const at = '2026-03-02T12:00:00.000Z';
+  const own = await withEvents('Drop-off', 1, ([id = '']) => {
+    const watch = (userId: string, currentTime: number, duration: number) => [
+      event('playStart', id, at, { userId, data: { startupTime: 100 } }),
+      event('watchProgress', id, at, { userId, data: { currentTime, duration } }),
+    ];
+    const completed = { watchTime: 4, looped: false };
+    return [
+      ...watch('left after two seconds', 2.5, 4),
+      ...watch('completed', 3, 4),
+      event('completion', id, at, { userId: 'completed', data: completed }),
+      ...watch('watched another length', 75, 100),
+    ];
+  });
+  const item = (await own.read(`content/${own.ids[0]}`, {
+    startDate: '2026-03-02',
+    endDate: '2026-03-02',
+  })) as { engagement: { averagePercentWatched: number; dropoffPoints: unknown[] } };
+  const { averagePercentWatched, dropoffPoints } = item.engagement;
+  assert.equal(averagePercentWatched, (0.625 + 1 + 0.75) / 3);
+  assert.equal(dropoffPoints.length, 60 + 2, 'each second of the first minute, then 60 and 70');
+  const retained = [1, 1, 1, 2 / 3, 2 / 3, 1 / 3];
+  assert.deepEqual(
+    dropoffPoints.slice(0, 6),
+    retained.map((share, second) => ({ second, retained: share })),
+  );
+  assert.deepEqual(dropoffPoints.slice(-2), [
+    { second: 60, retained: 1 / 3 },
+    { second: 70, retained: 1 / 3 },
+  ]);
+});
+
 describe('organizations and items', () => {
   const range = { startDate: '2026-03-02', endDate: '2026-03-03' };
   const at = '2026-03-02T12:00:00.000Z';
@@ -270,6 +303,8 @@ test('what cannot be answered is refused by name', async () => {
     assert.equal(status, 400, `${what}: ${text}`);
     assert.equal(body.error.code, 'VALIDATION_ERROR', what);
     assert.equal(body.error.details[0].path, field, `${what}: ${text}`);
+    if (field === 'query.startDate')
+      assert.match(body.error.message, /must be a day such as/, what);
   }
   for (const id of ['a', '01890000-0000-4000-8000-000000000000', '%00', '..']) {
     assert.equal((await service.ask(`content/${id}`)).status, 404, id);

@@ -1,10 +1,11 @@
 /** The shapes of analytics answers. Times are seconds, rates 0 to 1 and null without a base. */
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
+import { hoursKeptDays } from '../maintenance.ts';
 import { granularities, mostDaysOfHours } from './period.ts';
 
-const day = (description: string) =>
-  Type.String({ maxLength: 10, description, examples: ['2026-01-31'] });
+/** Read by `readPeriod`. */
+const day = (description: string) => Type.String({ description, examples: ['2026-01-31'] });
 
 export const periodQuery = {
   startDate: Type.Optional(day('First day (UTC) of the range. Default: 29 days before `endDate`.')),
@@ -13,7 +14,7 @@ export const periodQuery = {
     OneOf(
       granularities,
       `Of the timeseries. Weeks begin on Monday. \`hour\`: at most ${mostDaysOfHours} days, of the ` +
-        'last 90. Default: day.',
+        `last ${hoursKeptDays}. Default: day.`,
     ),
   ),
 };
@@ -132,7 +133,9 @@ export const ItemStatistics = Type.Object({
     averagePercentWatched: rate('Of the duration, over the views that have played.'),
     dropoffPoints: Type.Array(
       Type.Object({
-        second: count(),
+        second: count(
+          'Each of the first minute, then every ten seconds, from ten minutes on every minute.',
+        ),
         retained: Type.Number({
           minimum: 0,
           maximum: 1,
