@@ -1,8 +1,11 @@
 /** Proves what a log line holds, and what it never holds. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { connect } from 'node:net';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createLogger } from './logging.ts';
 
 function capture(level = 'debug') {
@@ -110,4 +113,20 @@ test('a failed connection to several addresses says why each failed', async () =
     err.errors.map((one: { code: string }) => one.code),
     ['ECONNREFUSED', 'ECONNREFUSED'],
   );
+});
+
+test('lines that nobody reads take little memory: what is dropped is counted', async () => {
+  const script = fileURLToPath(new URL('./flooding-log.fixture.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [memory] = (await once(child.stderr, 'data')) as [Buffer];
+  const told = (await text(child.stdout)).trimEnd().split('\n');
+  const lines = told.map((line) => JSON.parse(line) as { msg: string; n?: number; lines?: number });
+  const flood = lines.filter(({ msg }) => msg === 'flood');
+  const dropped = lines.reduce((sum, line) => sum + (line.lines ?? 0), 0);
+  // 200,000 lines are 60 MB.
+  assert.ok(dropped > 100_000, `${dropped} were dropped`);
+  assert.equal(flood.length + dropped, 200_000);
+  assert.ok(Number(memory.toString()) < 200 * 1024 * 1024, `${memory.toString()} bytes`);
 });

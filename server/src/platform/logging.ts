@@ -1,4 +1,4 @@
-import { pino, type DestinationStream, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 
 /** Fields that may hold a key, a token or a password, wherever a caller puts them. */
 const redacted = [
@@ -10,6 +10,10 @@ const redacted = [
   'headers',
   'connectionString',
 ];
+
+/** What waits at most for a slow reader of the log, so that a flood of lines takes no memory. */
+const mostWaitingBytes = 8 * 1024 * 1024;
+const mostWrittenBytes = 64 * 1024;
 
 /**
  * The service's logger: one JSON object a line. ERROR means that a person must act.
@@ -24,7 +28,28 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: redacted.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return destination === undefined ? logToOutput(options) : pino(options, destination);
+}
+
+/** Lines that find no room are dropped, and counted in a line that follows. */
+function logToOutput(options: LoggerOptions): Logger {
+  const output = pino.destination({
+    dest: process.stdout.fd,
+    sync: false,
+    maxLength: mostWaitingBytes,
+    maxWrite: mostWrittenBytes,
+  });
+  const log = pino(options, output);
+  let dropped = 0;
+  output.on('drop', () => {
+    dropped += 1;
+  });
+  output.on('drain', () => {
+    if (dropped === 0) return;
+    log.warn({ lines: dropped }, 'lines of the log were dropped: its reader is too slow');
+    dropped = 0;
+  });
+  return log;
 }
 
 /** Causes may name each other in a circle. */

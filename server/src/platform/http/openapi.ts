@@ -50,17 +50,18 @@ export async function describeApi(
   );
 }
 
-/** What the description says of a route beside its schemas: keys, retries, streamed bodies. */
+/** What the description says of a route beside its schemas: keys, retries, streams. */
 function describeRoute(schema: FastifySchema, { method, config }: RouteOptions): FastifySchema {
   const methods = [method].flat();
   const mutates = methods.some((one) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(one));
-  const { access = 'public', describedBody } = config ?? {};
+  const { access = 'public', describedBody, describedStream } = config ?? {};
   return {
     ...schema,
     security: securityOf[access],
     ...(methods.every((one) => one === 'HEAD') && { hide: true }),
     ...(describedBody !== undefined && { body: { content: describedBody } }),
-    ...(access === 'secret' && mutates && { headers: withIdempotencyKey(schema.headers) }),
+    ...(describedStream !== undefined && { response: withStream(schema, describedStream) }),
+    ...(access !== 'public' && mutates && { headers: withIdempotencyKey(schema.headers) }),
   };
 }
 
@@ -69,6 +70,10 @@ const securityOf: Record<Access, Record<string, string[]>[]> = {
   publishable: [{ publishableKey: [] }, { secretKey: [] }],
   public: [],
 };
+
+function withStream({ response }: FastifySchema, content: Record<string, { schema: object }>) {
+  return { 200: { description: 'The stream.', content }, ...(response as object | undefined) };
+}
 
 function withIdempotencyKey(headers: unknown): unknown {
   const { properties = {} } = (headers ?? {}) as { properties?: Record<string, unknown> };
@@ -79,7 +84,8 @@ function withIdempotencyKey(headers: unknown): unknown {
       'Idempotency-Key': {
         type: 'string',
         maxLength: 255,
-        description: 'Makes a retry safe: for 24 hours, a repeat gets the first answer again.',
+        description:
+          'With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again.',
       },
     },
   };

@@ -33,6 +33,8 @@ declare module 'fastify' {
     streamsBody?: true;
     /** What the API description says of such a body, by Content-Type. */
     describedBody?: Record<string, { schema: object }>;
+    /** What it says of an answer that is a stream and follows no schema, by Content-Type. */
+    describedStream?: Record<string, { schema: object }>;
   }
 }
 

@@ -11,8 +11,12 @@ export type RequestObservation = {
 
 export type RequestObserver = (observation: RequestObservation) => void;
 
+/** Of failures alike, so many lines a second: a flood that is refused must not be one of lines. */
+const mostFailureLines = 20;
+
 /** One wide line, and one observation for the metrics, for each request. */
 export function addRequestLog(app: HttpApp, observe: RequestObserver): void {
+  const failures = new LineLimit(mostFailureLines);
   app.addHook('onResponse', (request, reply, done) => {
     const observation = {
       method: request.method,
@@ -21,12 +25,45 @@ export function addRequestLog(app: HttpApp, observe: RequestObserver): void {
       durationMs: Math.round(reply.elapsedTime * 100) / 100,
     };
     observe(observation);
-    request.log[reply.statusCode >= 500 ? 'warn' : 'info'](
-      { ...observation, ...subject(request) },
-      'request',
-    );
+    const { route, statusCode } = observation;
+    if (statusCode < 500) {
+      request.log.info({ ...observation, ...subject(request) }, 'request');
+    } else {
+      const leftOut = failures.take(`${route} ${statusCode}`);
+      if (leftOut !== null) {
+        const more = leftOut > 0 && { leftOut };
+        request.log.warn({ ...observation, ...subject(request), ...more }, 'request');
+      }
+    }
     done();
   });
+}
+
+/** Lets so many lines of a name through in each second, and counts the others. */
+class LineLimit {
+  readonly #most: number;
+  readonly #names = new Map<string, { second: number; lines: number; leftOut: number }>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** @returns how many lines of the name were left out before this one; null to leave it out too */
+  take(name: string): number | null {
+    const second = Math.floor(performance.now() / 1_000);
+    const known = this.#names.get(name);
+    if (known === undefined || known.second !== second) {
+      // Names are patterns of routes with a status, so they are few.
+      this.#names.set(name, { second, lines: 1, leftOut: 0 });
+      return known?.leftOut ?? 0;
+    }
+    if (known.lines === this.#most) {
+      known.leftOut += 1;
+      return null;
+    }
+    known.lines += 1;
+    return 0;
+  }
 }
 
 function subject(request: FastifyRequest): Record<string, unknown> {

@@ -55,7 +55,7 @@ function fromValidation(error: FastifyError): ApiError {
 export function validationError(where: string, problems: readonly Problem[]): ApiError {
   const details: ErrorDetail[] = problems.map((problem) => ({
     path: pathOf(where, problem),
-    message: messageOf(problem),
+    message: messageOf(problem, where),
   }));
   const unique = [...new Map(details.map((detail) => [JSON.stringify(detail), detail])).values()];
   const first = unique[0];
@@ -91,7 +91,7 @@ function unescapePointer(segment: string): string {
   return segment.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-function messageOf(problem: Problem): string {
+function messageOf(problem: Problem, where: string): string {
   switch (problem.keyword) {
     case 'additionalProperties':
       return 'is not a known field';
@@ -119,7 +119,10 @@ function messageOf(problem: Problem): string {
     case 'maximum':
       return `must be at most ${limitOf(problem)}`;
     case 'type':
-      return `must be ${typeNames(problem)}`;
+      // In a query everything is text, unless it stands there twice.
+      return where === 'querystring' && problem.params['type'] === 'string'
+        ? 'must be given once'
+        : `must be ${typeNames(problem)}`;
     default:
       return problem.message ?? 'is not valid';
   }
