@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import nodeFlags from '../../server/bin/node-flags.json' with { type: 'json' };
 import { openDatabase, type Database } from '../../server/src/platform/database/database.ts';
 import { createLogger } from '../../server/src/platform/logging.ts';
 import { connectionToRunningServer } from '../../server/src/platform/postgres/running-server.ts';
@@ -23,13 +24,13 @@ export type BenchService = AsyncDisposable & {
   database: Database;
 };
 
-/** Starts the service on a fresh data directory and waits until it is ready. */
+/** Starts the service as `npm start` does, on a fresh data directory, and waits until it is ready. */
 export async function startBenchService(env: Record<string, string> = {}): Promise<BenchService> {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-'));
   const port = await freePort();
   const secretKey = generateKey('secret');
   const publishableKey = generateKey('publishable');
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', mainScript], {
+  const child = spawn(process.execPath, [...nodeFlags, mainScript], {
     env: {
       PATH: process.env['PATH'],
       PORT: String(port),

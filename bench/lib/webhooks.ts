@@ -177,11 +177,14 @@ export async function fillLine(
   `.execute(database.db);
 }
 
-/** Waits until the receiver has got `target` deliveries in all. @returns when the latest came */
-export async function waitForCount(receiver: BenchReceiver, target: number): Promise<number> {
+/** Waits until the receiver has got `target` deliveries. @returns how many it has, and since when */
+export async function waitForCount(
+  receiver: BenchReceiver,
+  target: number,
+): Promise<{ count: number; lastAt: number }> {
   for (;;) {
-    const { count, lastAt } = await receiver.count();
-    if (count >= target) return lastAt;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const arrived = await receiver.count();
+    if (arrived.count >= target) return arrived;
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

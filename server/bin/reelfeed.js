@@ -10,17 +10,14 @@ import { fileURLToPath } from 'node:url';
 
 const leastMajor = 24;
 // Those of `npm start`. With a smaller limit of the heap, Node lets less garbage lie about.
-const flags = [
-  '--disable-warning=ExperimentalWarning',
-  '--max-semi-space-size=8',
-  '--max-old-space-size=1024',
-];
+const require = createRequire(import.meta.url);
+const flags = require('./node-flags.json');
 
 /** The running Node where it is new enough, else the installed one; undefined where there is none. */
 function findNode() {
   if (Number(process.versions.node.split('.')[0]) >= leastMajor) return process.execPath;
   try {
-    const folder = path.dirname(createRequire(import.meta.url).resolve('node/package.json'));
+    const folder = path.dirname(require.resolve('node/package.json'));
     const installed = path.join(folder, 'bin/node');
     return existsSync(installed) ? installed : undefined;
   } catch {

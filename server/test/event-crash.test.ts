@@ -92,6 +92,17 @@ async function startInstance(dataDir: string): Promise<Instance> {
   return { url: await ready(running), process: running, output: running.output.stdout };
 }
 
+/** An item of an instance that has just made its keys, and the key to send its events with. */
+async function createFirstItem({ url, output }: Instance) {
+  const key = /(rf_pk_\w+)/.exec(output)?.[1] ?? '';
+  const secretKey = /(rf_sk_\w+)/.exec(output)?.[1] ?? '';
+  const made = await send(`${url}/v1/content/upload`, 'POST', {
+    key: secretKey,
+    body: { title: 'Item' },
+  });
+  return { key, contentId: made.body.data.id as string };
+}
+
 /** More of them take longer: the number that a person runs before a release. */
 const kills = Number(process.env['REELFEED_TEST_EVENT_KILLS'] ?? 9);
 
@@ -104,13 +115,7 @@ test(
     const random = seededRandom(seed);
     const dataDir = await temporaryFolder();
     let instance = await startInstance(dataDir);
-    const key = /(rf_pk_\w+)/.exec(instance.output)?.[1] ?? '';
-    const secretKey = /(rf_sk_\w+)/.exec(instance.output)?.[1] ?? '';
-    const made = await send(`${instance.url}/v1/content/upload`, 'POST', {
-      key: secretKey,
-      body: { title: 'Item' },
-    });
-    const contentId = made.body.data.id as string;
+    const { key, contentId } = await createFirstItem(instance);
     const journal = newJournal();
     const stopping = new AbortController();
     const senders = Array.from({ length: 12 }, () =>
@@ -187,6 +192,33 @@ test(
       journal,
     );
     await one.kill();
+  },
+);
+
+test(
+  'a database that stands still is 503 after a while, and what is sent again counts once',
+  onlyLinux,
+  async () => {
+    const dataDir = await temporaryFolder();
+    const instance = await startInstance(dataDir);
+    const { key, contentId } = await createFirstItem(instance);
+    const post = (events: readonly object[]) =>
+      send(`${instance.url}/v1/events/batch`, 'POST', { key, body: { events } });
+    assert.equal((await post([sampleEvent('like', contentId)])).status, 200);
+    const { all, service } = await serviceProcesses(instance.process.pid, dataDir);
+    const database = all.filter((pid) => pid !== service);
+    for (const pid of database) process.kill(pid, 'SIGSTOP');
+    const events = Array.from({ length: 50 }, () => sampleEvent('like', contentId));
+    const refused = await Promise.all(events.map((event) => post([event])));
+    for (const pid of database) process.kill(pid, 'SIGCONT');
+    assert.deepEqual(new Set(refused.map(({ status }) => status)), new Set([503]));
+    assert.ok(refused.every(({ headers }) => /^[1-9]\d*$/.test(headers.get('retry-after') ?? '')));
+    const again = await post(events);
+    assert.deepEqual([again.status, again.body.data.received], [200, 50]);
+    const stored = await openStoredEvents({ connection: await connectionToRunningServer(dataDir) });
+    const ids = (await stored.all()).map(({ eventId }) => eventId);
+    assert.equal(ids.length, 51);
+    assert.equal(new Set(ids).size, 51);
   },
 );
 

@@ -110,7 +110,11 @@ describe('a refused event names what is wrong, and leaves the others alone', () 
       event('like', { event: { toString: 5, valueOf: 5 } }),
       'VALIDATION_ERROR',
     ],
-    'an unknown kind': [event('like', { event: 'view' }), 'UNKNOWN_EVENT', /^event: /],
+    'an unknown kind': [
+      event('like', { event: 'view' }),
+      'UNKNOWN_EVENT',
+      /^event: must be one of .*"like"/,
+    ],
     'a kind in the wrong case': [event('like', { event: 'Like' }), 'UNKNOWN_EVENT'],
     'an inherited name as the kind': [event('like', { event: 'constructor' }), 'UNKNOWN_EVENT'],
     'no contentId': [

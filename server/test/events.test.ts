@@ -333,6 +333,7 @@ describe('country and device', () => {
       'web',
     ]);
     assert.deepEqual(await kept({ country: 'xyz', device: 5 }, { headers: phone }), ['DE', 'ios']);
+    assert.deepEqual(await kept({ country: 'XX' }, { headers: phone }), ['DE', 'ios'], 'unknown');
     assert.deepEqual(
       await kept({}, { headers: { 'user-agent': 'okhttp/4.9', 'cf-ipcountry': 'T1' } }),
       [undefined, 'android'],

@@ -325,6 +325,8 @@ test('limit and other parameters are read strictly, on every list', async () => 
       `query.${query.split('=')[0]}`,
     );
   }
+  const twice = await service.call('GET', '/v1/content?tags=a&tags=b');
+  assert.equal(twice.body.error.message, 'query.tags: must be given once');
 });
 
 test('an id of another form is 404, however long or odd it is', async () => {

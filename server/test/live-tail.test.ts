@@ -80,6 +80,23 @@ test('accepted and rejected events of every process, with reasons', async () => 
   tail.response.destroy();
 });
 
+test('the API reference names every field that it shows, and its filters', async () => {
+  const tail = await openTail();
+  await post([like(), like({ event: 'view' })]);
+  await eventually('both', async () => (tail.shown.length >= 2 ? true : null));
+  tail.response.destroy();
+  const { body: api } = await send(`${service.url}/openapi.json`, 'GET');
+  const { parameters, responses, security } = api.paths['/v1/events/stream'].get;
+  assert.deepEqual(security, [{ secretKey: [] }]);
+  const names = parameters.map((one: { name: string }) => one.name);
+  assert.deepEqual(names, ['status', 'event', 'contentId', 'userId']);
+  const { description } = responses['200'].content['text/event-stream'].schema;
+  for (const { event, data } of tail.shown) {
+    for (const field of [event, ...Object.keys(data)])
+      assert.ok(description.includes(`\`${field}\``));
+  }
+});
+
 test('a filter shows what it asks for, and a duplicate is not shown', async () => {
   const one = uuidv7();
   const tails = {

@@ -1,12 +1,13 @@
 /** Proves how service processes end, and that several of them share one database's work. */
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import nodeFlags from '../bin/node-flags.json' with { type: 'json' };
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { poolConnection, type DatabaseConnection } from '../src/platform/database/database.ts';
 import { serverProcesses } from '../src/platform/postgres/testing.ts';
@@ -275,4 +276,14 @@ test('an api process and a media process on one database share the work', async 
   assert.equal((await stopped.ended).code, 0);
   await start({ REELFEED_ROLES: 'media' }, api);
   await becomesReady(second);
+});
+
+test('npm start, the demo and the launcher run Node with the same flags', async () => {
+  const root = new URL('../../', import.meta.url);
+  const { scripts } = JSON.parse(await readFile(new URL('package.json', root), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const node = `exec node ${nodeFlags.join(' ')} server/src`;
+  assert.equal(scripts['start'], `${node}/main.ts`);
+  assert.equal(scripts['demo'], `${node}/cli/main.ts demo`);
 });

@@ -118,7 +118,12 @@ function bulkSamples(service: TestService): Record<string, RouteSample> {
     ],
     cancelBulkJob: async () => {
       // One that is too long to be over before it is cancelled.
-      await createItems(service, 200, () => ({ tags: ['long'] }));
+      await query(
+        service,
+        `insert into content (organization_id, content_id, content_type, title, tags, playback_id)
+        select organization_id, gen_random_uuid(), 'video', 'Item ' || n, '{long}', md5(n || random()::text)
+        from organization, generate_series(1, 30000) n`,
+      );
       const body = { operation: 'tag', filter: { tags: ['long'] }, update: { addTags: ['b'] } };
       const made = await service.call('POST', '/v1/content/bulk/jobs', { body });
       return [`/v1/content/bulk/jobs/${made.body.data.jobId}/cancel`];

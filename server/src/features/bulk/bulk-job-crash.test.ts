@@ -9,11 +9,8 @@ import { openTestDatabase, silentLog } from '../../../test/database.ts';
 import { eventually } from '../../../test/service.ts';
 import { inTransaction, openDatabase } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
-import { startQueueWorkers } from '../../platform/queue/queue-workers.ts';
-import { quickTiming } from '../../platform/queue/queue.jobs.fixture.ts';
-import { changes, insertItems, insertOrganization } from './bulk-job.fixture.ts';
+import { changes, insertItems, insertOrganization, startWorkers } from './bulk-job.fixture.ts';
 import { createBulkJob, getBulkJob } from './bulk-job.ts';
-import { bulkJobHandler } from './jobs.ts';
 
 const { db, connection } = await openTestDatabase();
 const script = fileURLToPath(new URL('./worker-process.fixture.ts', import.meta.url));
@@ -104,14 +101,8 @@ test('losing every database connection again and again does nothing twice (2)', 
   const read = await startJob(organizationId, 20_000);
   const database = openDatabase({ connection, poolSize: 4, log: silentLog });
   after(() => database[Symbol.asyncDispose]());
-  const options = {
-    db: database.db,
-    jobs: [bulkJobHandler({ db: database.db })],
-    log: silentLog,
-    timing: quickTiming,
-  };
-  await using one = startQueueWorkers(options);
-  await using two = startQueueWorkers(options);
+  await using one = startWorkers(database.db);
+  await using two = startWorkers(database.db);
   for (let n = 0; n < 8; n += 1) {
     await delay(200);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity

@@ -1,34 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { sql } from 'kysely';
-import { silentLog } from '../../../test/database.ts';
 import { createOrganization, createReadyItems } from '../../../test/seed.ts';
-import { eventually, send, startService } from '../../../test/service.ts';
-import { inTransaction, openDatabase } from '../../platform/database/database.ts';
-import { startQueueWorkers } from '../../platform/queue/queue-workers.ts';
-import { quickTiming } from '../../platform/queue/queue.jobs.fixture.ts';
-import { insertItems, insertOrganization } from './bulk-job.fixture.ts';
+import { eventually, send } from '../../../test/service.ts';
+import { inTransaction } from '../../platform/database/database.ts';
+import {
+  insertItems,
+  insertOrganization,
+  startBulkJobService,
+  startWorkers,
+} from './bulk-job.fixture.ts';
 import { createBulkJob, getBulkJob, runBulkJob } from './bulk-job.ts';
-import { bulkJobHandler } from './jobs.ts';
 
-// The service itself runs no jobs, so that a test decides when they go on.
-const service = await startService({ REELFEED_ROLES: 'api' });
-const database = openDatabase({ connection: service.connection, poolSize: 6, log: silentLog });
-after(() => database[Symbol.asyncDispose]());
-const { db } = database;
-
-function startWorkers() {
-  return startQueueWorkers({
-    db,
-    jobs: [bulkJobHandler({ db })],
-    log: silentLog,
-    timing: quickTiming,
-  });
-}
-
-async function create(body: object) {
-  return service.call('POST', '/v1/content/bulk/jobs', { body });
-}
+const service = await startBulkJobService();
+const { db, createJob } = service;
 
 describe('bad requests', () => {
   const filter = { tags: ['x'] };
@@ -83,7 +68,7 @@ describe('bad requests', () => {
   ];
   for (const [name, body, path] of cases) {
     test(name, async () => {
-      const answer = await create(body);
+      const answer = await createJob(body);
       assert.deepEqual(
         [answer.status, answer.body.error.code],
         [400, 'VALIDATION_ERROR'],
@@ -95,7 +80,7 @@ describe('bad requests', () => {
 
   test('unknown, malformed and foreign jobs are NOT_FOUND alike', async () => {
     const other = await createOrganization(service, 'Another one');
-    const { jobId } = (await create({ operation: 'publish', filter: { tags: ['nobody'] } })).body
+    const { jobId } = (await createJob({ operation: 'publish', filter: { tags: ['nobody'] } })).body
       .data;
     const answers = [];
     for (const [key, id] of [
@@ -139,7 +124,7 @@ describe('many jobs', () => {
     const one = await inTransaction(db, (tx) =>
       createBulkJob(tx, 'org_one', { operation: 'publish', filter }),
     );
-    await using workers = startWorkers();
+    await using workers = startWorkers(db);
     await eventually('the single job', async () =>
       (await getBulkJob(db, 'org_one', one.bulk_job_id)).status === 'complete' ? true : null,
     );
@@ -151,11 +136,11 @@ describe('many jobs', () => {
 
   test('are listed newest first, by status, in pages that neither skip nor repeat', async () => {
     for (let n = 0; n < 7; n += 1) {
-      await create({ operation: 'publish', filter: { tags: ['nobody'] } });
+      await createJob({ operation: 'publish', filter: { tags: ['nobody'] } });
     }
     const [item = ''] = await createReadyItems(service, 1, () => ({ tags: ['waits'] }));
     assert.ok(item);
-    const { data } = (await create({ operation: 'publish', filter: { tags: ['waits'] } })).body;
+    const { data } = (await createJob({ operation: 'publish', filter: { tags: ['waits'] } })).body;
     await service.call('POST', `/v1/content/bulk/jobs/${data.jobId}/cancel`);
     const { body: all } = await service.call('GET', '/v1/content/bulk/jobs?limit=100');
     const seen: string[] = [];

@@ -1,6 +1,39 @@
 /** What the tests of bulk jobs share. */
 import { sql } from 'kysely';
-import type { Db } from '../../platform/database/database.ts';
+import { atEnd, silentLog } from '../../../test/database.ts';
+import type { Reply } from '../../../test/service.ts';
+import { openDatabase, type Db } from '../../platform/database/database.ts';
+import { startQueueWorkers } from '../../platform/queue/queue-workers.ts';
+import { quickTiming } from '../../platform/queue/queue.jobs.fixture.ts';
+import { startBulkService, type BulkService } from './bulk.fixture.ts';
+import { bulkJobHandler } from './jobs.ts';
+
+export type BulkJobService = BulkService & {
+  db: Db;
+  createJob: (body: object) => Promise<Reply>;
+};
+
+/** The service on a database that the test looks into as well; its jobs wait for `startWorkers`. */
+export async function startBulkJobService(): Promise<BulkJobService> {
+  const service = await startBulkService();
+  const database = openDatabase({ connection: service.connection, poolSize: 6, log: silentLog });
+  atEnd(() => database[Symbol.asyncDispose]());
+  return {
+    ...service,
+    db: database.db,
+    createJob: (body) => service.call('POST', '/v1/content/bulk/jobs', { body }),
+  };
+}
+
+/** Carries bulk jobs on until it is disposed of. */
+export function startWorkers(db: Db) {
+  return startQueueWorkers({
+    db,
+    jobs: [bulkJobHandler({ db })],
+    log: silentLog,
+    timing: quickTiming,
+  });
+}
 
 /** Adds ready items to an organization by SQL, tagged `all` and `even` or `odd`. */
 export async function insertItems(db: Db, organizationId: string, count: number): Promise<void> {

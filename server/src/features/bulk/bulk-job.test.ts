@@ -1,34 +1,20 @@
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { sql } from 'kysely';
-import { silentLog } from '../../../test/database.ts';
 import { createItem, createReadyItems, query } from '../../../test/seed.ts';
-import { eventually, startService } from '../../../test/service.ts';
-import { inTransaction, openDatabase } from '../../platform/database/database.ts';
-import { startQueueWorkers } from '../../platform/queue/queue-workers.ts';
-import { quickTiming } from '../../platform/queue/queue.jobs.fixture.ts';
-import { changes, insertItems, insertOrganization } from './bulk-job.fixture.ts';
+import { eventually } from '../../../test/service.ts';
+import { inTransaction } from '../../platform/database/database.ts';
+import {
+  changes,
+  insertItems,
+  insertOrganization,
+  startBulkJobService,
+  startWorkers,
+} from './bulk-job.fixture.ts';
 import { cancelBulkJob, createBulkJob, getBulkJob, runBulkJob } from './bulk-job.ts';
-import { bulkJobHandler } from './jobs.ts';
 
-// The service itself runs no jobs, so that a test decides when they go on.
-const service = await startService({ REELFEED_ROLES: 'api' });
-const database = openDatabase({ connection: service.connection, poolSize: 6, log: silentLog });
-after(() => database[Symbol.asyncDispose]());
-const { db } = database;
-
-function startWorkers() {
-  return startQueueWorkers({
-    db,
-    jobs: [bulkJobHandler({ db })],
-    log: silentLog,
-    timing: quickTiming,
-  });
-}
-
-async function create(body: object) {
-  return service.call('POST', '/v1/content/bulk/jobs', { body });
-}
+const service = await startBulkJobService();
+const { db, createJob, item } = service;
 
 async function read(jobId: string) {
   return (await service.call('GET', `/v1/content/bulk/jobs/${jobId}`)).body.data;
@@ -36,18 +22,14 @@ async function read(jobId: string) {
 
 /** Creates a job and runs it to its end. */
 async function run(body: object) {
-  const { data } = (await create(body)).body;
-  await using workers = startWorkers();
+  const { data } = (await createJob(body)).body;
+  await using workers = startWorkers(db);
   const job = await eventually('the job to end', async () => {
     const now = await read(data.jobId);
     return now.status === 'processing' ? null : now;
   });
   await workers[Symbol.asyncDispose]();
   return job;
-}
-
-async function item(id: string) {
-  return (await service.call('GET', `/v1/content/${id}`)).body.data;
 }
 
 async function failuresOf(jobId: string, parameters = '') {
@@ -59,7 +41,7 @@ const pattern = { job: /^job_[0-9a-z]{26}$/, time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\
 describe('the shapes of the specification', () => {
   test('create, progress, end', async () => {
     const ids = await createReadyItems(service, 3, () => ({ tags: ['shape', 'old'] }));
-    const created = await create({
+    const created = await createJob({
       operation: 'update',
       filter: { tags: ['shape'] },
       update: { addTags: ['new'], removeTags: ['old'] },
@@ -77,7 +59,7 @@ describe('the shapes of the specification', () => {
       successfulItems: 0,
       failedItems: 0,
     });
-    await using workers = startWorkers();
+    await using workers = startWorkers(db);
     const ended = await eventually('the job to end', async () => {
       const job = await read(jobId);
       return job.status === 'complete' ? job : null;
@@ -98,7 +80,7 @@ describe('the shapes of the specification', () => {
   });
 
   test('a filter that matches nothing makes a job that is complete, with its event', async () => {
-    const { status, body } = await create({ operation: 'delete', filter: { tags: ['nobody'] } });
+    const { status, body } = await createJob({ operation: 'delete', filter: { tags: ['nobody'] } });
     assert.deepEqual([status, body.data.status, body.data.totalItems], [201, 'complete', 0]);
     const [event] = await query(
       service,
@@ -176,7 +158,7 @@ describe('operations', () => {
     await service.call('DELETE', `/v1/content/${archived}`);
     const createdAt = (await item(a)).createdAt;
     const count = async (filter: object) =>
-      (await create({ operation: 'publish', filter, dryRun: true })).body.data.totalItems;
+      (await createJob({ operation: 'publish', filter, dryRun: true })).body.data.totalItems;
     assert.equal(await count({ tags: ['f1'] }), 2);
     assert.equal(await count({ tags: ['f1', 'f2'] }), 1);
     assert.equal(await count({ author: 'fa' }), 2);
@@ -192,7 +174,7 @@ describe('operations', () => {
   test('a dry run counts, shows the newest ten, and changes and stores nothing', async () => {
     await createReadyItems(service, 12, () => ({ tags: ['dry'] }));
     const jobsBefore = await query(service, 'select bulk_job_id from bulk_job');
-    const { status, body } = await create({
+    const { status, body } = await createJob({
       operation: 'delete',
       filter: { tags: ['dry'] },
       dryRun: true,
@@ -216,14 +198,18 @@ describe('the set of items', () => {
       () => ({ tags: ['fixed'] }),
     );
     const { data } = (
-      await create({ operation: 'tag', filter: { tags: ['fixed'] }, update: { addTags: ['done'] } })
+      await createJob({
+        operation: 'tag',
+        filter: { tags: ['fixed'] },
+        update: { addTags: ['done'] },
+      })
     ).body;
     assert.equal(data.totalItems, 4);
     const [late = ''] = await createReadyItems(service, 1, () => ({ tags: ['fixed'] }));
     await service.call('PATCH', `/v1/content/${edited}`, { body: { tags: ['other'] } });
     await service.call('DELETE', `/v1/content/${archived}`);
     await service.call('POST', '/v1/content/bulk/delete', { body: { ids: [deleted] } });
-    await using workers = startWorkers();
+    await using workers = startWorkers(db);
     const job = await eventually('the job to end', async () => {
       const now = await read(data.jobId);
       return now.status === 'complete' ? now : null;
@@ -252,7 +238,7 @@ describe('the set of items', () => {
         update: { addTags: ['job'] },
       }),
     );
-    await using workers = startWorkers();
+    await using workers = startWorkers(db);
     for (let round = 0; round < 10; round += 1) {
       // Others lock the items in another order than the job, as requests may: one of two is retried.
       await inTransaction(db, (tx) =>
@@ -281,7 +267,7 @@ describe('the set of items', () => {
 describe('cancelling', () => {
   test('stops a job that is processing; a job that has ended is CONFLICT (4)', async () => {
     await createReadyItems(service, 2, () => ({ tags: ['cancel'] }));
-    const { data } = (await create({ operation: 'delete', filter: { tags: ['cancel'] } })).body;
+    const { data } = (await createJob({ operation: 'delete', filter: { tags: ['cancel'] } })).body;
     const cancelled = await service.call('POST', `/v1/content/bulk/jobs/${data.jobId}/cancel`);
     assert.equal(cancelled.status, 200);
     assert.deepEqual(
@@ -289,7 +275,7 @@ describe('cancelling', () => {
       ['cancelled', 0],
     );
     assert.ok(cancelled.body.data.completedAt);
-    await using workers = startWorkers();
+    await using workers = startWorkers(db);
     await eventually('the queue to be empty', async () =>
       (await query(service, 'select from job where name = $1', [runBulkJob.name])).length === 0
         ? true
@@ -310,7 +296,7 @@ describe('cancelling', () => {
     const { bulk_job_id: jobId } = await inTransaction(db, (tx) =>
       createBulkJob(tx, organizationId, { operation: 'unpublish', filter: { tags: ['all'] } }),
     );
-    await using workers = startWorkers();
+    await using workers = startWorkers(db);
     await eventually('some chunks', async () =>
       (await getBulkJob(db, organizationId, jobId)).successful_items > 1_000 ? true : null,
     );

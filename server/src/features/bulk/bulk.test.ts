@@ -1,22 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createItem, createItems, createReadyItems, query } from '../../../test/seed.ts';
-import { startService } from '../../../test/service.ts';
+import { notFound, startBulkService, unknownId } from './bulk.fixture.ts';
 
-const service = await startService({ REELFEED_ROLES: 'api' });
-const unknownId = '01890000-0000-7000-8000-000000000000';
-
-/** Posts a bulk operation, with the limit out of the way. */
-async function bulk(operation: string, body: object) {
-  await query(service, 'delete from bulk_allowance');
-  return service.call('POST', `/v1/content/bulk/${operation}`, { body });
-}
-
-async function item(id: string) {
-  return (await service.call('GET', `/v1/content/${id}`)).body.data;
-}
-
-const notFound = { code: 'NOT_FOUND', message: 'There is no content item with this id.' };
+const service = await startBulkService();
+const { bulk, item } = service;
 
 describe('the shapes of the specification', () => {
   test('update: successful items in order, the unknown one in failed', async () => {
