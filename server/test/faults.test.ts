@@ -148,34 +148,30 @@ async function assertAllSettled(instance: Instance, { acknowledged }: Journal): 
 
 /** No work, no file of an upload that no item names, no folder of an attempt that failed. */
 async function assertTidy(instance: Instance): Promise<void> {
-  const states = [...(await allItems(instance)).values()].map(({ uploadStatus }) => uploadStatus);
-  const ready = states.filter((status) => status === 'ready').length;
-  const withBytes = ready + states.filter((status) => status === 'error').length;
-  await eventually(
-    'leftovers to go',
-    async () => {
-      const objects = await storedFiles(instance, 'objects');
-      const leftovers = [
-        ...(await storedFiles(instance, 'work')),
-        ...(await storedFiles(instance, 'trash')),
-      ];
-      const sources = objects.filter((file) => file.startsWith('sources/')).length;
-      const folders = new Set(
-        objects
-          .filter((file) => file.startsWith('media/'))
-          .map((file) => file.split('/').slice(0, 3).join('/')),
-      );
-      const isTidy = leftovers.length === 0 && sources === withBytes && folders.size === ready;
-      return isTidy ? true : null;
-    },
-    60_000,
-  ).catch(async (error: unknown) => {
-    const files = await Promise.all(
-      (['objects', 'work', 'trash'] as const).map((part) => storedFiles(instance, part)),
+  let seen = '';
+  const isTidy = async () => {
+    // An upload that was kept, but not answered before a kill, may be processed only now.
+    const items = [...(await allItems(instance)).values()];
+    const count = (status: string) => items.filter((one) => one.uploadStatus === status).length;
+    const [objects, work, trash] = await Promise.all([
+      storedFiles(instance, 'objects'),
+      storedFiles(instance, 'work'),
+      storedFiles(instance, 'trash'),
+    ]);
+    const ready = count('ready');
+    const withBytes = ready + count('error');
+    seen = `${ready} ready, ${withBytes} with bytes: ${JSON.stringify({ objects, work, trash })}`;
+    const sources = objects.filter((file) => file.startsWith('sources/')).length;
+    const folders = new Set(
+      objects
+        .filter((file) => file.startsWith('media/'))
+        .map((file) => file.split('/').slice(0, 3).join('/')),
     );
-    throw new Error(`${ready} ready, ${withBytes} with bytes: ${JSON.stringify(files)}`, {
-      cause: error,
-    });
+    const isClean = work.length + trash.length === 0;
+    return isClean && sources === withBytes && folders.size === ready ? true : null;
+  };
+  await eventually('leftovers to go', isTidy, 60_000).catch((error: unknown) => {
+    throw new Error(seen, { cause: error });
   });
 }
 

@@ -1,10 +1,11 @@
 /** Proves that real clips become playable items, and that all else ends in a clear error. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ClipName, HostileName } from './media-samples.ts';
 import { fetchAll, form, putSample, sampleBytes, settledItem } from './media.ts';
+import { startProcess } from './processes.ts';
 import { createOrganization, query } from './seed.ts';
 import { eventually, startService } from './service.ts';
 import { storedFiles } from './stored-files.ts';
@@ -35,8 +36,8 @@ const types: Record<string, string> = {
   jpg: 'image/jpeg',
 };
 
-async function assertPlayable(masterUrl: string): Promise<string[]> {
-  const files = await fetchAll(service, masterUrl);
+async function assertPlayable(masterUrl: string, from = service): Promise<string[]> {
+  const files = await fetchAll(from, masterUrl);
   for (const { url, reply, bytes } of files) {
     assert.equal(reply.status, 200, url);
     const type = types[url.split('.').at(-1) ?? ''];
@@ -219,6 +220,38 @@ test('a video that is longer than allowed is TOO_LONG', async () => {
   const { body } = await putSample(short, 'faststart.mp4');
   const item = await settledItem(short, body.data.id, 'error');
   assert.equal(item.errorReason.code, 'TOO_LONG');
+});
+
+test('what killed attempts have published goes, however the item ends', async () => {
+  const waiting = await startService({ REELFEED_ROLES: 'api' });
+  const samples = ['portrait.mp4', 'garbage-pictures.mp4', 'portrait.mp4'] as const;
+  const ids: string[] = [];
+  for (const name of samples) ids.push((await putSample(waiting, name)).body.data.id);
+  const [ready = '', refused = '', usedUp = ''] = ids;
+  await query(
+    waiting,
+    `update job set attempts = 3 where name = 'process-media' and payload->>'contentId' = $1`,
+    [usedUp],
+  );
+  const folders = await query(
+    waiting,
+    `select 'media/' || playback_id || '/killed' as folder from content`,
+  );
+  for (const { folder } of folders) {
+    const killed = path.join(waiting.dataDir, 'media/objects', String(folder));
+    await mkdir(killed, { recursive: true });
+    await writeFile(path.join(killed, 'master.m3u8'), '#EXTM3U');
+  }
+  await startProcess(waiting.connection, waiting.dataDir, { REELFEED_ROLES: 'media' });
+  await settledItem(waiting, ready, 'ready');
+  await settledItem(waiting, refused, 'error');
+  const given = await settledItem(waiting, usedUp, 'error');
+  assert.match(given.errorReason.message, /failed 3 times/);
+  await eventually('the folders of killed attempts to go', async () => {
+    const files = await storedFiles(waiting, 'objects');
+    return files.some((file) => file.includes('/killed/')) ? null : true;
+  });
+  await assertPlayable((await settledItem(waiting, ready, 'ready')).streamingUrl, waiting);
 });
 
 test('nothing is left over: no work file, and one folder of media for each ready item', async () => {

@@ -17,6 +17,7 @@ import {
 } from '../features/events/maintenance.ts';
 import { erasureHandler } from '../features/events/erasure.ts';
 import { eventLogGrown, type ErasureStep } from '../features/events/events.ts';
+import { attemptsJob } from '../features/processing/attempts.ts';
 import { mediaJob } from '../features/processing/jobs.ts';
 import { purgeDeleted } from '../features/purges/purges.ts';
 import { expireUploads, sweepSources } from '../features/uploads/maintenance.ts';
@@ -209,6 +210,7 @@ function handledJobs(platform: Platform): HandledJob[] {
         concurrency: config.mediaConcurrency,
         onChange: () => platform.feedIndex.markChanged(),
       }),
+      attemptsJob({ db, storage }),
     );
   }
   return jobs;

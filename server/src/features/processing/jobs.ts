@@ -2,11 +2,10 @@
  * Processing of one item, one step at a time. Each run looks where the item stands:
  *
  *   pending, processing   prepare: first rendition and thumbnail → ready, the next step enqueued
- *   ready                 complete: what earlier attempts left goes, then the other renditions and
- *                         last the new master playlist
+ *   ready                 complete: the other renditions and last the new master playlist
  *
  * 1. Files are published under a fresh attempt folder before a row names them, so a kill leaves
- *    an unnamed folder at the most, and no reader sees half a rendition.
+ *    an unnamed folder at the most, which `attempts.ts` removes, and no reader sees half a rendition.
  * 2. The item's change and the end of the job are one transaction (`context.finish`).
  * 3. Bytes that are at fault fail at once; everything else is tried three times.
  */
@@ -22,9 +21,11 @@ import {
   type JobContext,
 } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
+import { enqueue } from '../../platform/queue/queue.ts';
 import { MediaError, runMediaTask, type MediaTaskOptions } from '../media/media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import { enqueueProcessing, failProcessing, processMedia } from './processing.ts';
+import { listAttempts } from './attempts.ts';
+import { enqueueProcessing, failProcessing, processMedia, removeAttempts } from './processing.ts';
 import {
   findPreparation,
   findSource,
@@ -117,8 +118,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
   await progress.settled();
   const mediaPrefix = `${work.source.playbackId}/${randomBytes(6).toString('hex')}`;
   await storage.putFolder(work.outputDir, `media/${mediaPrefix}`, signal);
-  const { playbackId } = work.source;
-  const others = await listOtherAttempts(storage, playbackId, mediaPrefix, signal);
+  const published = await listAttempts(storage, work.source.playbackId, signal);
   let isTaken = false;
   await context.finish(async (tx) => {
     const ready = await markReady(tx, organizationId, contentId, {
@@ -135,40 +135,19 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       status: 'ready',
     });
     const isComplete = prepared.remainingRungs.length === 0;
-    if (!isComplete)
+    if (!isComplete) {
       await storePreparation(tx, organizationId, contentId, { mediaPrefix, prepared });
-    if (!isComplete || others.length > 0) await enqueueProcessing(tx, organizationId, contentId);
+      await enqueueProcessing(tx, organizationId, contentId);
+    }
+    if (published.length > 1) await enqueue(tx, removeAttempts, { contentId }, { organizationId });
   });
   if (!isTaken) await storage.removePrefix(`media/${mediaPrefix}`, signal);
   return done;
 }
 
-/**
- * The folders that other attempts published. They may be removed once a row names the one of
- * `mediaPrefix`; an attempt that has lost its lease could take the winner's files away.
- */
-async function listOtherAttempts(
-  storage: Storage,
-  playbackId: string,
-  mediaPrefix: string,
-  signal: AbortSignal,
-): Promise<string[]> {
-  const others = new Set<string>();
-  for await (const { key } of storage.list(`media/${playbackId}`, signal)) {
-    const attempt = key.split('/').slice(0, 3).join('/');
-    if (attempt !== `media/${mediaPrefix}`) others.add(attempt);
-  }
-  return [...others];
-}
-
 async function complete(parts: MediaJobParts, context: JobContext, work: Work): Promise<JobAnswer> {
   const { db, storage } = parts;
   const { organizationId, signal } = context;
-  const { playbackId, mediaPrefix: named } = work.source;
-  if (named !== null) {
-    const others = await listOtherAttempts(storage, playbackId, named, signal);
-    for (const attempt of others) await storage.removePrefix(attempt, signal);
-  }
   const preparation = await findPreparation(db, organizationId, work.contentId);
   if (preparation === null) return skipped('all renditions are there');
   const { mediaPrefix, prepared } = preparation;

@@ -20,7 +20,19 @@ export const processMedia = defineJob({
   },
 });
 
-/** Moves an item to `error`, with its event. An item that is ready or failed already stays. */
+/** What killed attempts have published is removed: see `attempts.ts`. */
+export const removeAttempts = defineJob({
+  name: 'remove-media-attempts',
+  payload: Type.Object({ contentId: Type.String() }),
+  timeoutMs: 10 * 60_000,
+  retry: { maxAttempts: 20, delayMs: doublingDelay(2_000, 3_600_000) },
+  concurrency: 1,
+});
+
+/**
+ * Moves an item to `error`, with its event. An item that is ready or failed already stays. What
+ * earlier attempts have published goes.
+ */
 export async function failProcessing(
   tx: Tx,
   organizationId: string,
@@ -29,6 +41,7 @@ export async function failProcessing(
 ): Promise<void> {
   const row = await markFailed(tx, organizationId, contentId, { code, message });
   await removePreparation(tx, organizationId, contentId);
+  await enqueue(tx, removeAttempts, { contentId }, { organizationId });
   if (row === null) return;
   await recordEvent(tx, organizationId, 'content.errored', {
     contentId,
