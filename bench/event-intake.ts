@@ -70,7 +70,7 @@ async function measure({ name, least, ...load }: (typeof shapes)[number]): Promi
     ),
   );
   const rate = median(intake.map((one) => one.requestsPerSecond)) * events;
-  const failures = intake.reduce((sum, one) => sum + one.failures, 0);
+  const failures = intake.reduce((sum, one) => sum + one.refused + one.failed, 0);
   return [
     {
       what: `${name}: stored`,

@@ -17,41 +17,59 @@ export type EventLoad = {
   seconds: number;
   /** Whether ids are in order of time (UUID version 7), as the client library makes them. */
   orderedIds?: boolean;
+  /** How long a connection waits when it was refused with 503; 0 if left out. */
+  pauseAfterRefusalMs?: number;
 };
 
-export type EventLoadResult = {
+/** What became of requests. */
+type Answers = {
+  stored: number;
+  /** 503 with `Retry-After`. */
+  refused: number;
+  /** Everything else. */
+  failed: number;
+};
+
+export type EventLoadResult = Answers & {
+  /** Of all answers. */
   requestsPerSecond: number;
   p50Ms: number;
   p99Ms: number;
-  failures: number;
 };
 
 export async function loadEvents(load: EventLoad): Promise<EventLoadResult> {
   const endsAt = performance.now() + load.seconds * 1_000;
   const latencies: number[] = [];
   const startedAt = performance.now();
-  const results = await Promise.all(
-    Array.from({ length: load.connections }, (_, number) => drive(load, number, endsAt, latencies)),
+  const answers: Answers = { stored: 0, refused: 0, failed: 0 };
+  await Promise.all(
+    Array.from({ length: load.connections }, (_, number) =>
+      drive(load, number, endsAt, { latencies, answers }),
+    ),
   );
   const seconds = (performance.now() - startedAt) / 1_000;
   const sorted = Float64Array.from(latencies).sort();
   const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
   return {
+    ...answers,
     requestsPerSecond: latencies.length / seconds,
     p50Ms: at(0.5),
     p99Ms: at(0.99),
-    failures: results.reduce((sum, failures) => sum + failures, 0),
   };
 }
 
-/** One connection: the next request goes when the answer is there. @returns failed requests */
-function drive(load: EventLoad, number: number, endsAt: number, latencies: number[]) {
+/** One connection: the next request goes when the answer is there. */
+function drive(
+  load: EventLoad,
+  number: number,
+  endsAt: number,
+  { latencies, answers }: { latencies: number[]; answers: Answers },
+): Promise<void> {
   const { hostname, port } = new URL(load.url);
   const template = new RequestTemplate(load, number);
-  const ended = Promise.withResolvers<number>();
+  const ended = Promise.withResolvers<void>();
   const socket: Socket = connect(Number(port), hostname);
   socket.setNoDelay(true);
-  let failures = 0;
   let sentAt = 0;
   let answer = '';
   const send = () => {
@@ -65,18 +83,27 @@ function drive(load: EventLoad, number: number, endsAt: number, latencies: numbe
     if (head < 0) return;
     const length = Number(/content-length: (\d+)/i.exec(answer)?.[1] ?? 0);
     if (answer.length < head + 4 + length) return;
-    const isFine = answer.startsWith('HTTP/1.1 200') && !/"failed":[1-9]/.test(answer);
-    if (!isFine) failures += 1;
+    const kind = kindOf(answer);
+    answers[kind] += 1;
     answer = '';
     const now = performance.now();
     latencies.push(now - sentAt);
-    if (now < endsAt) send();
-    else {
+    if (now >= endsAt) {
       socket.end();
-      ended.resolve(failures);
+      ended.resolve();
+    } else if (kind === 'refused') {
+      setTimeout(send, load.pauseAfterRefusalMs ?? 0);
+    } else {
+      send();
     }
   });
   return ended.promise;
+}
+
+function kindOf(answer: string): keyof Answers {
+  if (answer.startsWith('HTTP/1.1 200')) return /"failed":[1-9]/.test(answer) ? 'failed' : 'stored';
+  const isRefusal = answer.startsWith('HTTP/1.1 503') && /\r\nretry-after: \d/i.test(answer);
+  return isRefusal ? 'refused' : 'failed';
 }
 
 const idMark = '01990000-0000-7000-8000-000000000000';

@@ -1,6 +1,6 @@
 import type { LoggedEvent } from './logged-event.ts';
 
-const mostEvents = 20_000;
+const mostEvents = 12_000;
 
 /**
  * The events of the blocks that this process has added last, so that its own projections need

@@ -49,10 +49,10 @@ export function writeSession(session: SessionState, bytes: Buffer, at: number): 
   writeEarliest(session.device, session.country, bytes, at + 16);
 }
 
-export function readSession(bytes: Buffer): SessionState {
+export function readSession(bytes: Buffer, at: number): SessionState {
   return {
-    firstAt: bytes.readDoubleLE(0),
-    lastAt: bytes.readDoubleLE(8),
-    ...readEarliest(bytes, 16),
+    firstAt: bytes.readDoubleLE(at),
+    lastAt: bytes.readDoubleLE(at + 8),
+    ...readEarliest(bytes, at + 16),
   };
 }

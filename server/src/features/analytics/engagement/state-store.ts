@@ -11,31 +11,28 @@
  * overtaken, or fails, must `forget`.
  */
 import type { Tx } from '../../../platform/database/database.ts';
-import { RecentMap } from '../recent-map.ts';
+import { RecentRecords, type RecordCodec } from '../recent-records.ts';
 import { selectStates, upsertStates, type StateTableName } from './state-queries.ts';
 
-export type StateKind<State extends object> = {
+export type StateKind<State extends object> = RecordCodec<State> & {
   /** The table of even generations and that of odd ones. */
   readonly tables: readonly [StateTableName, StateTableName];
-  readonly sizeBytes: number;
   readonly remembered: number;
-  readonly read: (bytes: Buffer) => State;
-  readonly write: (state: State, bytes: Buffer, at: number) => void;
 };
 
 export class StateStore<State extends object> {
   readonly #kind: StateKind<State>;
-  readonly #memory: RecentMap<State>;
+  readonly #memory: RecentRecords<State>;
 
   constructor(kind: StateKind<State>) {
     this.#kind = kind;
-    this.#memory = new RecentMap(kind.remembered);
+    this.#memory = new RecentRecords(kind.remembered, kind);
   }
 
   /** The states of these keys (16 bytes as a string), in their order; null where there is none. */
   async load(tx: Tx, keys: readonly string[], generation: number): Promise<(State | null)[]> {
     const { tables, read } = this.#kind;
-    const states = keys.map((key) => this.#memory.get(key) ?? null);
+    const states = keys.map((key) => this.#memory.get(key));
     const missing = new Map<string, number>();
     for (const [place, key] of keys.entries()) if (states[place] === null) missing.set(key, place);
     // The current generation first: what lies in the other has been overtaken where both have it.
@@ -44,7 +41,7 @@ export class StateStore<State extends object> {
       for (const { key, state } of await selectStates(tx, table, [...missing.keys()].toSorted())) {
         const name = key.toString('latin1');
         const place = missing.get(name);
-        if (place !== undefined) states[place] = read(state);
+        if (place !== undefined) states[place] = read(state, 0);
         missing.delete(name);
       }
     }

@@ -193,22 +193,22 @@ export function writeView(view: ViewState, bytes: Buffer, at: number): void {
   writeEarliest(view.device, view.country, bytes, at + 56);
 }
 
-export function readView(bytes: Buffer): ViewState {
+export function readView(bytes: Buffer, at: number): ViewState {
   return {
-    firstAt: bytes.readDoubleLE(0),
-    impressions: bytes.readUInt32LE(8),
-    plays: bytes.readUInt32LE(12),
-    progressReports: bytes.readUInt32LE(16),
-    completions: bytes.readUInt32LE(20),
-    errors: bytes.readUInt32LE(24),
-    stalls: bytes.readUInt32LE(28),
-    stallMs: bytes.readUInt32LE(32),
-    watchMs: bytes.readUInt32LE(36),
-    positionMs: bytes.readUInt32LE(40),
-    durationMs: bytes.readUInt32LE(44),
-    firstWatchHour: bytes.readUInt32LE(48),
-    lastWatchHour: bytes.readUInt32LE(52),
-    ...readEarliest(bytes, 56),
+    firstAt: bytes.readDoubleLE(at),
+    impressions: bytes.readUInt32LE(at + 8),
+    plays: bytes.readUInt32LE(at + 12),
+    progressReports: bytes.readUInt32LE(at + 16),
+    completions: bytes.readUInt32LE(at + 20),
+    errors: bytes.readUInt32LE(at + 24),
+    stalls: bytes.readUInt32LE(at + 28),
+    stallMs: bytes.readUInt32LE(at + 32),
+    watchMs: bytes.readUInt32LE(at + 36),
+    positionMs: bytes.readUInt32LE(at + 40),
+    durationMs: bytes.readUInt32LE(at + 44),
+    firstWatchHour: bytes.readUInt32LE(at + 48),
+    lastWatchHour: bytes.readUInt32LE(at + 52),
+    ...readEarliest(bytes, at + 56),
   };
 }
 

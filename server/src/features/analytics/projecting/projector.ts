@@ -56,7 +56,7 @@ export type Projector = AsyncDisposable & {
 const pollMs = 200;
 const readMs = 60;
 const defaultLeaseMs = 3_000;
-const pageEvents = 20_000;
+const pageEvents = 4_000;
 const pageBlocks = 1_000;
 
 export function startProjector(options: ProjectorOptions): Projector {
