@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import nodeFlags from '../../server/bin/node-flags.json' with { type: 'json' };
+import nodeRuntime from '../../server/bin/node-runtime.json' with { type: 'json' };
 import { openDatabase, type Database } from '../../server/src/platform/database/database.ts';
 import { createLogger } from '../../server/src/platform/logging.ts';
 import { connectionToRunningServer } from '../../server/src/platform/postgres/running-server.ts';
@@ -30,8 +30,9 @@ export async function startBenchService(env: Record<string, string> = {}): Promi
   const port = await freePort();
   const secretKey = generateKey('secret');
   const publishableKey = generateKey('publishable');
-  const child = spawn(process.execPath, [...nodeFlags, mainScript], {
+  const child = spawn(process.execPath, [...nodeRuntime.flags, mainScript], {
     env: {
+      ...nodeRuntime.env,
       PATH: process.env['PATH'],
       PORT: String(port),
       REELFEED_DATA_DIR: dataDir,

@@ -9,9 +9,9 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const leastMajor = 24;
-// Those of `npm start`. With a smaller limit of the heap, Node lets less garbage lie about.
+// What `npm start` sets: Node and malloc let less garbage lie about than they do by themselves.
 const require = createRequire(import.meta.url);
-const flags = require('./node-flags.json');
+const { flags, env } = require('./node-runtime.json');
 
 /** The running Node where it is new enough, else the installed one; undefined where there is none. */
 function findNode() {
@@ -27,7 +27,10 @@ function findNode() {
 
 function start(node) {
   const script = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
-  const child = spawn(node, [...flags, script, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(node, [...flags, script, ...process.argv.slice(2)], {
+    env: { ...env, ...process.env },
+    stdio: 'inherit',
+  });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => child.kill(signal));
   }

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import nodeFlags from '../bin/node-flags.json' with { type: 'json' };
+import nodeRuntime from '../bin/node-runtime.json' with { type: 'json' };
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { poolConnection, type DatabaseConnection } from '../src/platform/database/database.ts';
 import { serverProcesses } from '../src/platform/postgres/testing.ts';
@@ -278,12 +278,14 @@ test('an api process and a media process on one database share the work', async 
   await becomesReady(second);
 });
 
-test('npm start, the demo and the launcher run Node with the same flags', async () => {
+test('npm start, the demo and the launcher run Node in the same way', async () => {
   const root = new URL('../../', import.meta.url);
   const { scripts } = JSON.parse(await readFile(new URL('package.json', root), 'utf8')) as {
     scripts: Record<string, string>;
   };
-  const node = `exec node ${nodeFlags.join(' ')} server/src`;
+  const { env, flags } = nodeRuntime;
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const node = `exec env ${settings.join(' ')} node ${flags.join(' ')} server/src`;
   assert.equal(scripts['start'], `${node}/main.ts`);
   assert.equal(scripts['demo'], `${node}/cli/main.ts demo`);
 });

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import nodeFlags from '../bin/node-flags.json' with { type: 'json' };
+import nodeRuntime from '../bin/node-runtime.json' with { type: 'json' };
 import type { DatabaseConnection } from '../src/platform/database/database.ts';
 import { atEnd } from './database.ts';
 import { eventually, toUrl } from './service.ts';
@@ -41,7 +41,8 @@ export function startCommand(args: readonly string[], options: StartOptions = {}
 
 /** Starts the service as `npm start` does, without the launcher. */
 export function startMain(options: StartOptions = {}): RunningProcess {
-  return start(process.execPath, [...nodeFlags, mainScript], options);
+  const env = { ...nodeRuntime.env, ...options.env };
+  return start(process.execPath, [...nodeRuntime.flags, mainScript], { ...options, env });
 }
 
 /** Runs `reelfeed …` to its end. */
