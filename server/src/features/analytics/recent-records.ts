@@ -1,14 +1,15 @@
-/**
- * A `RecentMap` for values that fit into records of one size, whose bytes lie outside of the heap: a
- * hundred thousand objects would take four times the memory, and each collection of garbage would
- * walk through them.
- */
+/** How a value becomes a record of `sizeBytes`, and comes back. */
 export type RecordCodec<Value> = {
   readonly sizeBytes: number;
   readonly read: (bytes: Buffer, at: number) => Value;
   readonly write: (value: Value, bytes: Buffer, at: number) => void;
 };
 
+/**
+ * A `RecentMap` for values that fit into records of one size, whose bytes lie outside of the heap: a
+ * hundred thousand objects would take four times the memory, and each collection of garbage would
+ * walk through them.
+ */
 export class RecentRecords<Value> {
   readonly #mostRecords: number;
   readonly #codec: RecordCodec<Value>;
