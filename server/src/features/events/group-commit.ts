@@ -21,7 +21,7 @@ import { ApiError } from '../../platform/http/errors.ts';
 import type { BlockDraft } from './log.ts';
 import type { AddedBlock } from './log-queries.ts';
 import type { LoggedEvent } from './logged-event.ts';
-import { Patience } from './patience.ts';
+import { Patience, type Waiting } from './patience.ts';
 
 export type FlushReport = {
   readonly drafts: readonly BlockDraft[];
@@ -59,11 +59,10 @@ const defaults: GroupCommitLimits = {
 };
 
 /** The events of one request. */
-type Submission = {
+type Submission = Waiting & {
   readonly organizationId: string;
   readonly events: LoggedEvent[];
   readonly bytes: number;
-  readonly submittedAt: number;
   readonly stored: (poison: ReadonlySet<LoggedEvent>) => void;
   readonly refused: (error: unknown) => void;
 };
@@ -117,6 +116,7 @@ export class GroupCommit implements AsyncDisposable {
         events,
         bytes,
         submittedAt: performance.now(),
+        place: 0,
         stored: (poison) => {
           this.#patience.delete(submission);
           resolve(poison);

@@ -1,4 +1,6 @@
-export type Waiting = {
+import { Bag, type BagMember } from '../../platform/bag.ts';
+
+export type Waiting = BagMember & {
   /** By the process's monotonic clock. */
   readonly submittedAt: number;
 };
@@ -7,8 +9,7 @@ export type Waiting = {
 export class Patience<T extends Waiting> {
   readonly #mostWaitMs: number;
   readonly #onLate: (late: T[]) => void;
-  /** In the order in which they came. */
-  readonly #waiting = new Set<T>();
+  readonly #waiting = new Bag<T>();
   #timer: NodeJS.Timeout | null = null;
 
   /** @param onLate told of those that have waited for `mostWaitMs`; they are forgotten here */
@@ -35,14 +36,13 @@ export class Patience<T extends Waiting> {
     this.#timer = null;
     const lateFrom = performance.now() - this.#mostWaitMs;
     const late: T[] = [];
+    let next = Infinity;
     for (const one of this.#waiting) {
-      if (one.submittedAt > lateFrom) {
-        this.#lookIn(one.submittedAt - lateFrom);
-        break;
-      }
-      late.push(one);
-      this.#waiting.delete(one);
+      if (one.submittedAt <= lateFrom) late.push(one);
+      else next = Math.min(next, one.submittedAt);
     }
+    for (const one of late) this.#waiting.delete(one);
+    if (next < Infinity) this.#lookIn(next - lateFrom);
     if (late.length > 0) this.#onLate(late);
   }
 }

@@ -18,11 +18,12 @@ export type RecordFate = 'written' | 'lost' | 'unwritten';
 export type RecorderParts = {
   db: Db;
   log: Logger;
-  /** Told of each attempt once. */
-  onRecorded: (attempt: AttemptRecord, fate: RecordFate) => void;
   /** After this, nothing is tried again. */
   patience: AbortSignal;
 };
+
+/** An attempt, and who is told once what became of its record. */
+type Entry = { readonly attempt: AttemptRecord; readonly onRecorded: (fate: RecordFate) => void };
 
 const mostInBatch = 500;
 /** A statement costs the database half a millisecond by itself, so it pays to let some gather. */
@@ -32,15 +33,15 @@ const retryAfterMs = 250;
 
 export class Recorder {
   readonly #parts: RecorderParts;
-  #waiting: AttemptRecord[] = [];
+  #waiting: Entry[] = [];
   #writing: Promise<void> | null = null;
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
   }
 
-  add(attempt: AttemptRecord): void {
-    this.#waiting.push(attempt);
+  add(attempt: AttemptRecord, onRecorded: (fate: RecordFate) => void): void {
+    this.#waiting.push({ attempt, onRecorded });
     this.#writing ??= this.#write();
   }
 
@@ -59,33 +60,33 @@ export class Recorder {
   }
 
   /** Tries until it is written. A batch that the database refuses is written one by one. */
-  async #record(batch: readonly AttemptRecord[]): Promise<void> {
+  async #record(batch: readonly Entry[]): Promise<void> {
     const { db, log, patience } = this.#parts;
     for (;;) {
       try {
-        const held = await recordAttempts(db, batch);
-        this.#report(batch, ({ deliveryId }) => (held.has(deliveryId) ? 'written' : 'lost'));
-        return;
+        const attempts = batch.map(({ attempt }) => attempt);
+        const held = await recordAttempts(db, attempts);
+        return report(batch, ({ deliveryId }) => (held.has(deliveryId) ? 'written' : 'lost'));
       } catch (error) {
-        if (patience.aborted) return this.#report(batch, () => 'unwritten');
+        if (patience.aborted) return report(batch, () => 'unwritten');
         if (isDatabaseAway(error)) {
           await delay(retryAfterMs, undefined, { signal: patience }).catch(() => undefined);
         } else if (batch.length > 1) {
-          for (const attempt of batch) await this.#record([attempt]);
+          for (const entry of batch) await this.#record([entry]);
           return;
         } else {
-          const [attempt] = batch;
+          const attempt = batch[0]?.attempt;
           log.error(
             { err: error, webhookId: attempt?.webhookId, deliveryId: attempt?.deliveryId },
             'webhook attempt could not be recorded, the delivery will be sent again',
           );
-          return this.#report(batch, () => 'unwritten');
+          return report(batch, () => 'unwritten');
         }
       }
     }
   }
+}
 
-  #report(batch: readonly AttemptRecord[], fate: (attempt: AttemptRecord) => RecordFate): void {
-    for (const attempt of batch) this.#parts.onRecorded(attempt, fate(attempt));
-  }
+function report(batch: readonly Entry[], fateOf: (attempt: AttemptRecord) => RecordFate): void {
+  for (const { attempt, onRecorded } of batch) onRecorded(fateOf(attempt));
 }

@@ -19,6 +19,7 @@
  *    turned slow (`slots.ts`), on two database connections, one that claims and one that records.
  */
 import { hostname } from 'node:os';
+import { Bag } from '../../platform/bag.ts';
 import { isDatabaseAway } from '../../platform/database/database-errors.ts';
 import { background, sleep } from '../../platform/lifecycle.ts';
 import { Doorbell } from '../../platform/queue/wakeups.ts';
@@ -63,7 +64,7 @@ class Sender implements DeliverySender {
   readonly #liveness: Liveness;
   readonly #recorder: Recorder;
   readonly #doorbell = new Doorbell();
-  readonly #sending = new Map<string, Sending>();
+  readonly #sending = new Bag<Sending>();
   readonly #cutOff = new AbortController();
   readonly #patience = new AbortController();
   readonly #unsubscribe: (() => void) | undefined;
@@ -95,7 +96,6 @@ class Sender implements DeliverySender {
     this.#recorder = new Recorder({
       db,
       log,
-      onRecorded: (attempt, fate) => this.#finish(attempt, fate),
       patience: this.#patience.signal,
     });
     this.#unsubscribe = options.wakeups?.listen((name) => {
@@ -148,7 +148,8 @@ class Sender implements DeliverySender {
     if (senderId === null) return false;
     if (await this.#claimer.promote()) this.#doorbell.ring();
     if (this.#hasUnknownClaims) {
-      await releaseUnknownDeliveries(this.#options.db, senderId, [...this.#sending.keys()]);
+      const known = Array.from(this.#sending, ({ claim }) => claim.deliveryId);
+      await releaseUnknownDeliveries(this.#options.db, senderId, known);
       this.#hasUnknownClaims = false;
     }
     for (const sending of this.#slots.takeWaiting('slow')) this.#giveBack(sending);
@@ -165,8 +166,8 @@ class Sender implements DeliverySender {
     for (const claim of deliveries) {
       const webhook = webhooks.get(claim.webhookId);
       if (webhook === undefined) throw new Error(`a claim without its webhook: ${claim.webhookId}`);
-      const sending: Sending = { senderId, webhook, claim, claimedAt, result: null };
-      this.#sending.set(claim.deliveryId, sending);
+      const sending: Sending = { senderId, webhook, claim, claimedAt, result: null, place: 0 };
+      this.#sending.add(sending);
       if (this.#cutOff.signal.aborted) this.#giveBack(sending);
       else this.#slots.enter(claim.webhookId, sending);
     }
@@ -179,7 +180,7 @@ class Sender implements DeliverySender {
     void attemptDelivery(this.#attempts, webhook, claim, attempt, signal).then((result) => {
       sending.result = result;
       const record = toRecord(sending, result, this.#options.scheduleMs);
-      this.#recorder.add(record);
+      this.#record(sending, record);
       this.#slots.end(slot, resultOf(record.next), result.endedAt - result.startedAt);
       this.#doorbell.ring();
     });
@@ -190,16 +191,18 @@ class Sender implements DeliverySender {
     const now = performance.now();
     const end = { type: 'not made', reason: 'given back' } as const;
     const result = { end, startedAt: now, endedAt: now, response: null, cause: null };
-    this.#recorder.add(toRecord(sending, result, this.#options.scheduleMs));
+    this.#record(sending, toRecord(sending, result, this.#options.scheduleMs));
+  }
+
+  #record(sending: Sending, attempt: AttemptRecord): void {
+    this.#recorder.add(attempt, (fate) => this.#finish(sending, attempt, fate));
   }
 
   /** The attempt is written down, or never will be. */
-  #finish(attempt: AttemptRecord, fate: RecordFate): void {
-    const { deliveryId } = attempt;
-    const sending = this.#sending.get(deliveryId);
-    this.#sending.delete(deliveryId);
+  #finish(sending: Sending, attempt: AttemptRecord, fate: RecordFate): void {
+    this.#sending.delete(sending);
     if (fate === 'unwritten') this.#hasUnknownClaims = true;
-    if (sending !== undefined) this.#report(attempt, sending, fate);
+    this.#report(attempt, sending, fate);
     this.#doorbell.ring();
     if (this.#sending.size === 0) this.#onIdle?.();
   }

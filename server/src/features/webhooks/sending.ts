@@ -1,5 +1,6 @@
 /** One claimed delivery on its way: what is recorded about its attempt, and what the log says. */
 import type { Logger } from 'pino';
+import type { BagMember } from '../../platform/bag.ts';
 import { writeAttemptLine } from './attempt-log.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { AttemptRecord } from './record-queries.ts';
@@ -8,7 +9,7 @@ import { decide } from './schedule.ts';
 import type { DeliveryReport } from './sender-options.ts';
 import type { ClaimedDelivery, ClaimedWebhook } from './claim-queries.ts';
 
-export type Sending = {
+export type Sending = BagMember & {
   /** Who has claimed it: the fence of what is recorded. */
   readonly senderId: string;
   readonly webhook: ClaimedWebhook;

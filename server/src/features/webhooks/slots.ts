@@ -14,6 +14,7 @@
  * 4. Where the slots of all are used up, webhooks take turns.
  * 5. Whatever happens, no more than four times `total` deliveries are claimed.
  */
+import { Bag, type BagMember } from '../../platform/bag.ts';
 
 export type SlotLimits = {
   /** Sends at the same time, those of slow webhooks apart. */
@@ -25,7 +26,7 @@ export type SlotLimits = {
 export type SendResult = 'success' | 'failure' | 'not made';
 
 /** One send under way. */
-export type Slot = { readonly webhookId: string; readonly startedAt: number };
+export type Slot = BagMember & { readonly webhookId: string; readonly startedAt: number };
 
 /** What may be claimed now. */
 export type Room = {
@@ -39,8 +40,7 @@ type Lane<T> = {
   window: number;
   isFailing: boolean;
   lastTookMs: number;
-  /** In the order of their starts. */
-  readonly underWay: Set<Slot>;
+  readonly underWay: Bag<Slot>;
   waiting: T[];
   /** Whether it stands in line for a slot of all. */
   isInLine: boolean;
@@ -185,7 +185,7 @@ export class Slots<T> {
       lane.isInLine = false;
       const item = lane.waiting.shift();
       if (item === undefined) continue;
-      const slot = { webhookId, startedAt: this.#now() };
+      const slot = { webhookId, startedAt: this.#now(), place: 0 };
       lane.underWay.add(slot);
       this.#underWay += 1;
       this.#standInLine(webhookId, lane);
@@ -200,7 +200,7 @@ export class Slots<T> {
       window: Math.min(firstWindow, this.#limits.perWebhook),
       isFailing: false,
       lastTookMs: 0,
-      underWay: new Set(),
+      underWay: new Bag(),
       waiting: [],
       isInLine: false,
       idleSince: this.#now(),
@@ -216,7 +216,7 @@ function isQuick(lane: Lane<unknown>): boolean {
 }
 
 function isSlow(lane: Lane<unknown>, now: number): boolean {
-  const [oldest] = lane.underWay;
-  if (oldest !== undefined && now - oldest.startedAt > slowAfterMs) return true;
-  return lane.isFailing || lane.lastTookMs > slowAfterMs;
+  if (lane.isFailing || lane.lastTookMs > slowAfterMs) return true;
+  for (const { startedAt } of lane.underWay) if (now - startedAt > slowAfterMs) return true;
+  return false;
 }

@@ -41,6 +41,8 @@ export async function requestWhole(
 
 class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
   readonly response: Promise<EgressResponse>;
+  /** Among those that end with the same signal. */
+  place = 0;
   readonly #host: string;
   readonly #signal: AbortSignal | undefined;
   readonly #startedAt = performance.now();

@@ -6,6 +6,7 @@
  * and late clients get an answer with `Retry-After` rather than a refused connection.
  */
 import type { ServerResponse } from 'node:http';
+import { Bag } from '../bag.ts';
 import { sleep } from '../lifecycle.ts';
 import type { HttpApp } from './app.ts';
 
@@ -17,12 +18,13 @@ const cutAgainMs = 200;
  * @returns closes the server; requests that outlast `graceMs` milliseconds are cut off
  */
 export function followRequests(app: HttpApp): (graceMs: number) => Promise<void> {
-  const open = new Set<ServerResponse>();
+  const open = new Bag<{ readonly response: ServerResponse; place: number }>();
   app.addHook('onRequest', (_request, { raw }, done) => {
     // The client may have gone while the hooks before this one were at work.
     if (!raw.closed) {
-      open.add(raw);
-      raw.once('close', () => open.delete(raw));
+      const exchange = { response: raw, place: 0 };
+      open.add(exchange);
+      raw.once('close', () => open.delete(exchange));
     }
     done();
   });
@@ -31,7 +33,7 @@ export function followRequests(app: HttpApp): (graceMs: number) => Promise<void>
     const cutting = cutOff(app, graceMs, closed.signal);
     try {
       // Connections that are cut off close as well, so this ends within the grace.
-      await Promise.all([...open].map(settle));
+      await Promise.all(Array.from(open, ({ response }) => settle(response)));
       await app.close();
     } finally {
       closed.abort();
