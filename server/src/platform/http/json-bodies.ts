@@ -4,6 +4,13 @@ import { ApiError } from './errors.ts';
 import type { HttpApp } from './app.ts';
 import { refuseBadText } from './text-rules.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Ends the wait for the body; null before that begins and when it is over. */
+    bodyTimer: NodeJS.Timeout | null;
+  }
+}
+
 /**
  * JSON is the only body that routes get parsed: UTF-8, no `__proto__`, no NUL. A body that does
  * not arrive within `bodyTimeoutMs` is answered 408 and its connection closed.
@@ -62,23 +69,24 @@ export function decodeJsonText(request: FastifyRequest, body: Buffer): string {
 
 /** A timer for each body that is still arriving; requests without a body have none. */
 function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
-  const timers = new WeakMap<FastifyRequest, NodeJS.Timeout>();
+  app.decorateRequest('bodyTimer', null);
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (isStreamed(request) || !hasBody(request)) {
       done(null, payload);
       return;
     }
-    const timer = setTimeout(() => {
+    request.bodyTimer = setTimeout(() => {
       const answer = new ApiError('REQUEST_TIMEOUT');
       // Destroyed any earlier, the connection would take the answer with it.
       reply.raw.once('finish', () => request.raw.destroy());
       void reply.header('connection', 'close').status(408).send(answer.envelope(request.id));
     }, bodyTimeoutMs);
-    timers.set(request, timer);
     done(null, payload);
   });
   const clear = (request: FastifyRequest, done: () => void) => {
-    clearTimeout(timers.get(request));
+    if (request.bodyTimer === null) return done();
+    clearTimeout(request.bodyTimer);
+    request.bodyTimer = null;
     done();
   };
   app.addHook('preValidation', (request, _reply, done) => clear(request, done));
