@@ -75,7 +75,7 @@ export type ClaimRequest = {
 export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Claims> {
   const { senderId, limit } = request;
   const { isWhole, afterWebhookId, defaultAllowance, known } = linesOf(request);
-  const { rows } = await sql<ClaimedDelivery & Partial<ClaimedWebhook>>`
+  const { rows } = await sql<ClaimedDelivery | (ClaimedWebhook & { deliveryId: null })>`
     with recursive sender as materialized (
       select sender_id, set_config('synchronous_commit', 'off', true) as commit
       from webhook_sender where sender_id = ${senderId} for key share
@@ -99,18 +99,17 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
       union all
       select webhook_id, allowance, to_timestamp(due_s), delivery_id from known where not ${isWhole}
     ), open as materialized (
-      select webhook.webhook_id, webhook.url, webhook.secret, webhook.previous_secrets,
-        webhook.previous_secrets_end, lane.allowance, lane.due_at, lane.delivery_id
+      select webhook.organization_id, webhook.webhook_id, webhook.url, webhook.secret,
+        webhook.previous_secrets, webhook.previous_secrets_end, lane.allowance, lane.due_at,
+        lane.delivery_id
       from lane
       join webhook on webhook.webhook_id = lane.webhook_id and webhook.status = 'active'
       where lane.allowance > 0
       limit ${limit}
     ), chosen as materialized (
-      select due.organization_id, due.webhook_id, due.delivery_id,
-        -- What is said of a webhook is said once, with its first delivery.
-        row_number() over (partition by due.webhook_id) = 1 as is_first
-      from open cross join lateral (
-        select delivery.organization_id, delivery.webhook_id, delivery.delivery_id
+      -- The rows are locked, so they stay where they are until they are updated below.
+      select due.place from open cross join lateral (
+        select delivery.ctid as place
         from webhook_delivery delivery
         where delivery.state = 'ready' and delivery.webhook_id = open.webhook_id
           and (delivery.due_at, delivery.delivery_id) > (open.due_at, open.delivery_id)
@@ -119,35 +118,36 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
         limit least(open.allowance, ceil(${limit}::float8 / (select count(*) from open))::int)
         for update skip locked) due
       limit ${limit}
+    ), claimed as (
+      update webhook_delivery delivery set sender_id = sender.sender_id
+      from chosen, sender
+      where delivery.ctid = chosen.place
+      returning delivery.webhook_id, delivery.delivery_id, delivery.kind, delivery.body,
+        round(date_part('epoch', delivery.occurred_at) * 1000) as occurred_ms,
+        date_part('epoch', delivery.due_at) as due_s, delivery.attempts, delivery.is_manual
     )
-    update webhook_delivery delivery set sender_id = sender.sender_id
-    from chosen left join open on chosen.is_first and open.webhook_id = chosen.webhook_id, sender
-    where delivery.organization_id = chosen.organization_id
-      and delivery.webhook_id = chosen.webhook_id
-      and delivery.delivery_id = chosen.delivery_id
-    returning delivery.webhook_id as "webhookId", delivery.delivery_id as "deliveryId",
-      delivery.kind, delivery.body,
-      round(date_part('epoch', delivery.occurred_at) * 1000) as "occurredAtMs",
-      date_part('epoch', delivery.due_at) as "dueAtS", delivery.attempts,
-      delivery.is_manual as "isManual",
-      case when chosen.is_first then delivery.organization_id end as "organizationId",
-      open.url, open.secret as "sealedSecret",
-      case when chosen.is_first then array(select previous
-        from unnest(open.previous_secrets, open.previous_secrets_end)
+    -- What is said of a webhook is said once, in a row of its own.
+    select webhook_id as "webhookId", delivery_id as "deliveryId", kind, body,
+      occurred_ms as "occurredAtMs", due_s as "dueAtS", attempts, is_manual as "isManual",
+      null as "organizationId", null as url, null::bytea as "sealedSecret",
+      null::bytea[] as "sealedPrevious", null::float8 as "claimedAtS"
+    from claimed
+    union all
+    select webhook_id, null, null, null, null, null, null, null, organization_id, url, secret,
+      array(select previous
+        from unnest(previous_secrets, previous_secrets_end)
           with ordinality as old (previous, ends_at, place)
-        where ends_at > clock_timestamp() order by place) end as "sealedPrevious",
-      case when chosen.is_first then date_part('epoch', clock_timestamp()) end as "claimedAtS"
+        where ends_at > clock_timestamp() order by place),
+      date_part('epoch', clock_timestamp())
+    from open where webhook_id in (select webhook_id from claimed)
   `.execute(db);
+  const deliveries: ClaimedDelivery[] = [];
   const webhooks = new Map<WebhookId, ClaimedWebhook>();
   for (const row of rows) {
-    const { webhookId, organizationId, url, sealedSecret, sealedPrevious, claimedAtS } = row;
-    // The first delivery of a webhook holds all of these, the others hold nulls.
-    if (organizationId && url && sealedSecret && sealedPrevious && claimedAtS) {
-      const webhook = { organizationId, webhookId, url, sealedSecret, sealedPrevious, claimedAtS };
-      webhooks.set(webhookId, webhook);
-    }
+    if (row.deliveryId === null) webhooks.set(row.webhookId, row);
+    else deliveries.push(row);
   }
-  return { deliveries: rows, webhooks };
+  return { deliveries, webhooks };
 }
 
 function linesOf({ lines, allowances }: ClaimRequest) {
