@@ -76,10 +76,14 @@ export function createSeries<C extends Cell>(options: SeriesOptions<C>): Series<
 
   return {
     cell([set]) {
-      const values = labels.map((label) => set?.[label] ?? '');
-      const key = values.join('\0');
+      let key = '';
+      for (const [index, label] of labels.entries()) {
+        if (index > 0) key += '\0';
+        key += set?.[label] ?? '';
+      }
       const known = cells.get(key);
       if (known !== undefined) return known.cell;
+      const values = labels.map((label) => set?.[label] ?? '');
       if (cells.size < maxSeries) return add(key, values);
       onOverflow();
       return cells.get('\0other')?.cell ?? add('\0other', values.fill('other'));

@@ -1,10 +1,8 @@
 /** One attempt: sign, send, read the answer. At most one request goes on the wire. */
 import { EgressError } from '../../platform/egress/egress-errors.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
-import { version } from '../../version.ts';
 import type { AttemptEnd } from './schedule.ts';
-import { secretContext, type SecretReader } from './secrets.ts';
-import { signedHeaders } from './signing.ts';
+import { signedHeaders, type SigningKeys } from './signing.ts';
 
 export type Outgoing = {
   readonly deliveryId: string;
@@ -15,16 +13,14 @@ export type Outgoing = {
 
 /** Where to, and signed how. */
 export type Destination = {
-  readonly organizationId: string;
   readonly webhookId: string;
   readonly url: string;
-  readonly sealedSecret: Buffer;
-  readonly sealedPrevious: readonly Buffer[];
+  /** An error where the secret is unreadable. */
+  readonly keys: SigningKeys | Error;
 };
 
 export type AttemptParts = {
   egress: Egress;
-  readSecrets: SecretReader;
   /** From the start of the attempt to the last byte of the answer. */
   totalTimeoutMs: number;
 };
@@ -59,17 +55,20 @@ export async function attemptDelivery(
     response,
     cause,
   });
-  const headers = trySign(parts.readSecrets, destination, outgoing, attempt);
-  if (headers instanceof Error) {
-    return ended({ type: 'not made', reason: 'unreadable secret' }, null, headers);
+  const { webhookId, url, keys } = destination;
+  if (keys instanceof Error) {
+    return ended({ type: 'not made', reason: 'unreadable secret' }, null, keys);
   }
+  const { deliveryId, body: sent, occurredAtMs } = outgoing;
+  const timestamp = new Date(occurredAtMs).toISOString();
+  const message = { webhookId, deliveryId, attempt, timestamp, body: sent, sentAtMs: Date.now() };
   try {
     const { status, body } = await parts.egress.request(
       {
-        url: destination.url,
+        url,
         method: 'POST',
-        headers,
-        body: outgoing.body,
+        headers: signedHeaders(message, keys),
+        body: sent,
         totalTimeoutMs: parts.totalTimeoutMs,
         maxBodyBytes: mostResponseBytesRead,
       },
@@ -85,33 +84,8 @@ export async function attemptDelivery(
   }
 }
 
-const userAgent = `Reelfeed-Webhooks/${version}`;
-
-function trySign(
-  readSecrets: SecretReader,
-  destination: Destination,
-  outgoing: Outgoing,
-  attempt: number,
-): Record<string, string> | Error {
-  const { organizationId, webhookId } = destination;
-  const { deliveryId, body, occurredAtMs } = outgoing;
-  try {
-    const keys = readSecrets(secretContext(organizationId, webhookId), {
-      current: destination.sealedSecret,
-      previous: destination.sealedPrevious,
-    });
-    const timestamp = new Date(occurredAtMs).toISOString();
-    const sentAt = new Date();
-    const message = { webhookId, deliveryId, attempt, timestamp, body, sentAt };
-    const headers = signedHeaders(message, keys);
-    headers['user-agent'] = userAgent;
-    return headers;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
-}
-
 /** Text that PostgreSQL can store: bytes that are no UTF-8, and NUL, become a replacement. */
 function readableText(body: Buffer): string {
+  if (body.length === 0) return '';
   return body.subarray(0, mostResponseBytesKept).toString('utf8').replaceAll('\0', '\uFFFD');
 }

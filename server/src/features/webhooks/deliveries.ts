@@ -30,6 +30,7 @@ import {
   type MissedEvent,
   type ReplayPosition,
 } from './replay-queries.ts';
+import type { SecretReader } from './secrets.ts';
 import { decide } from './schedule.ts';
 
 export function presentDelivery(row: DeliveryRow) {
@@ -157,7 +158,7 @@ async function insertMissed(
  * @throws ApiError NOT_FOUND
  */
 export async function sendTest(
-  parts: AttemptParts & { db: Db; log: AttemptLog },
+  parts: AttemptParts & { db: Db; log: AttemptLog; readSecrets: SecretReader },
   organizationId: OrganizationId,
   webhookId: WebhookId,
   kind: EventKind,
@@ -169,15 +170,15 @@ export async function sendTest(
   const deliveryId = newTypeIdAt('dlv', occurredAt);
   const dataJson = JSON.stringify(sampleData[kind]);
   const body = deliveryBody({ kind, dataJson, occurredAt }, webhookId);
+  const keys = parts.readSecrets({
+    organizationId,
+    webhookId,
+    sealedSecret: webhook.secret,
+    sealedPrevious: webhook.previousSecrets,
+  });
   const result = await attemptDelivery(
     parts,
-    {
-      organizationId,
-      webhookId,
-      url: webhook.url,
-      sealedSecret: webhook.secret,
-      sealedPrevious: webhook.previousSecrets,
-    },
+    { webhookId, url: webhook.url, keys },
     { deliveryId, body, occurredAtMs: occurredAt.getTime() },
     1,
     new AbortController().signal,

@@ -7,6 +7,14 @@ export function secretContext(organizationId: string, webhookId: string): string
   return `webhook secret ${organizationId} ${webhookId}`;
 }
 
+/** The secrets of one webhook, as the database has them. */
+export type SealedSecrets = {
+  readonly organizationId: string;
+  readonly webhookId: string;
+  readonly sealedSecret: Buffer;
+  readonly sealedPrevious: readonly Buffer[];
+};
+
 const mostRemembered = 10_000;
 
 /** Opens secrets, and remembers them by their sealed bytes: the next delivery needs them again. */
@@ -22,14 +30,18 @@ export function createSecretReader(vault: Vault) {
     remembered.set(name, key);
     return key;
   };
-  /** @throws Error when a secret was sealed with another key */
-  return (
-    context: string,
-    sealed: { current: Buffer; previous: readonly Buffer[] },
-  ): SigningKeys => ({
-    current: open(sealed.current, context),
-    previous: sealed.previous.map((one) => open(one, context)),
-  });
+  /** @returns an error when a secret was sealed with another key */
+  return (webhook: SealedSecrets): SigningKeys | Error => {
+    const context = secretContext(webhook.organizationId, webhook.webhookId);
+    try {
+      return {
+        current: open(webhook.sealedSecret, context),
+        previous: webhook.sealedPrevious.map((sealed) => open(sealed, context)),
+      };
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  };
 }
 
 export type SecretReader = ReturnType<typeof createSecretReader>;

@@ -28,12 +28,19 @@ import { Liveness } from './liveness.ts';
 import type { AttemptRecord } from './record-queries.ts';
 import { Recorder, type RecordFate } from './recorder.ts';
 import type { Decision } from './schedule.ts';
-import { createSecretReader } from './secrets.ts';
+import { createSecretReader, type SecretReader } from './secrets.ts';
 import { defaultSenderTiming, type SenderOptions, type SenderTiming } from './sender-options.ts';
 import { releaseUnknownDeliveries } from './sender-queries.ts';
 import type { Claims } from './claim-queries.ts';
 import { Claimer } from './claimer.ts';
-import { attemptNumber, logAttempt, reportOf, toRecord, type Sending } from './sending.ts';
+import {
+  attemptNumber,
+  logAttempt,
+  reportOf,
+  toRecord,
+  type Sending,
+  type SendingWebhook,
+} from './sending.ts';
 import { Slots, type SendResult, type Slot } from './slots.ts';
 import { webhookDeliveries } from './webhooks.ts';
 
@@ -59,6 +66,7 @@ class Sender implements DeliverySender {
   readonly #options: SenderOptions;
   readonly #timing: SenderTiming;
   readonly #attempts: AttemptParts;
+  readonly #readSecrets: SecretReader;
   readonly #slots: Slots<Sending>;
   readonly #claimer: Claimer;
   readonly #liveness: Liveness;
@@ -79,7 +87,8 @@ class Sender implements DeliverySender {
     this.#options = options;
     this.#timing = { ...defaultSenderTiming, ...options.timing };
     const { totalTimeoutMs, deadAfterMs, beatEveryMs } = this.#timing;
-    this.#attempts = { egress, readSecrets: createSecretReader(vault), totalTimeoutMs };
+    this.#attempts = { egress, totalTimeoutMs };
+    this.#readSecrets = createSecretReader(vault);
     this.#claimer = new Claimer(db, this.#timing.pollEveryMs / 2);
     this.#slots = new Slots({ total: concurrency, perWebhook: mostPerWebhook }, (sending, slot) =>
       this.#start(sending, slot),
@@ -163,8 +172,12 @@ class Sender implements DeliverySender {
 
   #enter(senderId: string, { deliveries, webhooks }: Claims): void {
     const claimedAt = performance.now();
+    const opened = new Map<string, SendingWebhook>();
+    for (const [webhookId, webhook] of webhooks) {
+      opened.set(webhookId, { ...webhook, keys: this.#readSecrets(webhook) });
+    }
     for (const claim of deliveries) {
-      const webhook = webhooks.get(claim.webhookId);
+      const webhook = opened.get(claim.webhookId);
       if (webhook === undefined) throw new Error(`a claim without its webhook: ${claim.webhookId}`);
       const sending: Sending = { senderId, webhook, claim, claimedAt, result: null, place: 0 };
       this.#sending.add(sending);

@@ -8,11 +8,15 @@ import type { RecordFate } from './recorder.ts';
 import { decide } from './schedule.ts';
 import type { DeliveryReport } from './sender-options.ts';
 import type { ClaimedDelivery, ClaimedWebhook } from './claim-queries.ts';
+import type { SigningKeys } from './signing.ts';
+
+/** A webhook with deliveries on their way. */
+export type SendingWebhook = ClaimedWebhook & { readonly keys: SigningKeys | Error };
 
 export type Sending = BagMember & {
   /** Who has claimed it: the fence of what is recorded. */
   readonly senderId: string;
-  readonly webhook: ClaimedWebhook;
+  readonly webhook: SendingWebhook;
   readonly claim: ClaimedDelivery;
   /** By the process's monotonic clock. */
   readonly claimedAt: number;

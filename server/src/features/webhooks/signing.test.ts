@@ -56,18 +56,18 @@ describe('published and computed vectors', () => {
 });
 
 const secret = newSecret();
-const message = (sentAt = new Date()): SignedMessage => ({
+const message = (sentAtMs = Date.now()): SignedMessage => ({
   webhookId: 'whk_1',
   deliveryId: 'dlv_1',
   attempt: 2,
   timestamp: '2026-01-31T12:00:00.000Z',
   body: '{"event":"content.ready","data":{"title":"Zoë 🚀"},"timestamp":"x","webhookId":"whk_1"}',
-  sentAt,
+  sentAtMs,
 });
-const sign = (sentAt?: Date, secrets: string[] = [secret]) => {
+const sign = (sentAtMs?: number, secrets: string[] = [secret]) => {
   const [current, ...previous] = secrets.map(signingKey);
   assert.ok(current !== undefined);
-  return signedHeaders(message(sentAt), { current, previous });
+  return signedHeaders(message(sentAtMs), { current, previous });
 };
 const { body } = message();
 const refuses = (given: () => unknown, said: RegExp) =>
@@ -116,7 +116,7 @@ describe('verifyWebhook', () => {
 
   test('refuses what was sent too long ago or in the future, unless told otherwise', () => {
     for (const offsetMs of [-301_000, 301_000]) {
-      const headers = sign(new Date(Date.now() + offsetMs));
+      const headers = sign(Date.now() + offsetMs);
       refuses(() => verifyWebhook(body, headers, secret), /too long ago/);
       assert.ok(verifyWebhook(body, headers, secret, { toleranceSeconds: 600 }));
     }

@@ -4,7 +4,9 @@
  * protects the id and the moment of sending. Both are over the very bytes of the body.
  */
 import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
+import { version } from '../../version.ts';
 
+const userAgent = `Reelfeed-Webhooks/${version}`;
 const secretPrefix = 'whsec_';
 const secretBytes = 32;
 
@@ -36,7 +38,8 @@ export type SignedMessage = {
   /** Of the event, as the body says it. */
   readonly timestamp: string;
   readonly body: string;
-  readonly sentAt: Date;
+  /** Milliseconds since 1970. */
+  readonly sentAtMs: number;
 };
 
 /** The headers of one attempt; signatures are in the order of the keys, the current one first. */
@@ -44,27 +47,29 @@ export function signedHeaders(
   message: SignedMessage,
   { current, previous }: SigningKeys,
 ): Record<string, string> {
-  const { webhookId, deliveryId, attempt, timestamp, body, sentAt } = message;
-  const seconds = String(Math.floor(sentAt.getTime() / 1_000));
-  const standard = [current, ...previous].map((key) =>
-    standardSignature(key, `${deliveryId}.${seconds}.${body}`),
-  );
-  return {
+  const { webhookId, deliveryId, attempt, timestamp, body, sentAtMs } = message;
+  const seconds = String(Math.floor(sentAtMs / 1_000));
+  const payload = `${timestamp}.${body}`;
+  const standardPayload = `${deliveryId}.${seconds}.${body}`;
+  const headers: Record<string, string> = {
     'content-type': 'application/json',
-    'x-service-signature': serviceSignature(current, `${timestamp}.${body}`),
-    ...(previous.length > 0 && {
-      'x-service-signature-previous': previous
-        .map((key) => serviceSignature(key, `${timestamp}.${body}`))
-        .join(', '),
-    }),
+    'user-agent': userAgent,
+    'x-service-signature': serviceSignature(current, payload),
     'x-service-timestamp': timestamp,
     'x-service-webhook-id': webhookId,
     'x-service-delivery-id': deliveryId,
     'x-service-attempt': String(attempt),
     'webhook-id': deliveryId,
     'webhook-timestamp': seconds,
-    'webhook-signature': standard.join(' '),
+    'webhook-signature': standardSignature(current, standardPayload),
   };
+  if (previous.length > 0) {
+    const earlier = previous.map((key) => serviceSignature(key, payload));
+    const standard = previous.map((key) => standardSignature(key, standardPayload));
+    headers['x-service-signature-previous'] = earlier.join(', ');
+    headers['webhook-signature'] += ` ${standard.join(' ')}`;
+  }
+  return headers;
 }
 
 export function serviceSignature({ text }: SigningKey, signedPayload: string): string {

@@ -77,8 +77,15 @@ export function dateArray(valuesMs: ArrayLike<number>): Buffer {
 
 /** `uuid[]` of UUIDs in their text form with dashes. */
 export function uuidArray(values: readonly string[]): Buffer {
+  let latest: string | undefined;
+  let latestAt = 0;
   return fixedArray(oids.uuid, values.length, uuidBytes, (index, bytes, at) => {
-    bytes.write((values[index] ?? '').replaceAll('-', ''), at, uuidBytes, 'hex');
+    const value = values[index] ?? '';
+    // The same one often follows itself, and copying is cheaper than reading.
+    if (value === latest) bytes.copyWithin(at, latestAt, latestAt + uuidBytes);
+    else bytes.write(value.replaceAll('-', ''), at, uuidBytes, 'hex');
+    latest = value;
+    latestAt = at;
   });
 }
 

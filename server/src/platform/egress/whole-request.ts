@@ -8,18 +8,24 @@ import { offAbort, onAbort, type AbortWatcher } from './abort-watchers.ts';
 import { asEgressError, EgressError } from './egress-errors.ts';
 import type { EgressRequest, EgressResponse } from './messages.ts';
 import type { OriginPools } from './origin-pools.ts';
-import { requestTarget } from './target.ts';
+import { requestTarget, type RequestTarget } from './target.ts';
 
 const defaultSchemes = ['https:'] as const;
 
 /** See `Egress.request`. */
-export async function requestWhole(
+export function requestWhole(
   pools: OriginPools,
   request: EgressRequest,
   signal?: AbortSignal,
 ): Promise<EgressResponse> {
-  signal?.throwIfAborted();
-  const { origin, host, path } = requestTarget(request.url, request.schemes ?? defaultSchemes);
+  if (signal?.aborted === true) return Promise.reject(signal.reason);
+  let target: RequestTarget;
+  try {
+    target = requestTarget(request.url, request.schemes ?? defaultSchemes);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+  const { origin, host, path } = target;
   const exchange = new Exchange(host, request, signal);
   try {
     pools.of(origin).dispatch(
@@ -116,8 +122,8 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
   }
 
   #succeed(truncated: boolean): void {
-    const { length } = this.#parts;
-    const body = length === 1 ? (this.#parts[0] ?? noBytes) : Buffer.concat(this.#parts);
+    const [first = noBytes, ...more] = this.#parts;
+    const body = more.length === 0 ? first : Buffer.concat(this.#parts);
     const elapsedMs = performance.now() - this.#startedAt;
     this.#resolve({ status: this.#status, headers: this.#headers, body, truncated, elapsedMs });
     if (truncated) this.#end(new Error('the rest of the answer is not read'));
