@@ -56,7 +56,7 @@ const ours: number[] = [];
 for (let round = -1; round < rounds; round += 1) {
   const bareRate = await barePerSecond();
   const rate = await deliveriesPerSecond();
-  // The first round warms both up.
+  // In the first round the service compiles its hot paths; a poster does so in its first second.
   if (round < 0) continue;
   bare.push(bareRate);
   ours.push(rate);
