@@ -60,9 +60,9 @@ export async function attemptDelivery(
     return ended({ type: 'not made', reason: 'unreadable secret' }, null, keys);
   }
   const { deliveryId, body: sent, occurredAtMs } = outgoing;
-  const timestamp = new Date(occurredAtMs).toISOString();
-  const message = { webhookId, deliveryId, attempt, timestamp, body: sent, sentAtMs: Date.now() };
   try {
+    const timestamp = new Date(occurredAtMs).toISOString();
+    const message = { webhookId, deliveryId, attempt, timestamp, body: sent, sentAtMs: Date.now() };
     const { status, body } = await parts.egress.request(
       {
         url,

@@ -8,24 +8,18 @@ import { offAbort, onAbort, type AbortWatcher } from './abort-watchers.ts';
 import { asEgressError, EgressError } from './egress-errors.ts';
 import type { EgressRequest, EgressResponse } from './messages.ts';
 import type { OriginPools } from './origin-pools.ts';
-import { requestTarget, type RequestTarget } from './target.ts';
+import { requestTarget } from './target.ts';
 
 const defaultSchemes = ['https:'] as const;
 
 /** See `Egress.request`. */
-export function requestWhole(
+export async function requestWhole(
   pools: OriginPools,
   request: EgressRequest,
   signal?: AbortSignal,
 ): Promise<EgressResponse> {
-  if (signal?.aborted === true) return Promise.reject(signal.reason);
-  let target: RequestTarget;
-  try {
-    target = requestTarget(request.url, request.schemes ?? defaultSchemes);
-  } catch (error) {
-    return Promise.reject(error);
-  }
-  const { origin, host, path } = target;
+  signal?.throwIfAborted();
+  const { origin, host, path } = requestTarget(request.url, request.schemes ?? defaultSchemes);
   const exchange = new Exchange(host, request, signal);
   try {
     pools.of(origin).dispatch(
