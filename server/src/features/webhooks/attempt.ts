@@ -59,22 +59,22 @@ export async function attemptDelivery(
   if (keys instanceof Error) {
     return ended({ type: 'not made', reason: 'unreadable secret' }, null, keys);
   }
-  const { deliveryId, body: sent, occurredAtMs } = outgoing;
+  const { deliveryId, body, occurredAtMs } = outgoing;
   try {
     const timestamp = new Date(occurredAtMs).toISOString();
-    const message = { webhookId, deliveryId, attempt, timestamp, body: sent, sentAtMs: Date.now() };
-    const { status, body } = await parts.egress.request(
+    const message = { webhookId, deliveryId, attempt, timestamp, body, sentAtMs: Date.now() };
+    const answer = await parts.egress.request(
       {
         url,
         method: 'POST',
         headers: signedHeaders(message, keys),
-        body: sent,
+        body,
         totalTimeoutMs: parts.totalTimeoutMs,
         maxBodyBytes: mostResponseBytesRead,
       },
       signal,
     );
-    return ended({ type: 'answered', statusCode: status }, readableText(body));
+    return ended({ type: 'answered', statusCode: answer.status }, readableText(answer.body));
   } catch (error) {
     if (error instanceof EgressError) {
       return ended({ type: 'unanswered', failure: error.failure }, null, error);

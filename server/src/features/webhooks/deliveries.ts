@@ -30,8 +30,8 @@ import {
   type MissedEvent,
   type ReplayPosition,
 } from './replay-queries.ts';
-import type { SecretReader } from './secrets.ts';
 import { decide } from './schedule.ts';
+import type { SecretReader } from './secrets.ts';
 
 export function presentDelivery(row: DeliveryRow) {
   return {
