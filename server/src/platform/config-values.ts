@@ -7,8 +7,21 @@ export function text(): Parser<string> {
   return (raw) => (raw.trim() === '' ? { problem: 'some text' } : { value: raw.trim() });
 }
 
+/** A name that a header can have (RFC 9110, section 5.1). */
+export function headerName(): Parser<string> {
+  return (raw) =>
+    /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(raw.trim())
+      ? { value: raw.trim() }
+      : { problem: 'the name of a header, such as CF-IPCountry' };
+}
+
 export function optional<T>(parser: Parser<T>): Parser<T | null> {
   return (raw) => (raw.trim() === '' ? { value: null } : parser(raw));
+}
+
+/** A list that may be empty. */
+export function noneOr<T>(parser: Parser<readonly T[]>): Parser<readonly T[]> {
+  return (raw) => (raw.trim() === '' ? { value: [] } : parser(raw));
 }
 
 export function integer(range: { min: number; max: number }): Parser<number> {
@@ -90,14 +103,22 @@ const byteUnits: Record<string, number> = {
 };
 
 /** A number of bytes; the units KB, MB, GB and TB are powers of 1,024. */
-export function bytes(): Parser<number> {
+export function bytes({ min = '0' } = {}): Parser<number> {
+  const minBytes = parseBytes(min) ?? 0;
+  const atLeast = minBytes === 0 ? '' : `at least ${min}, in `;
   return (raw) => {
-    const match = /^(\d{1,15})\s*([KMGT]B|)$/.exec(raw.trim().toUpperCase());
-    const unit = match === null ? undefined : byteUnits[match[2] ?? ''];
-    if (match === null || unit === undefined) return { problem: 'bytes, such as 500MB or 5GB' };
-    const value = Number(match[1]) * unit;
+    const value = parseBytes(raw);
+    if (value === null || value < minBytes) {
+      return { problem: `${atLeast}bytes, such as 500MB or 5GB` };
+    }
     return Number.isSafeInteger(value) ? { value } : { problem: 'fewer bytes' };
   };
+}
+
+function parseBytes(raw: string): number | null {
+  const match = /^(\d{1,15})\s*([KMGT]B|)$/.exec(raw.trim().toUpperCase());
+  const unit = match === null ? undefined : byteUnits[match[2] ?? ''];
+  return match === null || unit === undefined ? null : Number(match[1]) * unit;
 }
 
 const durationUnitsMs: Record<string, number> = {

@@ -99,8 +99,8 @@ async function openDirectory(directory: string): Promise<string> {
   }
   try {
     // Folders above keep the system's mode: the database's user may have to pass through them.
-    await mkdir(dirname(wanted), { recursive: true });
-    await mkdir(wanted, { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(wanted), 0o777);
+    await makeFolder(wanted, 0o700);
     const path = await realpath(wanted);
     if (!(await stat(path)).isDirectory()) throw new Error('it is not a directory');
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -112,6 +112,29 @@ async function openDirectory(directory: string): Promise<string> {
       { cause: error },
     );
   }
+}
+
+/**
+ * Makes a folder and those above it. Not by Node's `recursive`, which never ends on a file system
+ * that takes no folders, such as /proc.
+ */
+async function makeFolder(folder: string, mode: number): Promise<void> {
+  try {
+    await mkdir(folder, { mode });
+  } catch (error) {
+    if (await isThere(folder)) return;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' || (await isThere(dirname(folder)))) throw error;
+    await makeFolder(dirname(folder), 0o777);
+    await mkdir(folder, { mode });
+  }
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Returns the held lock, or undefined while another connection holds it. */

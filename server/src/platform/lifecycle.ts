@@ -1,4 +1,5 @@
 /** Shared shapes for everything that runs long: sleeping, and restarting with back-off. */
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
@@ -8,11 +9,11 @@ export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 const firstDelayMs = 100;
-const longestDelayMs = 10_000;
+const longestDelayMs = 4_000;
 
 /**
  * Runs `run(signal)` until it returns or the signal aborts; when it throws, it is started again
- * after a delay that doubles up to ten seconds and falls back after a minute without a failure.
+ * after a delay that doubles up to four seconds and falls back after a minute without a failure.
  * The log level follows the delay, so that a blip wakes nobody.
  */
 export async function keepRunning(
@@ -40,7 +41,7 @@ export async function keepRunning(
 
 /**
  * Runs `tick` every `intervalMs`, never two at a time, until the signal aborts.
- * A tick that throws is logged by its caller's `keepRunning` and the rhythm goes on.
+ * A tick that throws ends it; under `keepRunning` it is logged and started again after a delay.
  */
 export async function every(
   intervalMs: number,
@@ -67,4 +68,13 @@ export function background(
       await ended;
     },
   };
+}
+
+/** Keeps what `open` returns until the signal aborts, and then disposes of it. */
+export async function holdOpen(
+  open: () => AsyncDisposable | Disposable,
+  signal: AbortSignal,
+): Promise<void> {
+  await using _opened = open();
+  if (!signal.aborted) await once(signal, 'abort');
 }

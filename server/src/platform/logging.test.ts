@@ -120,8 +120,8 @@ test('lines that nobody reads take little memory: what is dropped is counted', a
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const [memory] = (await once(child.stderr, 'data')) as [Buffer];
-  const told = (await text(child.stdout)).trimEnd().split('\n');
+  const [memory] = (await once(child.stdout, 'data')) as [Buffer];
+  const told = (await text(child.stderr)).trimEnd().split('\n');
   const lines = told.map((line) => JSON.parse(line) as { msg: string; n?: number; lines?: number });
   const flood = lines.filter(({ msg }) => msg === 'flood');
   const dropped = lines.reduce((sum, line) => sum + (line.lines ?? 0), 0);

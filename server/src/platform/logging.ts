@@ -34,7 +34,7 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
 /** Lines that find no room are dropped, and counted in a line that follows. */
 function logToOutput(options: LoggerOptions): Logger {
   const output = pino.destination({
-    dest: process.stdout.fd,
+    dest: process.stderr.fd,
     sync: false,
     maxLength: mostWaitingBytes,
     maxWrite: mostWrittenBytes,

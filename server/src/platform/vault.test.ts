@@ -7,7 +7,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { ConfigurationError } from './config.ts';
+import { ConfigurationError } from './settings.ts';
 import { createVault, loadEncryptionKey } from './vault.ts';
 
 let root = '';

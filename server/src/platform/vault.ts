@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigurationError } from './config.ts';
+import { ConfigurationError } from './settings.ts';
 import { base64Bytes } from './config-values.ts';
 import { sync } from './storage/durable.ts';
 
@@ -49,9 +49,27 @@ export function createVault(key: Buffer): Vault {
  * @throws ConfigurationError when the given key, or what the file holds, is no key
  */
 export async function loadEncryptionKey(given: string | null, dataDir: string): Promise<Buffer> {
-  if (given !== null) return decodeKey(given, 'REELFEED_ENCRYPTION_KEY');
-  const file = path.join(dataDir, 'encryption.key');
-  return (await readKeyFile(file)) ?? createKeyFile(file);
+  const found = await findEncryptionKey(given, dataDir);
+  return found?.key ?? createKeyFile(keyFile(dataDir));
+}
+
+/** Where the key of a data directory lies. */
+export function keyFile(dataDir: string): string {
+  return path.join(dataDir, 'encryption.key');
+}
+
+/**
+ * The same without making one: null where there is none.
+ *
+ * @throws ConfigurationError when what is there is no key
+ */
+export async function findEncryptionKey(
+  given: string | null,
+  dataDir: string,
+): Promise<{ key: Buffer; source: string } | null> {
+  const source = given === null ? keyFile(dataDir) : 'REELFEED_ENCRYPTION_KEY';
+  const key = given === null ? await readKeyFile(source) : decodeKey(given, source);
+  return key && { key, source };
 }
 
 async function readKeyFile(file: string): Promise<Buffer | null> {

@@ -23,6 +23,23 @@ export function byteaArray(
   return fixedArray(oids.bytea, count, size, write);
 }
 
+/** `bytea[]` of values of the sizes that are named, each written where it belongs. */
+export function sizedBytesArray(
+  sizesBytes: readonly number[],
+  write: (index: number, bytes: Buffer, at: number) => void,
+): Buffer {
+  const total = sizesBytes.reduce((sum, size) => sum + lengthBytes + size, headerBytes);
+  const array = Buffer.allocUnsafe(total);
+  writeHeader(array, oids.bytea, sizesBytes.length);
+  let at = headerBytes;
+  for (const [index, size] of sizesBytes.entries()) {
+    array.writeInt32BE(size, at);
+    write(index, array, at + lengthBytes);
+    at += lengthBytes + size;
+  }
+  return array;
+}
+
 /** `bytea[]` of values of any size. */
 export function bytesArray(values: readonly Uint8Array[]): Buffer {
   const size = values.reduce((sum, value) => sum + lengthBytes + value.length, headerBytes);

@@ -33,9 +33,14 @@ const awaySystemCodes = new Set([
   'EAI_AGAIN',
 ]);
 
+/** A connection was given up by this process; reads like a connection that broke. */
+export function connectionLost(reason: string): Error {
+  return new Error(`Connection terminated: ${reason}`);
+}
+
 /** Sentences of `pg` for a lost connection; it gives these errors no code. */
 const awayMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|The server closed the connection|Cannot use a pool after calling end|Client was closed)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|The server closed the connection|Cannot use a pool after calling end|Client was closed)/;
 
 /** Whether an error means that PostgreSQL is away or overloaded, not that the statement is wrong. */
 export function isDatabaseAway(error: unknown): boolean {

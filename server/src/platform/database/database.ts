@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kysely, type CompiledQuery, type Transaction } from 'kysely';
+import { Kysely, sql, type CompiledQuery, type Transaction } from 'kysely';
 import { Pool, TypeOverrides, type PoolConfig } from 'pg';
 import type { Logger } from 'pino';
+import { ConnectionWatch } from './connection-watch.ts';
 import { isContention, isDatabaseAway } from './database-errors.ts';
 import { createDialect, RoundTripConnection, type Ahead } from './driver.ts';
 import { nameStatements, preparingClient } from './prepared-statements.ts';
@@ -16,10 +17,16 @@ export type DatabaseConnection =
   | { url: string }
   | { host: string; port: number; user: string; password: string; database: string };
 
+/** PostgreSQL settings of each session, by name. */
+export type SessionSettings = Readonly<Record<string, string>>;
+
 export type DatabaseOptions = {
   connection: DatabaseConnection;
   poolSize: number;
   log: Logger;
+  /** By which processes of the service find each other; commands have the name they share. */
+  applicationName?: string;
+  sessionSettings?: SessionSettings;
 };
 
 export type Database = AsyncDisposable & {
@@ -44,20 +51,32 @@ export function openDatabase(options: DatabaseOptions): Database {
     Client: preparingClient(nameOf),
     max: options.poolSize,
     types: numbersForInt8(),
-    application_name: 'reelfeed',
+    application_name: options.applicationName ?? 'reelfeed-command',
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     statement_timeout: statementTimeoutMs,
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 60_000,
-    options: '-c timezone=UTC',
+    options: Object.entries({ timezone: 'UTC', ...options.sessionSettings })
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end
   // the process.
   pool.on('error', (error) => {
     if (!pool.ending) options.log.info({ err: error }, 'idle database connection lost');
   });
+  const watch = new ConnectionWatch(
+    poolConnection(options.connection),
+    statementTimeoutMs + 5_000,
+    options.log,
+  );
+  pool
+    .on('connect', (client) => watch.add(client))
+    .on('acquire', (client) => watch.setIdle(client, false))
+    .on('release', (_error, client) => watch.setIdle(client, true))
+    .on('remove', (client) => watch.remove(client));
   const db: Db = new Kysely({ dialect: createDialect(pool, nameOf) });
   return {
     db,
@@ -67,6 +86,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       waiting: pool.waitingCount,
     }),
     async [Symbol.asyncDispose]() {
+      watch[Symbol.dispose]();
       await db.destroy();
     },
   };
@@ -105,6 +125,23 @@ export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Pr
 }
 
 /**
+ * Runs `work` so that its failure undoes its own statements alone, and the transaction can go on.
+ * Savepoints of the same name nest.
+ */
+export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+  await sql`savepoint step`.execute(tx);
+  try {
+    const result = await work();
+    await sql`release savepoint step`.execute(tx);
+    return result;
+  } catch (error) {
+    // On a lost connection this fails as well; the first error is the one to report.
+    await sql`rollback to savepoint step`.execute(tx).catch(() => undefined);
+    throw error;
+  }
+}
+
+/**
  * Sends a statement without a round trip of its own: it runs right ahead of the transaction's next
  * statement, at the latest ahead of its commit. Its failure is that statement's failure as well.
  */
@@ -113,6 +150,20 @@ export async function sendAhead<Row>(tx: Tx, query: CompiledQuery<Row>): Promise
     if (!(connection instanceof RoundTripConnection)) throw new Error('This is no transaction.');
     return connection.sendAhead(query);
   });
+}
+
+/** The application name of one process of the service. */
+export function serviceName(instance: string): string {
+  return `reelfeed ${instance}`;
+}
+
+/** How many other processes of the service use the database right now. */
+export async function countOtherServices(db: Db, ownName: string): Promise<number> {
+  const { rows } = await sql<{ others: number }>`
+    select count(distinct application_name) as others from pg_stat_activity
+    where datname = current_database()
+      and application_name like 'reelfeed %' and application_name <> ${ownName}`.execute(db);
+  return rows[0]?.others ?? 0;
 }
 
 /** Whether the database answers a query right now. */

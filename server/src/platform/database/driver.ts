@@ -18,6 +18,7 @@ import {
 } from 'kysely';
 import type { Pool, PoolClient, QueryResult as SentResult } from 'pg';
 import type { NameOf } from './prepared-statements.ts';
+import type { WatchedClient } from './connection-watch.ts';
 import { RoundTrip, type Statement } from './round-trip.ts';
 
 export function createDialect(pool: Pool, nameOf: NameOf): Dialect {
@@ -40,7 +41,7 @@ type Waiting = Statement & PromiseWithResolvers<QueryResult<unknown>>;
 type TransactionState = 'none' | 'announced' | 'begun';
 
 export class RoundTripConnection implements DatabaseConnection {
-  readonly #client: PoolClient;
+  readonly #client: PoolClient & WatchedClient;
   readonly #types: Pool['options']['types'];
   readonly #nameOf: NameOf;
   readonly #ahead: Waiting[] = [];
@@ -100,11 +101,14 @@ export class RoundTripConnection implements DatabaseConnection {
     const hasBegun = this.#transaction === 'begun';
     this.#transaction = 'none';
     if (!hasBegun) return;
+    this.#client.waitingSince = performance.now();
     try {
       await this.#client.query('rollback');
     } catch (error) {
       this.#isBroken = true;
       throw error;
+    } finally {
+      this.#client.waitingSince = null;
     }
   }
 
@@ -118,8 +122,18 @@ export class RoundTripConnection implements DatabaseConnection {
     const ahead = this.#ahead.splice(0);
     const begins = this.#transaction === 'announced';
     if (begins) this.#transaction = 'begun';
-    if (!begins && ahead.length === 0) return this.#client.query(last.text, [...last.values]);
-    const statements = [...(begins ? [this.#begin] : []), ...ahead, last];
+    this.#client.waitingSince = performance.now();
+    try {
+      if (!begins && ahead.length === 0) {
+        return await this.#client.query(last.text, [...last.values]);
+      }
+      return await this.#sendAll([...(begins ? [this.#begin] : []), ...ahead, last], ahead);
+    } finally {
+      this.#client.waitingSince = null;
+    }
+  }
+
+  async #sendAll(statements: readonly Statement[], ahead: readonly Waiting[]): Promise<SentResult> {
     const trip = new RoundTrip(statements, this.#types, this.#nameOf);
     this.#client.query(trip);
     try {

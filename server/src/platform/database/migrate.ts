@@ -38,11 +38,16 @@ export async function readMigrations(): Promise<Migration[]> {
  * lock that any number of processes starting at once may wait for. A kill at any point leaves
  * whole migrations only.
  *
+ * @param only the migrations that a backup was made with; all of this version without it
  * @returns the names of the migrations that this call applied
  * @throws MigrationError when the database is of a newer version, a file was changed after it had
  *   been applied, or the server is not what this version needs
  */
-export async function migrate(connection: DatabaseConnection, log: Logger): Promise<string[]> {
+export async function migrate(
+  connection: DatabaseConnection,
+  log: Logger,
+  only?: readonly { name: string }[],
+): Promise<string[]> {
   return withMigrationClient(connection, async (client) => {
     await checkServer(client);
     await client.query('select pg_advisory_lock($1)', [migrationLock]);
@@ -50,7 +55,10 @@ export async function migrate(connection: DatabaseConnection, log: Logger): Prom
     await client.query(historyTable);
     const applied = await appliedMigrations(client);
     checkHistory(migrations, applied);
-    const pending = migrations.filter((migration) => !applied.has(migration.name));
+    const wanted = only && new Set(only.map(({ name }) => name));
+    const pending = migrations.filter(
+      ({ name }) => !applied.has(name) && wanted?.has(name) !== false,
+    );
     for (const migration of pending) {
       await apply(client, migration);
       log.info({ migration: migration.name }, 'migration applied');

@@ -19,6 +19,8 @@ export type EgressFailure =
 export class EgressError extends Error {
   override readonly name: string = 'EgressError';
   readonly failure: EgressFailure;
+  /** Of an answer that broke off behind its head. */
+  statusCode: number | null = null;
 
   constructor(failure: EgressFailure, message: string, cause?: unknown) {
     super(message, { cause });

@@ -19,8 +19,6 @@ export type EgressOptions = {
   readonly allow: AllowList;
   /** Name resolution, TCP and TLS together. Default 10,000. */
   readonly connectTimeoutMs?: number;
-  /** Most open connections to one origin; further requests wait within their deadline. */
-  readonly connectionsPerOrigin?: number;
   /** No new request goes over a connection that is older. Default 300,000. */
   readonly connectionMaxAgeMs?: number;
   /** Asked for names, with the shape of `dns.lookup`. */
@@ -66,11 +64,7 @@ const silenceTimeoutMs = 30_000;
 
 /** Opens the way out. Disposing ends what is under way and closes every connection. */
 export function createEgress(options: EgressOptions): Egress {
-  const {
-    connectTimeoutMs = 10_000,
-    connectionsPerOrigin = 256,
-    connectionMaxAgeMs = 300_000,
-  } = options;
+  const { connectTimeoutMs = 10_000, connectionMaxAgeMs = 300_000 } = options;
   const guard: Guard = {
     allow: options.allow,
     lookup: options.lookup ?? createResolver(),
@@ -81,7 +75,9 @@ export function createEgress(options: EgressOptions): Egress {
     (origin) =>
       new Pool(origin, {
         connect: guardedConnector(guard, new URL(origin), connectorOptions),
-        connections: connectionsPerOrigin,
+        // No request waits for another one's connection: many tenants may share an origin, and some
+        // of their receivers hang. Callers limit how many requests are under way.
+        connections: null,
         allowH2: false,
         headersTimeout: silenceTimeoutMs,
         bodyTimeout: silenceTimeoutMs,

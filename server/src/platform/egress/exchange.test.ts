@@ -184,6 +184,78 @@ test('the caller’s signal ends a request with its own reason', async (t) => {
   });
 });
 
+test('a 100 Continue that nobody asked for is no answer, however it is cut', async (t) => {
+  const crlf = String.fromCharCode(13, 10);
+  const { egress, url } = await startBoth(t, (request, response) => {
+    const { socket } = request;
+    if (request.headers['x-cut'] === undefined) {
+      response.writeContinue();
+      response.writeContinue();
+      response.writeHead(201).end('HTTP/1.1 100 is what it says');
+      return;
+    }
+    const parts = [
+      'HTTP/1.',
+      '1 100 Cont',
+      `inue${crlf}${crlf[0]}`,
+      `${crlf[1]}HTTP/1.1 204 No Content${crlf}${crlf}`,
+    ];
+    const next = () => {
+      const part = parts.shift();
+      if (part !== undefined) socket.write(part, () => setTimeout(next, 20));
+    };
+    next();
+  });
+  const post = { method: 'POST', body: '{}' } as const;
+  for (let n = 0; n < 2; n += 1) {
+    const { status, body } = await egress.request({ url, ...limits, ...post });
+    assert.deepEqual([status, body.toString()], [201, 'HTTP/1.1 100 is what it says']);
+  }
+  const cut = await egress.request({ url, ...limits, ...post, headers: { 'x-cut': '1' } });
+  assert.equal(cut.status, 204);
+});
+
+test('hosts that can not exist are refused', async (t) => {
+  const egress = open(t);
+  const label = 'a'.repeat(64);
+  const long = `${'a.'.repeat(126)}ab`;
+  for (const host of ['*.example.org', `${label}.example.org`, long, 'a!b.example.org']) {
+    await assert.rejects(egress.checkUrl(`https://${host}/`), { failure: 'invalid_url' }, host);
+  }
+  await egress.checkUrl(`https://${'a'.repeat(63)}.example_1.org/`);
+});
+
+test('a request that is refused as it begins sends nothing and leaves its connection to the next', async (t) => {
+  const { egress, receiver, url } = await startBoth(t, (_request, response) => response.end());
+  const refusal = new Error('too late');
+  const onBegin = () => {
+    throw refusal;
+  };
+  await assert.rejects(egress.request({ url, ...limits, onBegin }), refusal);
+  assert.equal(receiver.connects(), 1);
+  await assert.rejects(egress.request({ url, ...limits, onBegin }), refusal);
+  let begun = 0;
+  await egress.request({ url, ...limits, onBegin: () => (begun += 1) });
+  assert.deepEqual([begun, receiver.connects()], [1, 1]);
+});
+
+test('many requests that hang at an origin hold up no other one there', async (t) => {
+  const { egress, url } = await startBoth(t, (request, response) => {
+    if (request.headers['x-hang'] === undefined) response.end();
+  });
+  const given = new AbortController();
+  const hanging = Array.from({ length: 100 }, () =>
+    egress.request(
+      { url, ...limits, totalTimeoutMs: 600_000, headers: { 'x-hang': '1' } },
+      given.signal,
+    ),
+  );
+  const { status } = await egress.request({ url, ...limits, totalTimeoutMs: 60_000 });
+  assert.equal(status, 200);
+  given.abort();
+  await Promise.allSettled(hanging);
+});
+
 test('connections are reused, and one that hangs holds up no other request', async (t) => {
   const { egress, receiver, url } = await startBoth(t, (request, response) => {
     if (request.url !== '/hang') response.end('ok');

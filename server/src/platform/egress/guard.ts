@@ -9,6 +9,7 @@ import { buildConnector } from 'undici';
 import { isPublicAddress } from './address.ts';
 import { bareHost, type AllowList } from './allow-list.ts';
 import { asEgressError, BlockedAddressError, EgressError } from './egress-errors.ts';
+import { dropContinue } from './interim-answers.ts';
 import { resolveHost } from './resolver.ts';
 
 export type Guard = {
@@ -139,5 +140,5 @@ function checkPeer(
     callback(asEgressError(error, host), null);
     return;
   }
-  callback(null, socket);
+  callback(null, dropContinue(socket));
 }

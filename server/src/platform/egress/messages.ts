@@ -15,6 +15,11 @@ export type EgressRequest = {
   readonly totalTimeoutMs: number;
   /** Most bytes of the answer's body to read. */
   readonly maxBodyBytes: number;
+  /**
+   * Called when a connection is ready, right before the first byte is sent. When it throws, nothing
+   * is sent and the request rejects with what was thrown.
+   */
+  readonly onBegin?: () => void;
 };
 
 export type EgressResponse = {

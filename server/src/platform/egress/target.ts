@@ -28,8 +28,15 @@ export function parseTarget(
   if (url.username !== '' || url.password !== '') refuse('the URL holds a user name or password');
   if (url.hash !== '') refuse('the URL holds a fragment');
   if (url.hostname.endsWith('.')) refuse('the host ends with a dot');
+  if (!isPossibleHost(url.hostname)) refuse('no such host can exist');
   if (url.port === '0') refuse('port 0 is not for HTTP');
   return { url, host: bareHost(url.hostname) };
+}
+
+/** An address, or a name that DNS can hold (RFC 1035, 2.3.4); a URL may have other ones. */
+function isPossibleHost(host: string): boolean {
+  if (host.startsWith('[')) return true;
+  return host.length <= 253 && host.split('.').every((label) => /^[a-z\d_-]{1,63}$/i.test(label));
 }
 
 /** A target as a request needs it. */

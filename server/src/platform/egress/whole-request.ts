@@ -56,6 +56,7 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
   #headers: IncomingHttpHeaders = {};
   #parts: Buffer[] = [];
   #leftBytes: number;
+  readonly #onBegin: (() => void) | undefined;
 
   constructor(host: string, request: EgressRequest, signal: AbortSignal | undefined) {
     const { promise, resolve, reject } = Promise.withResolvers<EgressResponse>();
@@ -65,6 +66,7 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
     this.#host = host;
     this.#signal = signal;
     this.#leftBytes = request.maxBodyBytes;
+    this.#onBegin = request.onBegin;
     const { totalTimeoutMs } = request;
     this.#timer = setTimeout(() => {
       this.fail(new EgressError('timeout', `no answer within ${totalTimeoutMs} ms: ${host}`));
@@ -79,13 +81,24 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
 
   fail(error: unknown): void {
     const failure = asEgressError(error, this.#host);
+    if (this.#status !== 0) failure.statusCode = this.#status;
     this.#end(failure);
     this.#reject(failure);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#endedEarly !== null) controller.abort(this.#endedEarly);
+    // Aborting here would close the connection; an error leaves it to the next request.
+    if (this.#endedEarly !== null) throw this.#endedEarly;
+    if (this.#onBegin === undefined) return;
+    try {
+      this.#onBegin();
+    } catch (error) {
+      this.#endedEarly = error instanceof Error ? error : new Error(String(error));
+      this.#release();
+      this.#reject(error);
+      throw error;
+    }
   }
 
   onResponseStart(

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { METHODS } from 'node:http';
 import { ApiError } from './errors.ts';
-import type { Access, Authenticate, Principal } from './principal.ts';
+import type { Access, Admit, Authenticate, Principal } from './principal.ts';
+import { covers, scopeOf } from './scopes.ts';
 import type { HttpApp } from './app.ts';
 
 /**
@@ -9,7 +10,12 @@ import type { HttpApp } from './app.ts';
  * it, which pages of other origins may read as well (CORS). A refusal says the same whether or not
  * the resource exists.
  */
-export function addAccessControl(app: HttpApp, authenticate: Authenticate): void {
+export function addAccessControl(
+  app: HttpApp,
+  authenticate: Authenticate,
+  sessionKey: (request: FastifyRequest) => string | null,
+  admit: Admit = () => null,
+): void {
   app.addHook('onRequest', async (request, reply) => {
     const access = request.routeOptions.config.access ?? 'public';
     if (access === 'public') return;
@@ -18,13 +24,40 @@ export function addAccessControl(app: HttpApp, authenticate: Authenticate): void
     if (access === 'publishable') allowEveryOrigin(reply);
     if (request.routeOptions.config.takesBeacons) allowCredentials(request, reply);
     const queryKey = keyOfBeacon(request);
-    const principal = await authenticate(queryKey ?? bearerToken(request));
+    const principal = await authenticate(
+      queryKey ?? bearerToken(request) ?? keyOfSession(request, sessionKey),
+    );
     // URLs are written down in many places: nothing that opens more than this may stand there.
     if (queryKey !== null && principal.type !== 'publishable') throw new ApiError('UNAUTHORIZED');
     if (access === 'secret' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');
     if (access === 'publishable') restrictOrigin(request, reply, principal);
+    requireScope(request, principal);
+    const headers = await admit(principal);
+    if (headers !== null) reply.headers(headers);
     request.principal = principal;
   });
+}
+
+/** @throws ApiError FORBIDDEN, before anything is known of the resource */
+function requireScope({ method, routeOptions }: FastifyRequest, { scopes }: Principal): void {
+  if (scopes === null) return;
+  const { url = '', config } = routeOptions;
+  const needed = config.scope ?? scopeOf(method, url);
+  if (needed !== null && covers(scopes, needed)) return;
+  throw new ApiError('FORBIDDEN', {
+    message:
+      needed === null
+        ? 'This route needs a key without scopes.'
+        : `This route needs a key with the scope ${needed}.`,
+  });
+}
+
+/** A header goes before a cookie, also when it is wrong. */
+function keyOfSession(
+  request: FastifyRequest,
+  sessionKey: (request: FastifyRequest) => string | null,
+): string | null {
+  return request.headers.authorization === undefined ? sessionKey(request) : null;
 }
 
 /** The token of exactly one `Authorization: Bearer …` header, or null. */

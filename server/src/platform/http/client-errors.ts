@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { newTypeId } from '../ids.ts';
-import { ApiError, type ErrorCode } from './errors.ts';
+import { ApiError, type PlatformErrorCode } from './errors.ts';
 
 /**
  * Answers what Node's HTTP parser refuses, before there is a request: headers that are too large,
@@ -24,7 +24,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   );
 }
 
-const codes: Record<string, ErrorCode> = {
+const codes: Record<string, PlatformErrorCode> = {
   HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
 };

@@ -1,14 +1,31 @@
 /**
- * The catalogue of every error that the API answers: code, HTTP status, default message.
- * Domain code throws an `ApiError` by its code; the edge turns anything else into one.
+ * The errors that any route may answer: code, HTTP status, default message. Each feature declares
+ * its own with `defineErrors`, and `app/features.ts` joins them to the one catalogue of the API.
+ * Domain code throws an `ApiError`; the edge turns anything else into one.
  */
 
-const catalogue = {
+type ErrorRule = {
+  readonly status: number;
+  readonly message: string;
+  /** What a client does about it, where that is more than its status says. Code in backticks. */
+  readonly advice?: string;
+};
+
+/** One entry of the catalogue. */
+export type ErrorKind = ErrorRule & { readonly code: string };
+
+/** Declares error codes: `throw new ApiError(errors.CONTENT_NOT_READY)`. */
+export function defineErrors<const Rules extends Readonly<Record<string, ErrorRule>>>(
+  rules: Rules,
+): { readonly [Code in keyof Rules]: ErrorKind } {
+  const kinds = Object.entries(rules).map(([code, rule]) => [code, { code, ...rule }]);
+  return Object.fromEntries(kinds) as { [Code in keyof Rules]: ErrorKind };
+}
+
+export const platformErrors = defineErrors({
   INVALID_REQUEST: { status: 400, message: 'The request is malformed.' },
   VALIDATION_ERROR: { status: 400, message: 'A field of the request is not valid.' },
   LIMIT_EXCEEDED: { status: 400, message: 'The request exceeds a limit.' },
-  UNKNOWN_EVENT: { status: 400, message: 'There is no such kind of event.' },
-  EVENT_TOO_OLD: { status: 400, message: 'The event happened more than 24 hours ago.' },
   INVALID_CURSOR: { status: 400, message: 'The cursor is damaged or belongs to another list.' },
   UNAUTHORIZED: {
     status: 401,
@@ -21,9 +38,6 @@ const catalogue = {
   METHOD_NOT_ALLOWED: { status: 405, message: 'This route does not have that method.' },
   REQUEST_TIMEOUT: { status: 408, message: 'The request did not arrive in time.' },
   CONFLICT: { status: 409, message: 'The resource is in a state that does not allow this.' },
-  CONTENT_NOT_READY: { status: 409, message: 'The content item is not ready yet.' },
-  NOT_PROTECTED: { status: 409, message: 'The content item is not protected.' },
-  DELIVERY_PENDING: { status: 409, message: 'The delivery has not ended yet.' },
   IDEMPOTENCY_IN_FLIGHT: {
     status: 409,
     message: 'A request with this Idempotency-Key is still being processed.',
@@ -37,12 +51,10 @@ const catalogue = {
     status: 415,
     message: 'The Content-Type of the request is not supported here.',
   },
-  RANGE_NOT_SATISFIABLE: { status: 416, message: 'The file does not reach that range.' },
   IDEMPOTENCY_MISMATCH: {
     status: 422,
     message: 'This Idempotency-Key was used for another request.',
   },
-  INVALID_MEDIA: { status: 422, message: 'The bytes are no supported media.' },
   RATE_LIMITED: { status: 429, message: 'Too many requests.' },
   HEADERS_TOO_LARGE: { status: 431, message: 'The request headers are too large.' },
   INTERNAL_ERROR: { status: 500, message: 'Something went wrong on our side.' },
@@ -51,15 +63,15 @@ const catalogue = {
     status: 507,
     message: 'The server has no room for these bytes. Nothing was stored.',
   },
-} as const;
+});
 
-export type ErrorCode = keyof typeof catalogue;
+export type PlatformErrorCode = keyof typeof platformErrors;
 export type ErrorDetail = { path: string; message: string };
 
-export const errorCodes = Object.keys(catalogue) as ErrorCode[];
+export const errorDetailExample: ErrorDetail = { path: 'title', message: 'is required' };
 
 export type ErrorEnvelope = {
-  error: { code: ErrorCode; message: string; details?: readonly ErrorDetail[] };
+  error: { code: string; message: string; details?: readonly ErrorDetail[] };
   meta: { requestId: string };
 };
 
@@ -75,17 +87,18 @@ type ApiErrorOptions = {
 /** An error that a client may see: its message holds no path, SQL or stack. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
-  readonly code: ErrorCode;
+  readonly code: string;
   readonly statusCode: number;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly headers: Record<string, string>;
 
-  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
-    super(options.message ?? catalogue[code].message, { cause: options.cause });
-    this.code = code;
-    this.statusCode = options.statusCode ?? catalogue[code].status;
+  constructor(error: PlatformErrorCode | ErrorKind, options: ApiErrorOptions = {}) {
+    const kind = typeof error === 'string' ? platformErrors[error] : error;
+    super(options.message ?? kind.message, { cause: options.cause });
+    this.code = kind.code;
+    this.statusCode = options.statusCode ?? kind.status;
     this.details = options.details;
-    this.headers = options.headers ?? defaultHeaders(code);
+    this.headers = options.headers ?? defaultHeaders(kind);
   }
 
   envelope(requestId: string): ErrorEnvelope {
@@ -97,8 +110,8 @@ export class ApiError extends Error {
   }
 }
 
-function defaultHeaders(code: ErrorCode): Record<string, string> {
-  if (catalogue[code].status === 401) return { 'www-authenticate': 'Bearer' };
+function defaultHeaders({ code, status }: ErrorKind): Record<string, string> {
+  if (status === 401) return { 'www-authenticate': 'Bearer' };
   if (code === 'UNAVAILABLE') return { 'retry-after': '1' };
   return {};
 }
@@ -112,7 +125,8 @@ export function fieldError(path: string, message: string): ApiError {
 }
 
 /** The code to answer for an HTTP status that a library has chosen. */
-export function codeForStatus(status: number): ErrorCode {
-  const found = errorCodes.find((code) => catalogue[code].status === status);
+export function codeForStatus(status: number): PlatformErrorCode {
+  const codes = Object.keys(platformErrors) as PlatformErrorCode[];
+  const found = codes.find((code) => platformErrors[code].status === status);
   return found ?? (status >= 500 ? 'INTERNAL_ERROR' : 'INVALID_REQUEST');
 }

@@ -1,4 +1,5 @@
 import { metricsContentType, type Metrics } from '../metrics.ts';
+import { sharedForAWhile } from '../shared-for-a-while.ts';
 import { ApiError } from './errors.ts';
 import type { HttpApp } from './app.ts';
 
@@ -13,18 +14,23 @@ export type HealthParts = {
 
 const checkTimeoutMs = 2_000;
 
+/** Nobody needs a key for the metrics, and collecting them asks the database. */
+const metricsCacheMs = 1_000;
+
 /**
  * `/healthz` asks nothing of anything; `/readyz` asks database and storage. Migrations need no
  * question: every start applies them before it listens.
  */
 export function addHealthRoutes(app: HttpApp, { checks, metrics, isDraining }: HealthParts): void {
   const config = { access: 'public' as const };
+  const expose = sharedForAWhile(() => metrics.expose(), metricsCacheMs);
+  const runChecks = sharedForAWhile(() => Promise.all(checks.map(runCheck)), 0);
   const schema = { hide: true };
 
   app.get('/healthz', { config, schema }, () => ({ status: 'ok' }));
 
   app.get('/readyz', { config, schema }, async (_request, reply) => {
-    const results = await Promise.all(checks.map(runCheck));
+    const results = [...(await runChecks())];
     if (isDraining()) results.push({ name: 'draining', problem: 'the process is shutting down' });
     const isReady = results.every(({ problem }) => problem === null);
     return reply.status(isReady ? 200 : 503).send({
@@ -34,10 +40,10 @@ export function addHealthRoutes(app: HttpApp, { checks, metrics, isDraining }: H
   });
 
   app.get('/metrics', { config, schema }, async (_request, reply) =>
-    reply.type(metricsContentType).send(await metrics.expose()),
+    reply.type(metricsContentType).send(await expose()),
   );
 
-  app.get('/', { config, schema }, (_request, reply) => reply.redirect('/feed', 302));
+  app.get('/', { config, schema }, (_request, reply) => reply.redirect('console/', 302));
 }
 
 /** A check that hangs is a failed one. Problems are sentences without internals. */

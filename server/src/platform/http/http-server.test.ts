@@ -10,6 +10,7 @@ import { Closed } from './schemas.ts';
 import { createHttpServer } from './server.ts';
 
 let draining = false;
+let closing = false;
 const server = await createHttpServer({
   log: silentLog,
   publicUrl: 'http://localhost',
@@ -20,11 +21,14 @@ const server = await createHttpServer({
       organizationId: newTypeId('org'),
       keyId: newTypeId('key'),
       type: 'secret',
+      scopes: null,
+      rateLimit: null,
       allowedOrigins: [],
     };
   },
   observe: () => undefined,
-  isDraining: () => draining,
+  isDraining: () => draining || closing,
+  isClosing: () => closing,
   bodyTimeoutMs: 1_000,
   headersTimeoutMs: 1_000,
 });
@@ -281,15 +285,54 @@ test('a thousand pipelined requests and a reset leave the server well', async ()
   assert.deepEqual(answer.statuses, [200, 200, 200]);
 });
 
-test('while draining, requests get 503 with Retry-After in the envelope', async () => {
+test('a body of a type or encoding that is not taken is answered 415', async () => {
+  const typed = (...headers: string[]) =>
+    sendRaw(url, [post([...headers, `Content-Length: ${good.length}`], good)]);
+  for (const headers of [
+    ['Content-Type: text/plain'],
+    ['Content-Type: application/xml'],
+    ['Content-Type: nonsense'],
+    [],
+    ['Content-Type: application/json', 'Content-Encoding: gzip'],
+    ['Content-Type: application/json', 'Content-Encoding: zstd'],
+    ['Content-Type: application/json; charset=latin1'],
+  ]) {
+    const { statuses, body } = await typed(...headers);
+    assert.deepEqual(
+      [statuses, body.error.code],
+      [[415], 'UNSUPPORTED_MEDIA_TYPE'],
+      String(headers),
+    );
+  }
+  assert.deepEqual(
+    (await typed('Content-Type: application/json', 'Content-Encoding: identity')).statuses,
+    [200],
+  );
+});
+
+test('while draining, requests are served and their connections end', async () => {
   draining = true;
+  try {
+    const { statuses, text, closed } = await sendRaw(url, [
+      lines('GET /items/7 HTTP/1.1', 'Host: x'),
+    ]);
+    assert.deepEqual(statuses, [200]);
+    assert.match(text, /connection: close/i);
+    assert.equal(closed, true);
+  } finally {
+    draining = false;
+  }
+});
+
+test('while closing, requests get 503 with Retry-After in the envelope', async () => {
+  closing = true;
   try {
     const { statuses, text, body } = await sendRaw(url, [lines('GET /locked HTTP/1.1', 'Host: x')]);
     assert.deepEqual(statuses, [503]);
     assert.equal(body.error.code, 'UNAVAILABLE');
     assert.match(text, /retry-after: 2/i);
   } finally {
-    draining = false;
+    closing = false;
   }
 });
 
@@ -303,6 +346,7 @@ test('a route that does not say who may call it is refused at the start', async 
     },
     observe: () => undefined,
     isDraining: () => false,
+    isClosing: () => false,
   });
   assert.throws(() => other.app.get('/open', () => ({})), /access/);
   await other.app.close();

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from './errors.ts';
 import type { HttpApp } from './app.ts';
@@ -20,6 +20,7 @@ export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
+      refuseEncoded(request);
       const text = decodeJsonText(request, body as Buffer);
       if (text === '') {
         done(null, undefined);
@@ -35,7 +36,8 @@ export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
           );
           return;
         }
-        finish(text, value, done);
+        if (request.routeOptions.config.checksText === true) done(null, value);
+        else finish(text, value, done);
       });
     } catch (error) {
       done(error as Error);
@@ -53,6 +55,16 @@ function finish(text: string, value: unknown, done: Done): void {
   } catch (error) {
     done(error as Error);
   }
+}
+
+/** @throws ApiError for a compressed body: only the intake of events unpacks */
+function refuseEncoded({ headers }: FastifyRequest): void {
+  const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (encoding === 'identity' || encoding === '') return;
+  throw new ApiError('UNSUPPORTED_MEDIA_TYPE', {
+    message: 'Bodies of this route are not compressed.',
+    headers: { 'accept-encoding': 'identity' },
+  });
 }
 
 /** @throws ApiError for a body that does not claim to be UTF-8, or is not */
@@ -76,10 +88,7 @@ function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
       return;
     }
     request.bodyTimer = setTimeout(() => {
-      const answer = new ApiError('REQUEST_TIMEOUT');
-      // Destroyed any earlier, the connection would take the answer with it.
-      reply.raw.once('finish', () => request.raw.destroy());
-      void reply.header('connection', 'close').status(408).send(answer.envelope(request.id));
+      endArrivingBody(request, reply, new ApiError('REQUEST_TIMEOUT'));
     }, bodyTimeoutMs);
     done(null, payload);
   });
@@ -92,6 +101,21 @@ function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
   app.addHook('preValidation', (request, _reply, done) => clear(request, done));
   app.addHook('onResponse', (request, _reply, done) => clear(request, done));
   app.addHook('onRequestAbort', clear);
+}
+
+/** Answers a request whose body is still arriving, and closes its connection. */
+export function endArrivingBody(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: ApiError,
+): void {
+  if (reply.sent) return;
+  // Destroyed any earlier, the connection would take the answer with it.
+  reply.raw.once('finish', () => request.raw.destroy());
+  void reply
+    .headers({ ...answer.headers, connection: 'close' })
+    .status(answer.statusCode)
+    .send(answer.envelope(request.id));
 }
 
 /** A route that streams media may take JSON as well, which then has the time of any JSON. */

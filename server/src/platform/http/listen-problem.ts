@@ -1,11 +1,12 @@
-import { ConfigurationError, type Config } from '../config.ts';
+import type { PlatformConfig } from '../config.ts';
+import { ConfigurationError } from '../settings.ts';
 
 /**
  * Turns an error of `listen` into a sentence for the person who starts the service.
  *
  * @throws ConfigurationError when another address or port would do, else the error itself
  */
-export function explainListening({ port, host }: Pick<Config, 'port' | 'host'>) {
+export function explainListening({ port, host }: Pick<PlatformConfig, 'port' | 'host'>) {
   return (error: unknown): never => {
     const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
     const message = code === undefined ? undefined : sentences[code]?.(host, port);

@@ -1,8 +1,14 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifySchema, RouteOptions } from 'fastify';
+import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
+import { createHash } from 'node:crypto';
+import { isNotModified } from './conditional.ts';
+import { addErrorPages } from './error-pages.ts';
+import type { ErrorKind } from './errors.ts';
+import { nameSchemas } from './named-schemas.ts';
 import type { Access } from './principal.ts';
 import type { HttpApp } from './app.ts';
+import { ErrorAnswer, errorAnswer } from './schemas.ts';
 
 /**
  * `/openapi.json` and `/docs`, made from the schemas of the routes. Everything is served from
@@ -10,8 +16,15 @@ import type { HttpApp } from './app.ts';
  */
 export async function describeApi(
   app: HttpApp,
-  options: { publicUrl: string; version: string },
+  options: {
+    publicUrl: string;
+    version: string;
+    errors: readonly ErrorKind[];
+    /** Requests that the service sends to others. */
+    outgoing: Readonly<Record<string, object>>;
+  },
 ): Promise<void> {
+  const codes = options.errors.map(({ code }) => code);
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -20,10 +33,14 @@ export async function describeApi(
         version: options.version,
         description:
           'Short-form video feed service. Secret keys may call every route; publishable keys ' +
-          'only those marked so. Answers are `{ data, meta }`, failures `{ error, meta }`.',
+          'only those marked so. Answers are `{ data, meta }`, failures `{ error, meta }`; each ' +
+          `error code has [a page of its own](${options.publicUrl}/docs/errors).`,
+        contact: { name: 'Reelfeed', url: options.publicUrl },
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: options.publicUrl }],
+      externalDocs: { url: `${options.publicUrl}/docs/errors`, description: 'Error codes' },
+      webhooks: options.outgoing,
       components: {
         securitySchemes: {
           secretKey: { type: 'http', scheme: 'bearer', description: 'A key `rf_sk_…`.' },
@@ -31,10 +48,15 @@ export async function describeApi(
         },
       },
     },
-    transform: ({ schema, url, route }) => ({ schema: describeRoute(schema, route), url }),
+    transform: ({ schema, url, route }) => ({
+      schema: withErrorCodes(describeRoute(schema, route), codes),
+      url,
+    }),
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
+    // The page names its files by their paths, which a proxy may have under a folder of its own.
+    indexPrefix: new URL(options.publicUrl).pathname,
     staticCSP: true,
     // On a plain http address, browsers would look for the page's scripts by https.
     transformStaticCSP: (policy) => policy.replace(/\s*upgrade-insecure-requests;?/, ''),
@@ -45,9 +67,32 @@ export async function describeApi(
       css: [{ filename: 'reelfeed.css', content: '.swagger-ui .topbar { display: none; }' }],
     },
   });
-  app.get('/openapi.json', { schema: { hide: true }, config: { access: 'public' } }, () =>
-    app.swagger(),
-  );
+  addDescription(app, options.errors);
+  addErrorPages(app, options.errors);
+}
+
+/** The description does not change while the process runs: every answer shares one buffer. */
+function addDescription(app: HttpApp, errors: readonly ErrorKind[]): void {
+  let cached: { bytes: Buffer; etag: string } | undefined;
+  const describe = () => {
+    if (cached !== undefined) return cached;
+    const bytes = Buffer.from(JSON.stringify(nameSchemas(app.swagger(), errors)));
+    const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+    cached = { bytes, etag };
+    return cached;
+  };
+  const send = (request: FastifyRequest, reply: FastifyReply) => {
+    const { bytes, etag } = describe();
+    reply.header('etag', etag).header('cache-control', 'no-cache');
+    if (isNotModified(request.headers, { etag })) return reply.status(304).send();
+    return reply.type('application/json; charset=utf-8').send(bytes);
+  };
+  app.get('/openapi.json', { schema: { hide: true }, config: { access: 'public' } }, send);
+  app.addHook('onRequest', (request, reply, done) => {
+    // The page's own copy, which it would make for each request.
+    if (request.routeOptions.url === '/docs/json') void send(request, reply);
+    else done();
+  });
 }
 
 /** What the description says of a route beside its schemas: keys, retries, streams. */
@@ -63,6 +108,18 @@ function describeRoute(schema: FastifySchema, { method, config }: RouteOptions):
     ...(describedStream !== undefined && { response: withStream(schema, describedStream) }),
     ...(access !== 'public' && mutates && { headers: withIdempotencyKey(schema.headers) }),
   };
+}
+
+/** Names the codes where the schema of failures stands: features declare their own. */
+function withErrorCodes(schema: FastifySchema, codes: readonly string[]): FastifySchema {
+  const answers = Object.entries((schema.response ?? {}) as Record<string, unknown>);
+  if (answers.length === 0) return schema;
+  const failure = errorAnswer(codes);
+  const described = answers.map(([status, answer]) => [
+    status,
+    answer === ErrorAnswer ? failure : answer,
+  ]);
+  return { ...schema, response: Object.fromEntries(described) };
 }
 
 const securityOf: Record<Access, Record<string, string[]>[]> = {

@@ -7,6 +7,10 @@ export type Principal = {
   organizationId: OrganizationId;
   keyId: ApiKeyId;
   type: 'secret' | 'publishable';
+  /** What the key is narrowed to; null: everything that keys of its type may. */
+  scopes: readonly string[] | null;
+  /** Requests in any 60 seconds; null: no limit. */
+  rateLimit: number | null;
   /** Origins whose pages may read answers; empty means every origin. */
   allowedOrigins: readonly string[];
 };
@@ -17,13 +21,18 @@ export type Access = 'secret' | 'publishable' | 'public';
 /** Finds the principal of a bearer token. @throws ApiError of status 401 */
 export type Authenticate = (bearer: string | null) => Promise<Principal>;
 
+/** Takes a request from the key's rate limit and answers headers about it; null without a limit. */
+export type Admit = (principal: Principal) => Promise<Record<string, string>> | null;
+
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null;
   }
   interface FastifyContextConfig {
-    /** Required on every route: a test refuses one without it. */
+    /** Required on every route: adding one without it fails the start. */
     access?: Access;
+    /** The scope that it needs, where path and method do not say it. */
+    scope?: string;
     /**
      * Pages call it by `sendBeacon`: a publishable key may be given as `?key=`, since no header can
      * be, and the browser asks for CORS with credentials.
@@ -33,6 +42,8 @@ declare module 'fastify' {
     streamsBody?: true;
     /** What the API description says of such a body, by Content-Type. */
     describedBody?: Record<string, { schema: object }>;
+    /** The handler refuses NUL and lone surrogates itself, item by item. */
+    checksText?: boolean;
     /** What it says of an answer that is a stream and follows no schema, by Content-Type. */
     describedStream?: Record<string, { schema: object }>;
   }

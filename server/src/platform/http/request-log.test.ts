@@ -17,6 +17,7 @@ const server = await createHttpServer({
   },
   observe: (observation) => observations.push(observation),
   isDraining: () => false,
+  isClosing: () => false,
 });
 for (const path of ['/full', '/also-full']) {
   server.app.get(path, { config: { access: 'public' } }, () => {

@@ -1,6 +1,5 @@
 /** Schemas that every feature's routes are made of. One schema gives validation, types and docs. */
 import { Type, type TProperties, type TSchema } from 'typebox';
-import { errorCodes } from './errors.ts';
 
 export function Nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
@@ -50,19 +49,25 @@ export function ListEnvelope<T extends TSchema>(item: T) {
   );
 }
 
-export const ErrorAnswer = Type.Object(
-  {
-    error: Type.Object({
-      code: OneOf(errorCodes),
-      message: Type.String(),
-      details: Type.Optional(
-        Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
-      ),
-    }),
-    meta: Meta,
-  },
-  { description: 'The failure; `details` names each wrong field.' },
-);
+/** The envelope of a failure with one of these codes. */
+export function errorAnswer(codes: readonly string[]) {
+  return Type.Object(
+    {
+      error: Type.Object({
+        code: OneOf(codes),
+        message: Type.String(),
+        details: Type.Optional(
+          Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
+        ),
+      }),
+      meta: Meta,
+    },
+    { title: 'Error', description: 'The failure; `details` names each wrong field.' },
+  );
+}
+
+/** Stands for every failure; the API description names the codes of all features in its place. */
+export const ErrorAnswer = errorAnswer([]);
 
 type Answers<S extends Record<number, TSchema>> = S & {
   '4xx': typeof ErrorAnswer;

@@ -10,10 +10,11 @@ import { newTypeId } from '../ids.ts';
 import { addAccessControl, trackMethods } from './access-control.ts';
 import type { HttpApp, TypeBoxTypeProvider } from './app.ts';
 import { answerClientError } from './client-errors.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, platformErrors, type ErrorKind } from './errors.ts';
 import { parseJsonBodies } from './json-bodies.ts';
 import { describeApi } from './openapi.ts';
-import type { Authenticate } from './principal.ts';
+import { limitPipelining } from './pipelining.ts';
+import type { Admit, Authenticate } from './principal.ts';
 import { addRequestLog, type RequestObserver } from './request-log.ts';
 import { refuseBadParams, refuseBadQuery } from './text-rules.ts';
 import { translateError } from './translate-error.ts';
@@ -27,9 +28,19 @@ export type HttpServerOptions = {
   publicUrl: string;
   version: string;
   authenticate: Authenticate;
+  /** Lets a request pass the rate limit of its key. */
+  admit?: Admit;
+  /** The key of a signed-in browser, for requests without a key of their own. */
+  sessionKey?: (request: FastifyRequest) => string | null;
+  /** Every error that a route may answer, for the API description. */
+  errors?: readonly ErrorKind[];
+  /** Requests that the service sends to others, for the API description. */
+  outgoing?: Readonly<Record<string, object>>;
   observe: RequestObserver;
-  /** Whether the process is on its way out and takes no new requests. */
+  /** Whether the process is on its way out: it serves, and its clients should go elsewhere. */
   isDraining: () => boolean;
+  /** Whether it takes no new requests any more. */
+  isClosing: () => boolean;
   /** How long a JSON body may take to arrive. */
   bodyTimeoutMs?: number;
   /** How long the headers of a request may take to arrive. */
@@ -60,7 +71,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     requestTimeout: 0,
     keepAliveTimeout: 72_000,
     connectionTimeout: 0,
-    // While draining, `refuseWhileDraining` answers in the envelope of the API.
+    // While closing, `sendClientsAway` answers in the envelope of the API.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     clientErrorHandler: answerClientError,
@@ -92,10 +103,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     return reply.status(404).send(answer.envelope(request.id));
   });
 
+  limitPipelining(app);
   addEnvelope(app);
   addRequestLog(app, options.observe);
-  refuseWhileDraining(app, options.isDraining);
-  addAccessControl(app, options.authenticate);
+  sendClientsAway(app, options);
+  const { authenticate, sessionKey = () => null, admit } = options;
+  addAccessControl(app, authenticate, sessionKey, admit);
   parseJsonBodies(app, options.bodyTimeoutMs ?? 30_000);
   app.addHook('preValidation', (request, _reply, done) => {
     refuseBadQuery(request.query as Record<string, unknown>);
@@ -103,7 +116,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     done();
   });
   const methods = trackMethods(app);
-  await describeApi(app, { publicUrl: options.publicUrl, version: options.version });
+  const { publicUrl, version, errors = Object.values(platformErrors), outgoing = {} } = options;
+  await describeApi(app, { publicUrl, version, errors, outgoing });
   return { app, complete: () => methods.complete() };
 }
 
@@ -130,15 +144,18 @@ function nameRequest(request: FastifyRequest, reply: FastifyReply): FastifyReply
   return reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
 }
 
-function refuseWhileDraining(app: HttpApp, isDraining: () => boolean): void {
+/**
+ * Draining: every answer asks its client to open its next connection elsewhere. Closing: requests
+ * are refused, but for those of whoever watches the process.
+ */
+function sendClientsAway(
+  app: HttpApp,
+  { isDraining, isClosing }: Pick<HttpServerOptions, 'isDraining' | 'isClosing'>,
+): void {
   app.addHook('onRequest', (request, reply, done) => {
-    if (!isDraining()) {
-      done();
-      return;
-    }
-    reply.header('connection', 'close');
+    if (isDraining()) reply.header('connection', 'close');
     const url = request.routeOptions.url;
-    if (url === '/healthz' || url === '/readyz') {
+    if (!isClosing() || url === '/healthz' || url === '/readyz') {
       done();
       return;
     }

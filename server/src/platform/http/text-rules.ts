@@ -4,6 +4,9 @@
  */
 import { ApiError, type ErrorDetail } from './errors.ts';
 
+/** As many problems as an answer names. */
+const maxDetails = 20;
+
 const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
 
 /** Whether a JSON text has an escape that can make NUL or half a character. */
@@ -21,7 +24,7 @@ export function refuseBadText(json: string, body: unknown): void {
     const [first] = details;
     throw new ApiError('VALIDATION_ERROR', {
       message: `${first?.path ?? 'body'}: ${first?.message ?? 'is not valid text'}`,
-      details: details.slice(0, 20),
+      details,
     });
   }
 }
@@ -48,8 +51,8 @@ export function refuseBadParams(values: Record<string, unknown>): void {
 /** Walks with a list of its own, since a body may be nested deeper than the call stack. */
 function collect(body: unknown, details: ErrorDetail[]): void {
   const waiting: [path: string, value: unknown][] = [['', body]];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const [path, value] = next;
+  while (waiting.length > 0 && details.length < maxDetails) {
+    const [path, value] = waiting.pop() as [string, unknown];
     if (typeof value === 'string') {
       check(path, value, details);
     } else if (Array.isArray(value)) {

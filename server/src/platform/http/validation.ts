@@ -2,31 +2,79 @@
  * Strict validation: nothing is coerced in a body, nothing unknown is dropped silently, text is
  * measured in Unicode code points. Query strings are text by nature, so numbers and booleans in
  * them are read from it.
+ *
+ * A wrong value costs bounded work. The first check stops at the first problem, and tests the length
+ * of a list before its elements. Only a value of moderate size is then checked for all problems.
  */
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { FastifySchema, FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import type { FastifySchema, FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { parseTimestamp } from '../time.ts';
 
-function createAjv(): Ajv2020 {
+/** Values with more members than this are told their first problem only. */
+const maxMembersForAllProblems = 5_000;
+
+/** One thing that a schema has found wrong; `parentSchema` is the schema with the keyword. */
+export type Problem = ErrorObject;
+
+/** Whether a value fits its schema; `errors` are the problems of the latest value. */
+type Check = { (value: unknown): boolean; errors: Problem[] | null };
+
+function createAjv(allErrors: boolean): Ajv2020 {
   const ajv = new Ajv2020({
     coerceTypes: false,
     removeAdditional: false,
     useDefaults: true,
-    allErrors: true,
+    allErrors,
     strict: true,
     strictTypes: false,
     allowUnionTypes: true,
+    verbose: true,
   });
   ajv.addFormat('date-time', (value: string) => parseTimestamp(value) !== null);
   ajv.addFormat('uri', isHttpUrl);
+  // The code to answer when a list has more items than `maxItems`, in place of VALIDATION_ERROR.
+  ajv.addKeyword('x-error-code');
   return ajv;
 }
 
-const ajv = createAjv();
+const untilFirst = createAjv(false);
+const exhaustive = createAjv(true);
+
+function compile(schema: TSchema | FastifySchema): Check {
+  const isValid = untilFirst.compile(schema);
+  const check: Check = (value) => {
+    if (isValid(value)) return true;
+    check.errors = isValid.errors ?? [];
+    if (hasFewMembers(value)) {
+      // Compiled when it is needed first; Ajv keeps what it has compiled.
+      const findAll = exhaustive.compile(schema);
+      findAll(value);
+      check.errors = findAll.errors ?? check.errors;
+    }
+    return false;
+  };
+  check.errors = null;
+  return check;
+}
+
+function hasFewMembers(value: unknown): boolean {
+  const waiting = [value];
+  let members = 0;
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    // Counted before they are listed, which takes memory for each.
+    if (Array.isArray(next)) members += next.length;
+    else for (const _ in next) if (++members > maxMembersForAllProblems) return false;
+    if (members > maxMembersForAllProblems) return false;
+    waiting.push(...Object.values(next));
+  }
+  return true;
+}
 
 export const validatorCompiler: FastifySchemaCompiler<FastifySchema> = ({ schema, httpPart }) => {
-  const validate = ajv.compile(schema);
+  const validate = compile(schema);
   if (httpPart === 'body') return validate;
   const typed = typedParameters(schema);
   const check = (parameters: Record<string, unknown>) => {
@@ -34,16 +82,16 @@ export const validatorCompiler: FastifySchemaCompiler<FastifySchema> = ({ schema
       if (Object.hasOwn(parameters, name)) parameters[name] = read(parameters[name]);
     }
     const isValid = validate(parameters);
-    check.errors = validate.errors ?? null;
+    check.errors = validate.errors;
     return isValid;
   };
-  check.errors = validate.errors ?? null;
+  check.errors = validate.errors;
   return check;
 };
 
 type ReadText = (text: unknown) => unknown;
 
-/** How parameters that are no text are read from it; what is written otherwise stays as it is. */
+/** How parameters that are not text are read; other spellings stay text and fail validation. */
 const readers: Record<string, ReadText> = {
   integer: (text) => (typeof text === 'string' && /^-?\d{1,15}$/.test(text) ? Number(text) : text),
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
@@ -58,14 +106,9 @@ function typedParameters(schema: FastifySchema): [name: string, read: ReadText][
 }
 
 /** What a schema finds wrong with a value from a body; null when nothing is. */
-export function compileBody(
-  schema: TSchema,
-): (value: unknown) => readonly FastifySchemaValidationError[] | null {
-  const validate = ajv.compile(schema);
-  return (value) =>
-    validate(value)
-      ? null
-      : (validate.errors ?? []).map((error) => ({ ...error, params: { ...error.params } }));
+export function compileBody(schema: TSchema): (value: unknown) => readonly Problem[] | null {
+  const check = compile(schema);
+  return (value) => (check(value) ? null : (check.errors ?? []));
 }
 
 /** An absolute http or https URL without credentials. */

@@ -18,6 +18,11 @@ export type Answer = {
   statusCode?: number;
   headers?: Record<string, string>;
   data: unknown;
+  /**
+   * Called after the commit and before the answer is sent; not for a replay. It only tells this
+   * process: what must not be lost is in the transaction.
+   */
+  onCommit?: () => void;
 };
 
 export type Mutations = {
@@ -55,7 +60,10 @@ const keptForHours = 24;
 const mostKeyCharacters = 255;
 const prunedAtOnce = 2_000;
 
-export function createMutations(db: Db, vault: Vault): Mutations {
+/** Told of each effect of a request in its transaction; replays have none. */
+export type RecordMutation = (tx: Tx, request: FastifyRequest, answer: Answer) => Promise<void>;
+
+export function createMutations(db: Db, vault: Vault, record: RecordMutation): Mutations {
   /** Keys, with their organizations, for which `mutateAfter` is asking. */
   const asking = new Set<string>();
   return {
@@ -83,25 +91,35 @@ export function createMutations(db: Db, vault: Vault): Mutations {
         asking.delete(context);
       }
     },
-    async mutate(request, reply, work, fingerprint) {
+    async mutate(request, reply, act, fingerprint) {
+      const work = async (tx: Tx): Promise<Answer> => {
+        const answer = await act(tx);
+        await record(tx, request, answer);
+        return answer;
+      };
       const { organizationId } = principalOf(request);
       const key = readKey(request);
       if (key === null) {
         const answer = await inTransaction(db, work);
+        answer.onCommit?.();
         return send(reply, render(request, answer), false);
       }
       const print = fingerprintOf(request, fingerprint ?? bodyText(request));
       const context = `${organizationId} ${key}`;
+      let onCommit: (() => void) | undefined;
       const { answer, replayed } = await inTransaction(db, async (tx) => {
         const { isLocked, stored } = await lockKey(tx, organizationId, key, keptForHours);
         if (!isLocked) throw inFlight();
         if (stored !== null)
           return { answer: replay(stored, print, vault, context), replayed: true };
-        const fresh = render(request, await work(tx));
+        const worked = await work(tx);
+        onCommit = worked.onCommit;
+        const fresh = render(request, worked);
         const body = vault.seal(fresh.body, context);
         await storeAnswer(tx, organizationId, key, { ...fresh, fingerprint: print, body });
         return { answer: fresh, replayed: false };
       });
+      onCommit?.();
       return send(reply, answer, replayed);
     },
     async prune(signal) {

@@ -24,6 +24,7 @@ describe('the server log', () => {
         'client backend[5] 57P01 FATAL:  terminating connection due to administrator command',
         'client backend[6] 28P01 FATAL:  password authentication failed',
         'postmaster[1] 00000 LOG:  server process (PID 9) was terminated by signal 9: Killed',
+        'no message of the server',
         '',
       ].join('\n'),
     );
@@ -38,7 +39,21 @@ describe('the server log', () => {
       'debug',
       'warn',
       'warn',
+      'warn',
     ]);
+  });
+
+  it('logs a message of several lines as one', async () => {
+    const { serverLog, lines } = record();
+    serverLog.write('backend[2] 42601 ERROR:  wrong:\n\tselect 1\n');
+    serverLog.write('\tfrom x\nbackend[2] 42601 DETAIL:  more\n');
+    for (let waits = 0; lines().length < 2 && waits < 200; waits += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    assert.deepEqual(
+      lines().map(({ msg }) => msg),
+      ['wrong:\nselect 1\nfrom x', 'more'],
+    );
   });
 
   it('joins pieces into lines, and bounds lines and tail', () => {

@@ -3,6 +3,8 @@ import type { Level, Logger } from 'pino';
 
 const TAIL_LINES = 25;
 const LONGEST_LINE_CHARS = 2_000;
+/** The lines of a message are written at once, but may arrive in pieces. */
+const FURTHER_LINES_MS = 100;
 
 /** Written by log_line_prefix '%b[%p] %e ', then the severity. */
 const LINE =
@@ -14,6 +16,9 @@ export class ServerLog {
   readonly #tail: string[] = [];
   #unfinished = '';
   #level: Level = 'debug';
+  /** A message whose further lines may still come: PostgreSQL indents them by a tab. */
+  #message: { fields: object; lines: string[] } | null = null;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(log: Logger) {
     this.#log = log;
@@ -36,13 +41,29 @@ export class ServerLog {
     if (this.#tail.push(line) > TAIL_LINES) this.#tail.shift();
     const { backend, pid, sqlState, severity, message } = LINE.exec(line)?.groups ?? {};
     if (severity === undefined || message === undefined) {
-      // A further line of a message, or one that the loader wrote before the server had begun.
+      if (this.#message !== null && line.startsWith('\t')) {
+        this.#message.lines.push(line.slice(1));
+        return;
+      }
+      // The loader writes such lines before the server has begun.
+      this.#finish();
       this.#log[this.#level](line.trim());
       return;
     }
+    this.#finish();
     // Details and hints follow their message and are as important as it.
     this.#level = levelOf(severity, sqlState ?? '', message) ?? this.#level;
-    this.#log[this.#level]({ backend, pid: Number(pid), sqlState, severity }, message);
+    this.#message = { fields: { backend, pid: Number(pid), sqlState, severity }, lines: [message] };
+    this.#timer = setTimeout(() => this.#finish(), FURTHER_LINES_MS).unref();
+  }
+
+  /** Logs the message whose lines have been gathered, as one line. */
+  #finish(): void {
+    clearTimeout(this.#timer);
+    if (this.#message === null) return;
+    const { fields, lines } = this.#message;
+    this.#message = null;
+    this.#log[this.#level](fields, lines.join('\n').slice(0, LONGEST_LINE_CHARS));
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db, Tx } from '../database/database.ts';
-import type { JobState } from '../database/tables.ts';
+import type { JobState } from './tables.ts';
 
 /** What a worker holds while it runs a job: the fence of everything that it writes about it. */
 export type Claim = { readonly jobId: number; readonly claimId: string };

@@ -105,13 +105,15 @@ export function claimStatement(name: string, after: string, worker: string, leas
     ), heads as (
       select line.organization_id, head.run_at, head.job_id,
         (select count(*) from job where job.state = 'running' and job.name = ${name}
-          and job.organization_id = line.organization_id) as running
+          and job.organization_id = line.organization_id) as running,
+        (select taken_at from job_turn where job_turn.name = ${name}
+          and job_turn.organization_id = line.organization_id) as taken_at
       from line cross join lateral (
         select run_at, job_id from job
         where job.state = 'waiting' and job.name = ${name}
           and job.organization_id = line.organization_id
         order by run_at, job_id limit 1) head
-      order by running, head.run_at, head.job_id
+      order by running, taken_at nulls first, head.run_at, head.job_id
     ), chosen as materialized (
       select first.job_id from heads cross join lateral (
         select job.job_id from job
@@ -126,6 +128,10 @@ export function claimStatement(name: string, after: string, worker: string, leas
       from chosen where job.job_id = chosen.job_id
       returning job.job_id, job.claim_id, job.organization_id, job.payload, job.attempts,
         job.last_error, extract(epoch from now() - job.run_at)::double precision * 1000 as waited_ms
+    ), turned as (
+      insert into job_turn (name, organization_id, taken_at)
+      select ${name}, organization_id, clock_timestamp() from claimed
+      on conflict (name, organization_id) do update set taken_at = excluded.taken_at
     )
     select seen.scanned, seen.last_organization_id, claimed.job_id, claimed.claim_id,
       claimed.organization_id, claimed.payload, claimed.attempts, claimed.last_error,
@@ -141,8 +147,9 @@ export type ClaimResult = {
 };
 
 /**
- * waiting → running for one job: of the organization with the fewest running jobs of this name, and
- * among equals the one whose job has been due for longest. Compares at most `claimWindow`
+ * waiting → running for one job: of the organization with the fewest running jobs of this name,
+ * among equals the one whose latest turn is the longest ago, and among those without a turn the one
+ * whose job has been due for longest. Compares at most `claimWindow`
  * organizations, those after `after`.
  */
 export async function claimJob(

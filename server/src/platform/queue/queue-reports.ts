@@ -1,7 +1,7 @@
 /** What metrics and people ask about the queue, and the removal of old failures. */
 import { sql } from 'kysely';
 import { inTransaction, type Db } from '../database/database.ts';
-import type { JobState } from '../database/tables.ts';
+import type { JobState } from './tables.ts';
 import { sleep } from '../lifecycle.ts';
 
 /** Jobs of one name and state. */

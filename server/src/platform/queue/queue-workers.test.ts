@@ -16,7 +16,7 @@ import {
 } from './queue.fixture.ts';
 import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
 import { startQueueWorkers, type AttemptReport, type QueueTiming } from './queue-workers.ts';
-import { JobWakeups } from './wakeups.ts';
+import { Hints } from '../hints.ts';
 
 const { db } = await openQueueDatabase();
 
@@ -26,18 +26,18 @@ beforeEach(async () => {
 
 function start(jobs: HandledJob[], timing: Partial<QueueTiming> = {}) {
   const reports: AttemptReport[] = [];
-  const wakeups = new JobWakeups();
+  const hints = new Hints();
   const workers = startQueueWorkers({
     db,
     jobs,
     log: silentLog,
-    wakeups,
+    hints,
     timing: { ...quickTiming, ...timing },
     onAttempt: (report) => reports.push(report),
   });
   const outcomes = () => reports.map((report) => report.outcome);
   return {
-    wakeups,
+    hints,
     reports,
     outcomes,
     running: () => workers.running(),
@@ -105,7 +105,7 @@ describe('workers', () => {
     await using workers = start([handler], { pollEveryMs: 60_000 });
     await delay(100);
     await add(db, job, 'a');
-    workers.wakeups.nudge('note');
+    workers.hints.give('note');
     await eventually('the job is gone', queueIsEmpty(db), 2_000);
   });
 

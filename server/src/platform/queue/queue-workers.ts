@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { isDatabaseAway } from '../database/database-errors.ts';
 import type { Db } from '../database/database.ts';
 import { background, sleep } from '../lifecycle.ts';
+import { Doorbell, type Hints } from '../hints.ts';
 import type { HandledJob } from './job-handler.ts';
 import { JobRun, type AttemptOutcome, type AttemptResult } from './job-run.ts';
 import {
@@ -15,7 +16,9 @@ import {
   type TakenBack,
 } from './claim-queries.ts';
 import { claimJob, promoteDueJobs, selectWaitingNames, type ClaimedJob } from './queries.ts';
-import { Doorbell, type JobWakeups } from './wakeups.ts';
+
+/** The hint that a job of this process has ended an attempt, and may have recorded something. */
+export const jobAttemptEnded = 'job-attempt-ended';
 
 /** One attempt, for metrics. */
 export type AttemptReport = {
@@ -54,7 +57,7 @@ export type QueueWorkersOptions = {
   readonly db: Db;
   readonly jobs: readonly HandledJob[];
   readonly log: Logger;
-  readonly wakeups?: JobWakeups;
+  readonly hints?: Hints;
   /**
    * A name that at most one living process has at a time, vouched for by the caller: for example
    * the owner of a locked data directory. Jobs that an earlier process of the name was running are
@@ -94,7 +97,7 @@ class Workers implements QueueWorkers {
   readonly #claimAfter = new Map<string, string>();
   readonly #doorbell = new Doorbell();
   readonly #patience = new AbortController();
-  readonly #unsubscribe: (() => void) | undefined;
+  readonly #unsubscribes: readonly (() => void)[];
   readonly #polling: AsyncDisposable;
   readonly #heartbeat: AsyncDisposable;
   #stopping = false;
@@ -112,9 +115,9 @@ class Workers implements QueueWorkers {
       if (this.#jobs.has(job.name)) throw new RangeError(`two handlers for job ${job.name}`);
       this.#jobs.set(job.name, job);
     }
-    this.#unsubscribe = options.wakeups?.listen((name) => {
-      if (this.#jobs.has(name)) this.#doorbell.ring();
-    });
+    this.#unsubscribes = [...this.#jobs.keys()].map(
+      (name) => options.hints?.listen(name, () => this.#doorbell.ring()) ?? (() => undefined),
+    );
     this.#polling = background('queue polling', (signal) => this.#poll(signal), options.log);
     this.#heartbeat = background('queue heartbeat', (signal) => this.#beat(signal), options.log);
   }
@@ -268,7 +271,7 @@ class Workers implements QueueWorkers {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#stopping) return;
     this.#stopping = true;
-    this.#unsubscribe?.();
+    for (const unsubscribe of this.#unsubscribes) unsubscribe();
     const { graceMs, patienceMs } = this.#timing;
     const timer = setTimeout(() => this.#patience.abort(), graceMs + patienceMs);
     for (const run of this.#runs.keys()) run.abort('shutdown');

@@ -40,8 +40,8 @@
  *      takes expired leases back only after it has itself reached the database without trouble for
  *      longer than a renewal interval, so that after an outage the holders come first; and a take
  *      back that was on its way during a hang takes nothing.
- *   6. The claim prefers the organization with the fewest running jobs of the name, then the
- *      longest due job. Claims at the same moment may each see the other as not yet running.
+ *   6. The claim prefers the organization with the fewest running jobs of the name, then the one
+ *      whose latest turn is the longest ago, then the longest due job. Claims at the same moment may each see the other as not yet running.
  *   7. A lost connection during COMMIT leaves a doubt that is resolved by the row, never by a
  *      guess: the fenced write is sent again, waits for the row's lock if the first still runs,
  *      and finds the row either still its own (nothing was written) or gone (all was written).
@@ -71,7 +71,7 @@ const mostPayloadBytes = 8_192;
 const longestUniqueKey = 200;
 
 /**
- * Adds a job in the caller's transaction; call `wakeups.nudge(job.name)` after it has committed.
+ * Adds a job in the caller's transaction; call `hints.give(job.name)` after it has committed.
  *
  * @returns the job's id, or null when a live job has the unique key
  * @throws PayloadError when the payload does not fit the schema

@@ -1,7 +1,6 @@
 /** Writing a stream of unknown length and origin into one file, with flat memory. */
 import { createHash } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
-import { collectYoungGarbage } from './young-garbage.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { asStorageError, FileTooLargeError, StorageFullError } from './storage-errors.ts';
 
@@ -36,8 +35,6 @@ export type ReceivedFile = WrittenFile & AsyncDisposable;
  * large file stays short and the page cache never fills with one upload.
  */
 const checkpointBytes = 32 * 2 ** 20;
-/** Between two collections of the buffers that the bytes arrived in. */
-const collectionBytes = 8 * 2 ** 20;
 
 /**
  * Writes `source` to the new file `filePath` and syncs it. A chunk is asked for only when the one
@@ -62,15 +59,10 @@ export async function receiveFile(
     const hash = createHash('sha256');
     let sizeBytes = 0;
     let checkpoint = checkpointBytes;
-    let collection = collectionBytes;
     for await (const chunk of checkedChunks(source, options, signal)) {
       hash.update(chunk);
       await writeAll(handle, chunk);
       sizeBytes += chunk.length;
-      if (sizeBytes >= collection) {
-        collection = sizeBytes + collectionBytes;
-        collectYoungGarbage();
-      }
       if (sizeBytes < checkpoint) continue;
       checkpoint = sizeBytes + checkpointBytes;
       await handle.datasync();

@@ -1,6 +1,6 @@
 /**
- * Where media bytes live. Two implementations, a disk and S3, pass the same conformance suite
- * (`conformance.ts`).
+ * Where media bytes live. The implementation on disk passes the conformance suite in
+ * `conformance.ts`, which every other one has to pass too.
  *
  * Rules that hold for every implementation:
  *  1. A write that resolved survives power loss.

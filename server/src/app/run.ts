@@ -1,20 +1,16 @@
 /** Running the service in the foreground until it is told to stop. */
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import {
-  ConfigurationError,
-  readConfig,
-  unknownVariables,
-  type Config,
-} from './platform/config.ts';
-import { DataDirectoryError } from './platform/data-directory.ts';
-import { connectionProblem } from './platform/database/database-errors.ts';
-import { MigrationError } from './platform/database/migrate.ts';
-import { ApiError } from './platform/http/errors.ts';
-import { createLogger } from './platform/logging.ts';
-import { EmbeddedPostgresError } from './platform/postgres/embedded-postgres-error.ts';
-import { AllowListError } from './platform/egress/allow-list.ts';
-import type { KeyPair } from './features/organizations/organizations.ts';
+import { DataDirectoryError } from '../platform/data-directory.ts';
+import { connectionProblem } from '../platform/database/database-errors.ts';
+import { MigrationError } from '../platform/database/migrate.ts';
+import { ApiError } from '../platform/http/errors.ts';
+import { createLogger } from '../platform/logging.ts';
+import { EmbeddedPostgresError } from '../platform/postgres/embedded-postgres-error.ts';
+import { AllowListError } from '../platform/egress/allow-list.ts';
+import { ConfigurationError, unknownVariables } from '../platform/settings.ts';
+import { readConfig, settings, type Config } from './config.ts';
+import type { FreshKeys } from './platform-parts.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
 export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
@@ -35,7 +31,7 @@ const sameSignalMs = 500;
 export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {}): Promise<void> {
   const config = readConfig(env);
   const log = createLogger(config.logLevel);
-  for (const name of unknownVariables(env)) {
+  for (const name of unknownVariables(settings, env)) {
     log.warn({ variable: name }, 'unknown environment variable: no setting has this name');
   }
   const { signal } = stopOnSignals(log);
@@ -72,6 +68,7 @@ function announce(service: Service, config: Config): void {
   const lines = ['', `  Reelfeed is ready: ${service.listeningUrl ?? config.roles.join(', ')}`];
   if (service.listeningUrl !== null) {
     lines.push(
+      `  Console            ${service.publicUrl}/console/`,
       `  Feed page          ${service.publicUrl}/feed`,
       `  API reference      ${service.publicUrl}/docs`,
     );
@@ -80,7 +77,7 @@ function announce(service: Service, config: Config): void {
 }
 
 /** The only place where keys are printed, and only those that were made just now. */
-function announceKeys({ secretKey, publishableKey }: KeyPair): void {
+function announceKeys({ secretKey, publishableKey }: FreshKeys): void {
   if (secretKey === null && publishableKey === null) return;
   const lines = [''];
   if (secretKey !== null) lines.push(`  Secret key         ${secretKey}`);

@@ -4,13 +4,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import {
-  ConfigurationError,
-  describeSettings,
-  readConfig,
-  settings,
-  unknownVariables,
-} from './config.ts';
+import { ConfigurationError, describeSettings, unknownVariables } from '../platform/settings.ts';
+import { readConfig, settings } from './config.ts';
 
 let folder = '';
 before(async () => {
@@ -70,6 +65,24 @@ test('every wrong value is named at once, with what was given and what was expec
   assert.match(message, /REELFEED_SHUTDOWN_GRACE: "30d".*0s to 24d/);
 });
 
+test('values that make no sense are refused, although they have the right form', () => {
+  const senseless = {
+    REELFEED_EVENT_RETENTION: '1h',
+    REELFEED_WEBHOOK_RETENTION: '1h',
+    REELFEED_ARCHIVE_RETENTION: '1h',
+    REELFEED_AUDIT_RETENTION: '1h',
+    REELFEED_MAX_UPLOAD_BYTES: '0',
+    REELFEED_MEDIA_MEMORY_BYTES: '0',
+    REELFEED_UPLOAD_EXPIRY: '0s',
+    REELFEED_UPLOAD_SILENCE: '0s',
+    REELFEED_COUNTRY_HEADER: 'no header: x',
+  };
+  const message = messageOf(senseless);
+  for (const [name, value] of Object.entries(senseless)) {
+    assert.ok(message.includes(`${name}: "${value}" is not valid`), message);
+  }
+});
+
 test('a wrong secret is named without its value, from the variable and from a file', async () => {
   const secret = 'mysql://root:hunter2@db/prod';
   const file = await fileWith('hunter2-key');
@@ -119,13 +132,13 @@ test('variables with our prefix that no setting knows are reported, and nothing 
     reelfeed_port: '1',
   };
   const expected = ['REELFEED_HOST_FILE', 'REELFEED_MAX_UPLOAD_BYTE', 'REELFEED_PORT'];
-  assert.deepEqual(unknownVariables(env).toSorted(), expected);
+  assert.deepEqual(unknownVariables(settings, env).toSorted(), expected);
 });
 
 test('each setting has a name of its own, a default that is valid, and one line in the table', () => {
   const all = Object.values(settings);
   assert.equal(new Set(all.map(({ env }) => env)).size, all.length);
-  const table = describeSettings().split('\n');
+  const table = describeSettings(settings).split('\n');
   assert.equal(table.length, all.length + 2);
   for (const row of table) assert.equal(row.split('|').length, 5, row);
   for (const { env, about, fallback, parse } of all) {

@@ -1,0 +1,105 @@
+/** Joins features to one service, and lets the compiler check that each gets the parts it asks for. */
+import type { Db } from '../platform/database/database.ts';
+import type { Contribution, EveryFeature, Feature } from '../platform/feature.ts';
+import type { Projection } from '../platform/projections/projection.ts';
+import { eraseFromProjections, purgeFromProjections } from '../platform/projections/upkeep.ts';
+import { platformErrors, type ErrorKind } from '../platform/http/errors.ts';
+import type { SettingTable } from '../platform/settings.ts';
+
+/** A feature of which nobody needs to know what parts it asks for. */
+type AnyFeature = Omit<Feature<never, SettingTable, Contribution>, 'build' | 'projections'> & {
+  readonly build: (parts: never, settings: never) => Contribution | Promise<Contribution>;
+  readonly projections: (settings: never) => readonly Projection<never>[];
+};
+
+type Provided<Added> = Added extends { readonly provides: infer Parts } ? Parts : unknown;
+
+export type Composition<Parts, Settings> = {
+  readonly list: readonly AnyFeature[];
+  /** Adds a feature that needs nothing but the parts that there are so far. */
+  add<Declared extends SettingTable, Added extends Contribution>(
+    feature: Feature<Parts, Declared, Added>,
+  ): Composition<Parts & Provided<Added>, Settings & Declared>;
+  /** Builds every feature, in the order of the list. `config` holds the settings of all of them. */
+  build(given: GivenParts<Parts>, config: object): Promise<BuiltFeatures<Parts>>;
+};
+
+/** The parts that the root hands in; `everyFeature` is made here, and features provide the rest. */
+type GivenParts<Parts> = Omit<Partial<Parts>, 'everyFeature'> & { readonly db: Db };
+
+export type BuiltFeatures<Parts> = {
+  readonly parts: Parts;
+  readonly contributions: readonly Contribution[];
+};
+
+/** Starts a composition from the parts of the platform. */
+export function composition<Platform extends { everyFeature: EveryFeature }>(): Composition<
+  Platform,
+  unknown
+> {
+  return compose<Platform, unknown>([]);
+}
+
+function compose<Parts, Settings>(list: readonly AnyFeature[]): Composition<Parts, Settings> {
+  return {
+    list,
+    add: (feature) => compose([...list, feature]),
+    async build(given, config) {
+      const contributions: Contribution[] = [];
+      const parts = {
+        ...given,
+        everyFeature: askEvery(given.db, projectionsOf(list, config), contributions),
+      };
+      for (const feature of list) {
+        // `add` has checked that the parts so far are what the feature asks for.
+        const added = await feature.build(parts as never, config as never);
+        contributions.push(added);
+        Object.assign(parts, added.provides);
+      }
+      return { parts: parts as unknown as Parts, contributions };
+    },
+  };
+}
+
+/** The list fills up while features are built, and nobody asks before the service runs. */
+function askEvery(
+  db: Db,
+  projections: readonly Projection<never>[],
+  contributions: readonly Contribution[],
+): EveryFeature {
+  return {
+    async eraseViewer(viewer, signal) {
+      await eraseFromProjections(db, projections, viewer);
+      for (const { eraseViewer } of contributions) await eraseViewer?.(viewer, signal);
+    },
+    async purgeItems(items, signal) {
+      await purgeFromProjections(db, projections, items);
+      for (const { purgeItems } of contributions) await purgeItems?.(items, signal);
+    },
+  };
+}
+
+/** The projections of every feature; `config` holds the settings of all of them. */
+export function projectionsOf(
+  list: readonly AnyFeature[],
+  config: object,
+): readonly Projection<never>[] {
+  return list.flatMap(({ projections }) => projections(config as never));
+}
+
+/** The error codes of the platform and of every feature, each once. */
+export function errorCodes(list: readonly AnyFeature[]): string[] {
+  return errorKinds(list).map(({ code }) => code);
+}
+
+/** The same with what each of them means. */
+export function errorKinds(list: readonly AnyFeature[]): ErrorKind[] {
+  return [platformErrors, ...list.map(({ errors }) => errors)].flatMap((errors) =>
+    Object.values<ErrorKind>(errors),
+  );
+}
+
+/** The settings of every feature as one table. */
+export function featureSettings(list: readonly AnyFeature[]): SettingTable {
+  return Object.assign({}, ...list.map(({ settings }) => settings)) as SettingTable;
+}

@@ -1,0 +1,21 @@
+/** The whole configuration: the settings of the platform and those that features declare. */
+import { platformSettings } from '../platform/config.ts';
+import { readSettings, type SettingTable, type SettingValues } from '../platform/settings.ts';
+import { featureSettings, type Composition } from './composition.ts';
+import { features } from './features.ts';
+
+type FeatureSettings =
+  typeof features extends Composition<infer _Parts, infer Settings> ? Settings : never;
+type AllSettings = typeof platformSettings & FeatureSettings;
+
+export const settings = {
+  ...platformSettings,
+  ...featureSettings(features.list),
+} as AllSettings & SettingTable;
+
+export type Config = SettingValues<AllSettings>;
+
+/** @throws ConfigurationError naming every wrong value at once, each with what was expected */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  return readSettings(settings, env);
+}

@@ -1,0 +1,21 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { countOtherServices, type Db } from '../platform/database/database.ts';
+import type { Config } from './config.ts';
+
+const drainDelayBesideOthersMs = 10_000;
+const findOthersTimeoutMs = 1_000;
+
+/**
+ * How long to go on serving after the signal to stop. Beside other processes there is a load
+ * balancer, which needs time to notice `/readyz`.
+ */
+export async function drainDelayMs(config: Config, db: Db, ownName: string): Promise<number> {
+  if (config.drainDelayMs !== null) return config.drainDelayMs;
+  if (config.databaseUrl === null) return 0;
+  // A database that does not answer says nothing; waiting in vain does less harm.
+  const others = await Promise.race([
+    countOtherServices(db, ownName).catch(() => 1),
+    delay(findOthersTimeoutMs, 1),
+  ]);
+  return others > 0 ? drainDelayBesideOthersMs : 0;
+}

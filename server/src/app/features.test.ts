@@ -1,0 +1,48 @@
+/** Proves that the declarations of all features fit together, and that each table has one owner. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { openTestDatabase } from '../../test/database.ts';
+import { platformSettings } from '../platform/config.ts';
+import { errorCodes } from './composition.ts';
+import { features } from './features.ts';
+
+/** The tables of the platform, whose owner is a folder there and not a feature. */
+const platformTables = [
+  'encryption_check',
+  'event_block',
+  'idempotent_request',
+  'job',
+  'job_turn',
+  'projection',
+  'schema_migration',
+  'signing_key',
+];
+
+function repeated(names: readonly string[]): string[] {
+  return names.filter((name, index) => names.indexOf(name) !== index);
+}
+
+test('no two features have the same name, setting, variable or error code', () => {
+  const tables = [platformSettings, ...features.list.map(({ settings }) => settings)];
+  const settings = tables.flatMap((table) => Object.entries(table));
+  assert.deepEqual(repeated(features.list.map(({ name }) => name)), []);
+  assert.deepEqual(repeated(settings.map(([name]) => name)), []);
+  assert.deepEqual(repeated(settings.map(([, { env }]) => env)), []);
+  assert.deepEqual(repeated(errorCodes(features.list)), []);
+});
+
+test('every table of the database has one owner, and every declared table exists', async () => {
+  const { db } = await openTestDatabase();
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+  `.execute(db);
+  const declared = [...platformTables, ...features.list.flatMap(({ tables }) => tables)];
+  assert.deepEqual(repeated(declared), []);
+  assert.deepEqual(
+    declared.toSorted(),
+    rows.map(({ name }) => name).toSorted(),
+    'name each table in the `tables` of its feature.ts',
+  );
+});

@@ -1,0 +1,50 @@
+/** The one list of what Reelfeed consists of. A new feature is one line here. */
+import { analytics } from '../features/analytics/feature.ts';
+import { audit } from '../features/audit/feature.ts';
+import { assets } from '../features/assets/feature.ts';
+import { bulk } from '../features/bulk/feature.ts';
+import { captions } from '../features/captions/feature.ts';
+import { carousels } from '../features/carousels/feature.ts';
+import { consoleFeature } from '../features/console/feature.ts';
+import { content } from '../features/content/feature.ts';
+import { events } from '../features/events/feature.ts';
+import { experiments } from '../features/experiments/feature.ts';
+import { exports } from '../features/exports/feature.ts';
+import { feed } from '../features/feed/feature.ts';
+import { imports } from '../features/imports/feature.ts';
+import { keys } from '../features/keys/feature.ts';
+import { organizations } from '../features/organizations/feature.ts';
+import { playback } from '../features/playback/feature.ts';
+import { player } from '../features/player/feature.ts';
+import { processing } from '../features/processing/feature.ts';
+import { purges } from '../features/purges/feature.ts';
+import { settings } from '../features/settings/feature.ts';
+import { uploads } from '../features/uploads/feature.ts';
+import { webhooks } from '../features/webhooks/feature.ts';
+import { composition } from './composition.ts';
+import type { PlatformParts } from './platform-parts.ts';
+
+/** In the order of building: a feature may ask for what those above it provide. */
+export const features = composition<PlatformParts>()
+  .add(keys)
+  .add(organizations)
+  .add(audit)
+  .add(playback)
+  .add(content)
+  .add(uploads)
+  .add(processing)
+  .add(assets)
+  .add(imports)
+  .add(carousels)
+  .add(captions)
+  .add(bulk)
+  .add(purges)
+  .add(webhooks)
+  .add(events)
+  .add(settings)
+  .add(experiments)
+  .add(analytics)
+  .add(exports)
+  .add(feed)
+  .add(consoleFeature)
+  .add(player);

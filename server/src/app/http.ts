@@ -1,0 +1,91 @@
+/** What answers requests: the HTTP server with the routes of every feature. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import type { Admit, Authenticate } from '../platform/http/principal.ts';
+import { isReachable } from '../platform/database/database.ts';
+import type { Contribution } from '../platform/feature.ts';
+import type { ErrorKind } from '../platform/http/errors.ts';
+import { followRequests } from '../platform/http/graceful-close.ts';
+import { addHealthRoutes, type ReadinessCheck } from '../platform/http/health-routes.ts';
+import { explainListening } from '../platform/http/listen-problem.ts';
+import { createHttpServer } from '../platform/http/server.ts';
+import { version } from '../version.ts';
+import type { Config } from './config.ts';
+import { observeRequests } from './metrics.ts';
+import type { PlatformParts } from './platform-parts.ts';
+import type { Shutdown } from './shutdown.ts';
+
+export type ServerOptions = {
+  readonly config: Config;
+  readonly port: number;
+  readonly authenticate: Authenticate;
+  readonly admit: Admit;
+  readonly sessionKey: (request: FastifyRequest) => string | null;
+  /** The whole catalogue, for the API description. */
+  readonly errors: readonly ErrorKind[];
+  readonly contributions: readonly Contribution[];
+};
+
+/** Builds the HTTP server with every feature's routes and listens. */
+export async function listen(
+  parts: PlatformParts,
+  { config, port, authenticate, admit, sessionKey, errors, contributions }: ServerOptions,
+  shutdown: Shutdown,
+): Promise<string> {
+  const { log, publicUrl, metrics, isDraining, isClosing } = parts;
+  const server = await createHttpServer({
+    log,
+    publicUrl,
+    version,
+    authenticate,
+    admit,
+    sessionKey,
+    errors,
+    outgoing: Object.assign({}, ...contributions.map((one) => one.outgoing ?? {})),
+    observe: observeRequests(metrics),
+    isDraining,
+    isClosing,
+  });
+  const close = followRequests(server.app);
+  const opened = shutdown.add('routes', new AsyncDisposableStack());
+  addHealthRoutes(server.app, { checks: readinessChecks(parts), metrics, isDraining });
+  for (const { routes } of contributions) await routes?.(server.app, opened);
+  server.complete();
+  const url = await server.app.listen({ port, host: config.host }).catch(explainListening(config));
+  shutdown.add('server', {
+    [Symbol.asyncDispose]: () => close(config.shutdownGraceMs),
+  });
+  return url;
+}
+
+/**
+ * What must hold before this process gets requests. A storage that is nearly full refuses uploads
+ * only: behind a load balancer, an answer of 503 would take the feed away as well.
+ */
+function readinessChecks({ db, storage }: PlatformParts): ReadinessCheck[] {
+  return [
+    { name: 'database', check: async () => ((await isReachable(db)) ? null : 'is out of reach') },
+    {
+      name: 'storage',
+      check: async () => {
+        await storage.work.freeBytes();
+        return null;
+      },
+    },
+  ];
+}
+
+/**
+ * The port to listen on, after a look whether it can be had. Port 0 is for tests: URLs that are
+ * handed out need the number before the server listens.
+ */
+export async function findFreePort({ port, host }: Pick<Config, 'port' | 'host'>): Promise<number> {
+  const probe = createServer().listen(port, host);
+  await once(probe, 'listening').catch(explainListening({ port, host }));
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('The probe has no port.');
+  return address.port;
+}

@@ -1,0 +1,87 @@
+/** The composition root: opens the platform, builds the features, starts what the roles ask for. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { serviceName } from '../platform/database/database.ts';
+import { randomName } from '../platform/ids.ts';
+import { errorKinds } from './composition.ts';
+import type { Config } from './config.ts';
+import { drainDelayMs } from './drain-delay.ts';
+import { features } from './features.ts';
+import { findFreePort, listen } from './http.ts';
+import { collectServiceMetrics } from './metrics.ts';
+import { openPlatform, type FreshKeys } from './platform-parts.ts';
+import { projectionWork } from './projections.ts';
+import { Shutdown } from './shutdown.ts';
+import { startWork } from './work.ts';
+
+export type Service = AsyncDisposable & {
+  /** Where this process listens; null without the role `api`. */
+  listeningUrl: string | null;
+  publicUrl: string;
+};
+
+export type ServiceOptions = {
+  log: Logger;
+  /** Aborts the start. A started service is stopped by disposing of it. */
+  signal: AbortSignal;
+  /**
+   * Told of the keys that this start has made, right after they began to work: nobody could learn
+   * them later, even where the start fails.
+   */
+  onFreshKeys?: (keys: FreshKeys) => void;
+  /** Given to everyone who opens the feed page: for demonstrations. */
+  playerKey?: string;
+};
+
+/**
+ * Starts the service and resolves when it answers. Disposing drains it: it serves for the drain
+ * delay, then everything closes in the order of `shutdown.ts`.
+ */
+export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
+  const { log, signal, onFreshKeys = () => undefined, playerKey = null } = options;
+  await using starting = new AsyncDisposableStack();
+  const shutdown = starting.use(new Shutdown());
+  // Before anything is made: the keys of a start that fails to listen would never be shown.
+  const port = config.roles.includes('api') ? await findFreePort(config) : config.port;
+  const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
+  const applicationName = serviceName(randomName(6));
+  const opened = await openPlatform(config, { log, signal, publicUrl, applicationName }, shutdown);
+  let phase: 'serving' | 'draining' | 'closing' = 'serving';
+  const given = {
+    ...opened,
+    isDraining: () => phase !== 'serving',
+    isClosing: () => phase === 'closing',
+    onFreshKeys,
+    playerKey,
+  };
+  const { parts, contributions } = await features.build(given, config);
+  for (const { resources = [] } of contributions) {
+    for (const resource of resources) shutdown.add('features', resource);
+  }
+  signal.throwIfAborted();
+  const workers = startWork(parts, [...contributions, projectionWork(config, parts)], shutdown);
+  collectServiceMetrics(parts.metrics, { ...parts, workers: () => workers });
+  const { authenticate, admit } = parts.authenticator;
+  const sessionKey = parts.consoleSessions.keyOf;
+  const serving = {
+    config,
+    port,
+    authenticate,
+    admit,
+    sessionKey,
+    errors: errorKinds(features.list),
+    contributions,
+  };
+  const listeningUrl = config.roles.includes('api') ? await listen(parts, serving, shutdown) : null;
+  const running = starting.move();
+  return {
+    listeningUrl,
+    publicUrl,
+    async [Symbol.asyncDispose]() {
+      phase = 'draining';
+      if (listeningUrl !== null) await delay(await drainDelayMs(config, parts.db, applicationName));
+      phase = 'closing';
+      await running.disposeAsync();
+    },
+  };
+}

@@ -1,0 +1,58 @@
+/** Background work, as far as the roles of a process ask for it. */
+import type { Role } from '../platform/config.ts';
+import type { Chore, Contribution } from '../platform/feature.ts';
+import { background, every } from '../platform/lifecycle.ts';
+import { pruneFailedJobs } from '../platform/queue/queue-reports.ts';
+import {
+  jobAttemptEnded,
+  startQueueWorkers,
+  type QueueWorkers,
+} from '../platform/queue/queue-workers.ts';
+import { hourMs } from '../platform/time.ts';
+import { observeAttempts } from './metrics.ts';
+import type { PlatformParts } from './platform-parts.ts';
+import type { Shutdown } from './shutdown.ts';
+
+/** Starts the services, the chores and the queue workers of this process. */
+export function startWork(
+  parts: PlatformParts,
+  contributions: readonly Contribution[],
+  shutdown: Shutdown,
+): QueueWorkers | null {
+  const { log } = parts;
+  const isOurs = ({ roles = ['worker'] }: { roles?: readonly Role[] }) =>
+    roles.some((role) => parts.roles.includes(role));
+  for (const { name, run } of contributions
+    .flatMap(({ services }) => services ?? [])
+    .filter(isOurs)) {
+    shutdown.add('services', background(name, run, log));
+  }
+  const chores = [...platformChores(parts), ...contributions.flatMap((one) => one.chores ?? [])];
+  for (const { name, intervalMs, run } of chores.filter(isOurs)) {
+    const loop = (signal: AbortSignal) =>
+      every(intervalMs, async () => void (await run(signal)), signal);
+    shutdown.add('chores', background(name, loop, log));
+  }
+  const jobs = contributions.flatMap((one) => one.jobs ?? []).filter(isOurs);
+  if (jobs.length === 0) return null;
+  const observeAttempt = observeAttempts(parts.metrics);
+  const workers = startQueueWorkers({
+    db: parts.db,
+    log,
+    jobs,
+    hints: parts.hints,
+    onAttempt(report) {
+      observeAttempt(report);
+      parts.hints.give(jobAttemptEnded);
+    },
+    ...(parts.ownsDataDirectory && { exclusiveName: 'owner of the data directory' }),
+  });
+  return shutdown.add('jobs', workers);
+}
+
+function platformChores({ db, mutations }: PlatformParts): Chore[] {
+  return [
+    { name: 'prune answers', intervalMs: hourMs, run: (signal) => mutations.prune(signal) },
+    { name: 'prune failed jobs', intervalMs: hourMs, run: (signal) => pruneFailedJobs(db, signal) },
+  ];
+}

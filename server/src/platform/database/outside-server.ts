@@ -1,0 +1,56 @@
+/** What the service relies on, checked on a PostgreSQL server that is not its own. */
+import { Client } from 'pg';
+import { unsafeSettings, type UnsafeSetting } from '../config.ts';
+import { ConfigurationError } from '../settings.ts';
+import { poolConnection, type DatabaseConnection, type SessionSettings } from './database.ts';
+
+/** Commits that wait for less than the disk of this server. */
+const earlyCommits = ['off', 'local'];
+
+/**
+ * Looks for settings by which the server could lose what it has confirmed. Commits can be made to
+ * wait by each session; the others are the server's alone.
+ *
+ * @param accepted settings that an operator has accepted by name
+ * @returns what each session must set
+ * @throws ConfigurationError naming each setting that is neither safe nor accepted
+ */
+export async function checkOutsideServer(
+  connection: DatabaseConnection,
+  accepted: readonly UnsafeSetting[],
+): Promise<SessionSettings> {
+  const values = await readSettings(connection);
+  const unsafe = (['fsync', 'full_page_writes'] as const).filter(
+    (name) => values.get(name) === 'off' && !accepted.includes(name),
+  );
+  if (unsafe.length > 0) {
+    throw new ConfigurationError(
+      `This PostgreSQL server could lose what it has confirmed: ${unsafe.join(' and ')} ` +
+        `${unsafe.length === 1 ? 'is' : 'are'} off. Turn ${unsafe.length === 1 ? 'it' : 'them'} on, ` +
+        `or accept that by REELFEED_ACCEPT_UNSAFE_DATABASE=${unsafe.join(',')}.`,
+    );
+  }
+  const commit = values.get('synchronous_commit') ?? 'on';
+  const isEarly = earlyCommits.includes(commit) && !accepted.includes('synchronous_commit');
+  return isEarly ? { synchronous_commit: 'on' } : {};
+}
+
+async function readSettings(connection: DatabaseConnection): Promise<Map<string, string>> {
+  const client = new Client({
+    ...poolConnection(connection),
+    application_name: 'reelfeed-check',
+    connectionTimeoutMillis: 10_000,
+    query_timeout: 10_000,
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string; setting: string }>(
+      'select name, setting from pg_settings where name = any($1::text[])',
+      [unsafeSettings],
+    );
+    return new Map(rows.map(({ name, setting }) => [name, setting]));
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,31 @@
+/** How events are written into a block of the log: JSON, compressed by zstd. */
+import { promisify } from 'node:util';
+import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+
+const compressInBackground = promisify(zstdCompress);
+const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+/** Below this, handing the work to another thread takes longer than doing it. */
+const minBackgroundBytes = 64 * 1024;
+
+/** The bytes of a block. Large blocks are compressed by another thread. */
+export async function encodeBlock(events: readonly unknown[]): Promise<Buffer> {
+  const text = Buffer.from(JSON.stringify(events));
+  if (text.length < minBackgroundBytes) return zstdCompressSync(text, options);
+  return compressInBackground(text, options);
+}
+
+/** The events of a block without those at the indexes `leftOut`, which are ascending. */
+export function decodeBlock<Event>(bytes: Uint8Array, leftOut: readonly number[]): Event[] {
+  return withoutPlaces(JSON.parse(blockText(bytes)) as Event[], leftOut);
+}
+
+/** The JSON of a block. */
+export function blockText(bytes: Uint8Array): string {
+  return zstdDecompressSync(bytes).toString('utf8');
+}
+
+export function withoutPlaces<T>(values: T[], places: readonly number[]): T[] {
+  if (places.length === 0) return values;
+  const gone = new Set(places);
+  return values.filter((_, place) => !gone.has(place));
+}

@@ -1,0 +1,147 @@
+/**
+ * The event log: what was accepted, in blocks of one organization each, in an order that every reader
+ * can follow. Whoever derives something from events reads it from here (see `platform/projections`).
+ *
+ * Every implementation keeps these promises, which `conformance.ts` tests:
+ *
+ * 1. When `append` resolves, the events are durable. An event id counts once for each organization.
+ * 2. A reader that goes on from `next` gets every block exactly once, whatever the order in which
+ *    writers commit, and a slow writer holds up no reader.
+ * 3. A position is plain JSON that only the log itself can interpret. It stays valid for as long as
+ *    the log exists, in every process.
+ * 4. Rewriting a block moves no position: nobody reads it a second time. Rewrites of one organization's
+ *    pages take turns, so that none restores what another one has removed.
+ */
+
+/** Anything with an id can be logged; what else an event holds is its writers' business. */
+export type LogEntry = { readonly eventId: string };
+
+/** The hint that this process has appended to the log; what others append is found by polling. */
+export const eventLogGrown = 'event-log-grown';
+
+/** A place in the log. Store it, hand it back, compare it with `compare`; never look inside. */
+export type LogPosition = { readonly [key: string]: unknown };
+
+/** What one transaction has added to the log for one organization. */
+export type LogBlock<Event> = {
+  /** Unique and growing, but transactions may commit in another order. */
+  readonly sequence: number;
+  readonly organizationId: string;
+  /** On the log's clock, in milliseconds of the Unix epoch. */
+  readonly receivedAt: number;
+  readonly events: readonly Event[];
+};
+
+/** A block that has been read, whose events have not been decoded yet. */
+export type StoredBlock<Event> = Omit<LogBlock<Event>, 'events'> & {
+  readonly eventCount: number;
+  /**
+   * @returns null when the block was not fetched, being in memory, and has left the memory meanwhile
+   * @throws UnreadableBlockError
+   */
+  readonly decode: () => readonly Event[] | null;
+};
+
+/** Events of one organization that are to become a block. */
+export type BlockDraft<Event> = { readonly organizationId: string; readonly events: Event[] };
+
+/**
+ * What `append` has made of a draft: its sequence, or null when the log already had every event, and
+ * the zero-based indexes of the events that the log already had, ascending.
+ */
+export type AddedBlock = { sequence: number | null; leftOut: readonly number[] };
+
+export type ReadLimits = {
+  /** Maximum blocks of a page. */
+  readonly limitBlocks: number;
+  /** The block with which this many events are reached is the last one of the page. */
+  readonly limitEvents: number;
+  /** Leaves out the blocks of all other organizations. */
+  readonly organizationId?: string;
+  /** Reads no farther than this position. */
+  readonly until?: LogPosition;
+};
+
+export type LogPage<Block> = {
+  readonly blocks: Block[];
+  readonly next: LogPosition;
+  /** Whether there was nothing more to read, up to `until`, when the page was read. */
+  readonly isLast: boolean;
+};
+
+/** What a reader at a position has not had yet. */
+export type Backlog = {
+  /** At most 10,000. */
+  readonly blocks: number;
+  /** How long the oldest of it has been in the log. */
+  readonly ageMs: number;
+};
+
+/**
+ * How one position relates to another. `apart`: neither is behind the other, because each has had
+ * something that the other has not.
+ */
+export type LogOrder = 'same' | 'before' | 'after' | 'apart';
+
+/** Decides about one block: the events to keep, or null to leave the block as it is. */
+export type BlockEditor<Event> = (block: {
+  /** The block as JSON, duplicates included: cheap to search. */
+  readonly text: () => string;
+  readonly events: () => readonly Event[];
+}) => readonly Event[] | null;
+
+export type RewrittenPage = {
+  readonly next: LogPosition;
+  readonly isLast: boolean;
+  readonly blocksRead: number;
+  readonly eventsRemoved: number;
+};
+
+export type EventLog<Event extends LogEntry> = {
+  /** Before the first block. */
+  readonly start: LogPosition;
+  /** Behind everything that is in the log now. */
+  end(): Promise<LogPosition>;
+  readonly compare: (one: LogPosition, other: LogPosition) => LogOrder;
+  /**
+   * Adds events, those of each organization as one block, without those that the log already has.
+   * All or nothing. @returns what became of each draft, in their order
+   */
+  append(drafts: readonly BlockDraft<Event>[]): Promise<AddedBlock[]>;
+  /**
+   * The next page. It may be empty while `next` is farther on.
+   *
+   * @throws UnreadableBlockError
+   */
+  read(from: LogPosition, limits: ReadLimits): Promise<LogPage<LogBlock<Event>>>;
+  /** The same, and whoever reads decides which blocks are worth decoding. */
+  scan(from: LogPosition, limits: ReadLimits): Promise<LogPage<StoredBlock<Event>>>;
+  backlog(position: LogPosition): Promise<Backlog>;
+  /** How many events the log holds. */
+  countEvents(): Promise<number>;
+  /**
+   * The first day of which the log holds all events, in milliseconds of the Unix epoch: −∞ while
+   * nothing has expired yet, +∞ for an empty log.
+   */
+  firstDay(): Promise<number>;
+  /**
+   * Rewrites the blocks of one page. Durable when it resolves, and idempotent where `edit` is, so
+   * that a page whose outcome is unknown may be rewritten again.
+   */
+  rewrite(
+    from: LogPosition,
+    limits: ReadLimits & { readonly organizationId: string },
+    edit: BlockEditor<Event>,
+  ): Promise<RewrittenPage>;
+};
+
+/** A block of the log whose bytes are damaged: a person must look at it. */
+export class UnreadableBlockError extends Error {
+  override readonly name = 'UnreadableBlockError';
+  readonly sequence: number;
+
+  constructor(sequence: number, cause: unknown) {
+    super(`block ${sequence} of the event log cannot be read`, { cause });
+    this.sequence = sequence;
+  }
+}

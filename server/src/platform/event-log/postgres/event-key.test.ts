@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { v7 as uuidv7 } from 'uuid';
+import { keyBytes, keyScope, writeEventKey } from './event-key.ts';
+
+const scope = keyScope('org_a');
+
+function keyOf(eventId: string, of = scope): string {
+  const bytes = Buffer.alloc(keyBytes + 2, 0xee);
+  writeEventKey(of, eventId, bytes, 1);
+  assert.deepEqual([bytes[0], bytes[keyBytes + 1]], [0xee, 0xee], 'it writes its own bytes only');
+  return bytes.subarray(1, keyBytes + 1).toString('hex');
+}
+
+test('a UUID has one key in any case; other ids are taken letter by letter', () => {
+  const id = randomUUID();
+  assert.equal(keyOf(id), keyOf(id.toUpperCase()));
+  assert.notEqual(keyOf('own-id'), keyOf('OWN-ID'));
+  assert.notEqual(keyOf(id), keyOf(id.replaceAll('-', '')));
+});
+
+test('every id and every organization has keys of its own', () => {
+  const ids = [
+    ...Array.from({ length: 500 }, () => randomUUID()),
+    ...Array.from({ length: 500 }, (_, n) => `event ${n}`),
+    'x'.repeat(36),
+    `${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(11)}g`,
+    `${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(11)}\u{130}`,
+    `${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}`,
+    `${'0'.repeat(8)}-0000-0000-00000-${'0'.repeat(11)}`,
+    '',
+  ];
+  const keys = ids.flatMap((id) => [keyOf(id), keyOf(id, keyScope('org_b'))]);
+  assert.equal(new Set(keys).size, 2 * ids.length);
+});
+
+test('ids of one moment lie together: their keys share the beginning that the moment makes', () => {
+  const msecs = Date.now();
+  const beginnings = Array.from({ length: 100 }, () => keyOf(uuidv7({ msecs })).slice(0, 12));
+  assert.equal(new Set(beginnings).size, 1);
+});

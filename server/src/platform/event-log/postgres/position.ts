@@ -1,0 +1,106 @@
+/**
+ * Positions in a log that PostgreSQL keeps.
+ *
+ * Blocks are numbered in another order than their transactions commit, so "everything behind number
+ * n" would lose blocks. A position therefore is a pair of snapshots: a reader gets the blocks that the
+ * first does not see and the second does, in pages; then the second becomes the first. Every block is
+ * seen by exactly one such step: nothing is missed, nothing repeated, and no long transaction holds a
+ * reader up.
+ */
+import type { LogOrder, LogPosition } from '../event-log.ts';
+
+export type PostgresPosition = {
+  /** The reader has had everything that this snapshot sees. */
+  readonly base: string;
+  /** The snapshot that the reader is reading up to; null between two steps. */
+  readonly target: string | null;
+  /** The last block of this step that the reader has had. */
+  readonly after: { readonly writtenBy: string; readonly sequence: number } | null;
+  /** What is still to come was received after this moment, in milliseconds of the Unix epoch. */
+  readonly receivedFromMs: number;
+};
+
+/** Before the first block. */
+export const startOfLog: PostgresPosition = {
+  base: '1:1:',
+  target: null,
+  after: null,
+  receivedFromMs: 0,
+};
+
+/**
+ * A block carries the moment at which its transaction began, and transactions of this service end
+ * within minutes, or PostgreSQL ends them. Two days is far more, and costs nothing: it only decides
+ * which partitions are looked at.
+ */
+const maxTransactionMs = 2 * 24 * 3_600_000;
+
+export function betweenSteps(base: string, nowMs: number): PostgresPosition {
+  return { base, target: null, after: null, receivedFromMs: nowMs - maxTransactionMs };
+}
+
+/** @throws Error when the position was made by another kind of log */
+export function parsePosition(position: LogPosition): PostgresPosition {
+  const { base, target, after, receivedFromMs } = position;
+  if (
+    typeof base !== 'string' ||
+    (target !== null && typeof target !== 'string') ||
+    typeof receivedFromMs !== 'number' ||
+    !isPlace(after)
+  ) {
+    throw new Error(
+      'This position is not one of a log in PostgreSQL. After changing where the event log is ' +
+        'kept, run `reelfeed rebuild all`.',
+    );
+  }
+  return { base, target, after, receivedFromMs };
+}
+
+function isPlace(value: unknown): value is PostgresPosition['after'] {
+  if (value === null) return true;
+  if (typeof value !== 'object') return false;
+  const { writtenBy, sequence } = value as { writtenBy?: unknown; sequence?: unknown };
+  return typeof writtenBy === 'string' && typeof sequence === 'number';
+}
+
+export function comparePositions(one: PostgresPosition, other: PostgresPosition): LogOrder {
+  if (one.base === other.base) {
+    if (one.target === other.target) return comparePlaces(one.after, other.after);
+    // In a step beyond what the other has: whoever is between steps is behind.
+    if (one.target === null) return 'before';
+    return other.target === null ? 'after' : 'apart';
+  }
+  if (isBehind(one.base, other.base)) return 'before';
+  return isBehind(other.base, one.base) ? 'after' : 'apart';
+}
+
+function comparePlaces(one: PostgresPosition['after'], other: PostgresPosition['after']): LogOrder {
+  if (one === null || other === null) {
+    if (one === other) return 'same';
+    return one === null ? 'before' : 'after';
+  }
+  const difference =
+    Number(BigInt(one.writtenBy) - BigInt(other.writtenBy)) || one.sequence - other.sequence;
+  if (difference === 0) return 'same';
+  return difference < 0 ? 'before' : 'after';
+}
+
+/**
+ * Whether a snapshot, in its text form, sees less than another one of the same server, which sees all
+ * that it sees. Reading to a snapshot that does not see all of one's own would be going back.
+ */
+export function isBehind(snapshot: string, other: string): boolean {
+  if (snapshot === other) return false;
+  const [one, later] = [parseSnapshot(snapshot), parseSnapshot(other)];
+  if (later.end < one.end) return false;
+  for (const transaction of later.open) {
+    if (transaction < one.end && !one.open.has(transaction)) return false;
+  }
+  return later.end > one.end || later.open.size < one.open.size;
+}
+
+/** `end`: it sees no transaction from this one on; `open`: nor these. */
+function parseSnapshot(snapshot: string): { end: number; open: ReadonlySet<number> } {
+  const [, end = '0', open = ''] = snapshot.split(':');
+  return { end: Number(end), open: new Set(open === '' ? [] : open.split(',').map(Number)) };
+}

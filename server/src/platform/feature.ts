@@ -1,0 +1,101 @@
+/**
+ * A feature is one declaration: what it adds to the configuration, to the catalogue of errors and to
+ * the database, and how it is built from the parts that it needs.
+ *
+ * `build` names those parts by the type of its first parameter, `{ db, mutations }` for example.
+ * Parts come from the platform, or from the `provides` of a feature that stands earlier in the list
+ * of `app/features.ts`; asking for anything else is a type error in that list. `build` runs in every
+ * process, whatever its roles; what it returns is started only where the roles ask for it.
+ */
+import type { Role } from './config.ts';
+import type { ErrorKind } from './http/errors.ts';
+import type { HttpApp } from './http/app.ts';
+import type { Projection } from './projections/projection.ts';
+import type { HandledJob } from './queue/job-handler.ts';
+import type { SettingTable, SettingValues } from './settings.ts';
+
+/** Where something runs. Left out: in processes with the role `worker`. */
+type ForRoles = { readonly roles?: readonly Role[] };
+
+/** Something that is done again and again. It may be interrupted, and run by two processes at once. */
+export type Chore = ForRoles & {
+  readonly name: string;
+  readonly intervalMs: number;
+  readonly run: (signal: AbortSignal) => Promise<unknown>;
+};
+
+/**
+ * Something that runs long: `run` is called once, and again with a growing delay when it fails. It
+ * returns when the signal has aborted and everything is handed back.
+ */
+export type FeatureService = ForRoles & {
+  readonly name: string;
+  readonly run: (signal: AbortSignal) => Promise<void>;
+};
+
+export type Viewer = { readonly organizationId: string; readonly userId: string };
+
+/** Removes what a feature keeps of a viewer outside of its projections. Must be idempotent. */
+export type EraseViewer = (viewer: Viewer, signal: AbortSignal) => Promise<void>;
+
+/** An item that was deleted for good. */
+export type DeletedItem = { readonly organizationId: string; readonly contentId: string };
+
+/**
+ * Removes what a feature keeps about deleted items, apart from its projections and from rows that
+ * refer to `content` and go with it. Must be idempotent.
+ */
+export type PurgeItems = (items: readonly DeletedItem[], signal: AbortSignal) => Promise<void>;
+
+/** What a feature adds to the service. */
+export type Contribution = {
+  /**
+   * Adds the routes; called with the role `api` alone. What is put on `opened` is disposed of once
+   * the last request has been answered.
+   */
+  readonly routes?: (app: HttpApp, opened: AsyncDisposableStack) => void | Promise<void>;
+  /** Requests that the service sends to others: the section `webhooks` of the API description. */
+  readonly outgoing?: Readonly<Record<string, object>>;
+  readonly jobs?: readonly (HandledJob & ForRoles)[];
+  readonly chores?: readonly Chore[];
+  readonly services?: readonly FeatureService[];
+  readonly eraseViewer?: EraseViewer;
+  readonly purgeItems?: PurgeItems;
+  /** Parts for the features behind it in the list. */
+  readonly provides?: object;
+  /** Disposed of at the end, when nothing of the service runs any more. */
+  readonly resources?: readonly (AsyncDisposable | Disposable)[];
+};
+
+export type Feature<Parts, Settings extends SettingTable, Added extends Contribution> = {
+  readonly name: string;
+  readonly settings: Settings;
+  readonly errors: Readonly<Record<string, ErrorKind>>;
+  /** The tables that it owns: no other feature has SQL on them. */
+  readonly tables: readonly string[];
+  /** What it makes of the event log; the service keeps them up, erases, purges and expires. */
+  readonly projections: (settings: SettingValues<Settings>) => readonly Projection<never>[];
+  readonly build: (parts: Parts, settings: SettingValues<Settings>) => Added | Promise<Added>;
+};
+
+type Definition<Parts, Settings extends SettingTable, Added extends Contribution> = Pick<
+  Feature<Parts, Settings, Added>,
+  'name' | 'build'
+> &
+  Partial<Feature<Parts, Settings, Added>>;
+
+export function defineFeature<
+  Parts,
+  Added extends Contribution,
+  Settings extends SettingTable = Readonly<Record<string, never>>,
+>(definition: Definition<Parts, Settings, Added>): Feature<Parts, Settings, Added> {
+  return { settings: {} as Settings, errors: {}, tables: [], projections: () => [], ...definition };
+}
+
+/** All that the features of a process have to do about erasing and purging; see `EveryFeature`. */
+export type EveryFeature = {
+  /** Has every feature forget a viewer. */
+  readonly eraseViewer: EraseViewer;
+  /** Has every feature forget items that were deleted for good. */
+  readonly purgeItems: PurgeItems;
+};

@@ -1,0 +1,100 @@
+/** `/docs/errors`: every error code, with a page of its own that says what a client does about it. */
+import { errorDetailExample, type ErrorKind } from './errors.ts';
+import type { HttpApp } from './app.ts';
+
+/** What to do about a status, where the code itself has no advice of its own. */
+const adviceByStatus: Record<number, string> = {
+  400: 'Correct the request. `error.details` names each wrong field, up to 20 of them. The same request fails again, so do not retry it.',
+  401: 'Send a key that works in the header `Authorization: Bearer <key>`. `reelfeed keys create` makes one.',
+  403: 'Use a key that may do this: a secret key, or one with the scope that the message names. The answer is the same whether or not the resource exists.',
+  404: 'Check the path and the id. An id of another organization is answered like an unknown one.',
+  405: 'Use one of the methods in the `Allow` header of the answer.',
+  408: 'Send the request again, on a connection that is fast enough.',
+  409: 'Read the resource: its state does not allow this now. Retry when the state has changed.',
+  412: 'Read the resource again, apply the change to its new version and send it with the new `ETag`.',
+  413: 'Send less. The description of the route names its limit.',
+  415: 'Send the `Content-Type` that the description of the route names, without a `Content-Encoding`.',
+  416: 'Ask for a range within the size that `Content-Range` of the answer names.',
+  422: 'The request is well-formed, but can not be carried out with this content. Do not retry it unchanged.',
+  429: 'Wait for the seconds in `Retry-After`, then send the request again. `RateLimit` tells what is left.',
+  431: 'Send fewer or shorter headers.',
+  500: 'Retry later, with the same `Idempotency-Key` for a change. When it stays, look up `meta.requestId` in the log of the service.',
+  503: 'Wait for the seconds in `Retry-After`, then send the request again with the same `Idempotency-Key`. Nothing was changed unless an answer said so.',
+  507: 'Free some space on the disk of the service, or lower `REELFEED_MIN_FREE_BYTES`. Nothing was stored.',
+};
+
+export function addErrorPages(app: HttpApp, errors: readonly ErrorKind[]): void {
+  const route = { schema: { hide: true }, config: { access: 'public' as const } };
+  const sorted = errors.toSorted((a, b) => a.status - b.status || (a.code < b.code ? -1 : 1));
+  const index = page('Errors', indexBody(sorted));
+  app.get('/docs/errors', route, (_request, reply) => sendPage(reply, index));
+  for (const kind of errors) {
+    const text = page(kind.code, errorBody(kind));
+    app.get(`/docs/errors/${kind.code}`, route, (_request, reply) => sendPage(reply, text));
+  }
+}
+
+function sendPage(
+  reply: {
+    type(type: string): { header(name: string, value: string): { send(text: string): unknown } };
+  },
+  text: string,
+): unknown {
+  return reply
+    .type('text/html; charset=utf-8')
+    .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+    .send(text);
+}
+
+function indexBody(errors: readonly ErrorKind[]): string {
+  const rows = errors.map(
+    ({ code, status, message }) =>
+      `<tr><td>${status}</td><td><a href="errors/${code}">${code}</a></td><td>${escape(message)}</td></tr>`,
+  );
+  return [
+    '<p>A failure is <code>{ "error": { "code", "message", "details" }, "meta": { "requestId" } }</code>.',
+    'Decide by <code>code</code>; the message is for people and may change.</p>',
+    '<table><tr><th>Status</th><th>Code</th><th>Message</th></tr>',
+    ...rows,
+    '</table>',
+  ].join('\n');
+}
+
+function errorBody({ code, status, message, advice }: ErrorKind): string {
+  const example = {
+    error: { code, message, ...(status === 400 && { details: [errorDetailExample] }) },
+    meta: { requestId: 'req_01kabc5m8nfe8v8q1m2vr5t9zd' },
+  };
+  const todo = advice ?? adviceByStatus[status] ?? 'Do not retry the request unchanged.';
+  return [
+    `<p>HTTP status <b>${status}</b>. ${escape(message)}</p>`,
+    '<h2>What to do</h2>',
+    `<p>${markCode(escape(todo))}</p>`,
+    '<h2>Example</h2>',
+    `<pre>${escape(JSON.stringify(example, null, 2))}</pre>`,
+    '<p><a href="../errors">All errors</a></p>',
+  ].join('\n');
+}
+
+function page(title: string, body: string): string {
+  const style =
+    'body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}' +
+    'td,th{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:top}' +
+    'pre,code{background:#8882;border-radius:4px;padding:.1rem .3rem}pre{padding:1rem;overflow:auto}' +
+    ':root{color-scheme:light dark}';
+  return `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title} · Reelfeed API</title><style>${style}</style></head>
+<body><h1>${title}</h1>
+${body}
+</body></html>
+`;
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+function markCode(text: string): string {
+  return text.replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+}

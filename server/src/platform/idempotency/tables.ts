@@ -1,0 +1,18 @@
+/** The table of answers that were given for an `Idempotency-Key`. */
+import type { DefaultTimestamp, Json } from '../database/column-types.ts';
+
+type IdempotentRequestTable = {
+  organization_id: string;
+  idempotency_key: string;
+  fingerprint: Buffer;
+  status_code: number;
+  headers: Json<Record<string, string>>;
+  body: Buffer;
+  created_at: DefaultTimestamp;
+};
+
+declare module '../database/tables.ts' {
+  interface Tables {
+    idempotent_request: IdempotentRequestTable;
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * When a projection writes. After a pause, at once: an event is visible a few milliseconds after its
+ * answer. Under load, the next pass collects for about as long as the last one took, so that passes
+ * grow with the load and each row is written less often.
+ */
+const minMs = 150;
+const maxFreshMs = 500;
+const maxStaleMs = 10_000;
+const maxDelayMs = 30_000;
+const allBlocks = 1_000;
+const maxFreshEvents = 60_000;
+const maxStaleEvents = 120_000;
+
+export class Pace {
+  readonly #maxDuty: number;
+  #dueAt = -Infinity;
+  #retryAt = -Infinity;
+  #delayMs = 0;
+  #failedOver: string | null = null;
+  #failedAt = 0;
+  /** A pass is written at the latest when it holds so many events, which bounds the memory. */
+  readonly maxEvents: number;
+  /** Maximum blocks of a page: one at a time after a failure, so that the one at fault is known. */
+  maxBlocks = allBlocks;
+
+  constructor(maxDuty: number) {
+    this.#maxDuty = maxDuty;
+    this.maxEvents = maxDuty === 1 ? maxFreshEvents : maxStaleEvents;
+  }
+
+  isDue(): boolean {
+    return this.untilDueMs() <= 0;
+  }
+
+  untilDueMs(): number {
+    return this.maxBlocks === 1 ? 0 : this.#dueAt - performance.now();
+  }
+
+  mayRetry(): boolean {
+    return performance.now() >= this.#retryAt;
+  }
+
+  /** A pass was written up to the block `sequence`, and took `durationMs`. */
+  written(durationMs: number, sequence: number): void {
+    const max = this.#maxDuty === 1 ? maxFreshMs : maxStaleMs;
+    const restMs = Math.min(Math.max(durationMs / this.#maxDuty, minMs), max);
+    this.#dueAt = performance.now() + restMs;
+    this.#delayMs = 0;
+    // What has failed may still lie ahead.
+    if (sequence < this.#failedAt) return;
+    this.#failedOver = null;
+    this.maxBlocks = allBlocks;
+  }
+
+  /**
+   * A pass has failed whose last block was `sequence`. @returns how long to wait before the next, and
+   * whether it has failed over something else than the last time
+   */
+  failed(sequence: number, over: string): { delayMs: number; isNews: boolean } {
+    this.#failedAt = Math.max(this.#failedAt, sequence);
+    const isNews = over !== this.#failedOver;
+    this.#failedOver = over;
+    this.#delayMs = Math.min(Math.max(this.#delayMs * 2, 250), maxDelayMs);
+    this.#retryAt = performance.now() + this.#delayMs;
+    this.maxBlocks = 1;
+    return { delayMs: this.#delayMs, isNews };
+  }
+}

@@ -1,0 +1,65 @@
+import type { Db } from '../database/database.ts';
+import type { Backlog, EventLog, LogEntry } from '../event-log/event-log.ts';
+import type { Metrics } from '../metrics.ts';
+import type { PassReport } from './projector.ts';
+import { readProjections } from './queries.ts';
+
+type BacklogParts = {
+  readonly db: Db;
+  readonly eventLog: Pick<EventLog<LogEntry>, 'start' | 'backlog'>;
+};
+
+/** Counts passes of projections, and measures at each scrape how far they are behind the log. */
+export function observeProjections(
+  metrics: Metrics,
+  { db, eventLog }: BacklogParts,
+): (report: PassReport) => void {
+  const passes = metrics.counter({
+    name: 'projection_passes_total',
+    help: 'Passes of projections over the event log, by outcome.',
+    labels: ['projection', 'outcome'],
+  });
+  const events = metrics.counter({
+    name: 'projection_events_total',
+    help: 'Events that projections of this process have processed.',
+    labels: ['projection'],
+  });
+  const duration = metrics.histogram({
+    name: 'projection_pass_duration_seconds',
+    help: 'Time taken to write a pass of a projection.',
+    labels: ['projection'],
+  });
+  collectBacklogs(metrics, { db, eventLog });
+  return ({ projection, outcome, events: count, durationMs }) => {
+    passes.add(1, { projection, outcome });
+    if (outcome !== 'written') return;
+    events.add(count, { projection });
+    duration.observe(durationMs / 1_000, { projection });
+  };
+}
+
+function collectBacklogs(metrics: Metrics, { db, eventLog }: BacklogParts): void {
+  const collect = (figure: (backlog: Backlog) => number) => async () => {
+    const projections = await readProjections(db);
+    return Promise.all(
+      projections.map(async ({ name, position }) => ({
+        labels: { projection: name },
+        value: figure(await eventLog.backlog(position ?? eventLog.start)),
+      })),
+    );
+  };
+  metrics.collected({
+    type: 'gauge',
+    name: 'projection_lag_seconds',
+    help: 'Age of the oldest block of the event log that a projection has not processed.',
+    labels: ['projection'],
+    collect: collect(({ ageMs }) => ageMs / 1_000),
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'projection_lag_blocks',
+    help: 'Blocks of the event log that a projection has not processed, at most 10,000.',
+    labels: ['projection'],
+    collect: collect(({ blocks }) => blocks),
+  });
+}

@@ -1,0 +1,273 @@
+/**
+ * Keeps the projections up with the event log. One process of the cluster works on a projection at a
+ * time: it holds a lease, which another process takes over when it is not renewed for three seconds.
+ * Correctness does not rest on the lease but on the revision of the projection's row: see run.ts.
+ *
+ * A projection that cannot take a block never skips it. It says so in the log as an error, with the
+ * block's number, and tries again after a pause that doubles up to half a minute. The others go on.
+ */
+import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { inTransaction, type Db } from '../database/database.ts';
+import { isContention, isDatabaseAway } from '../database/database-errors.ts';
+import {
+  UnreadableBlockError,
+  type EventLog,
+  type LogBlock,
+  type LogEntry,
+  type LogPage,
+  eventLogGrown,
+  type LogPosition,
+} from '../event-log/event-log.ts';
+import { background, sleep } from '../lifecycle.ts';
+import { Doorbell, type Hints } from '../hints.ts';
+import { aimOf, groupLanes, hasJoined, type Lane } from './lanes.ts';
+import type { Projection } from './projection.ts';
+import { claimProjections, insertProjections, releaseProjections } from './queries.ts';
+import { OvertakenError, ProjectionRun } from './run.ts';
+import { Pace } from './pace.ts';
+
+export type PassReport = {
+  readonly projection: string;
+  readonly outcome: 'written' | 'overtaken' | 'failed';
+  readonly events: number;
+  readonly durationMs: number;
+  /** How long ago the newest event of the pass was received. */
+  readonly lagMs: number;
+};
+
+export type ProjectorOptions<Event extends LogEntry> = {
+  readonly db: Db;
+  readonly log: Logger;
+  readonly eventLog: EventLog<Event>;
+  readonly projections: readonly Projection<Event>[];
+  readonly hints?: Hints;
+  readonly onPass?: (report: PassReport) => void;
+  /** How long others wait before they take over; for tests. */
+  readonly leaseMs?: number;
+};
+
+export type Projector = AsyncDisposable & {
+  /** There is something new in the log. */
+  nudge(): void;
+};
+
+const pollMs = 200;
+const readMs = 60;
+const defaultLeaseMs = 3_000;
+const pageEvents = 4_000;
+const pageBlocks = 1_000;
+
+export function startProjector<Event extends LogEntry>(
+  options: ProjectorOptions<Event>,
+): Projector {
+  const bell = new Doorbell();
+  const loop = background(
+    'projector',
+    (signal) => new ProjectorLoop(options, bell).run(signal),
+    options.log,
+  );
+  const unlisten = options.hints?.listen(eventLogGrown, () => bell.ring());
+  return {
+    nudge: () => bell.ring(),
+    async [Symbol.asyncDispose]() {
+      unlisten?.();
+      await loop[Symbol.asyncDispose]();
+    },
+  };
+}
+
+class ProjectorLoop<Event extends LogEntry> {
+  readonly #options: ProjectorOptions<Event>;
+  readonly #bell: Doorbell;
+  readonly #writerId = randomUUID();
+  readonly #lanes: readonly Lane<Event>[];
+  readonly #leaseMs: number;
+  #claimedAt = -Infinity;
+
+  constructor(options: ProjectorOptions<Event>, bell: Doorbell) {
+    this.#options = options;
+    this.#bell = bell;
+    this.#leaseMs = options.leaseMs ?? defaultLeaseMs;
+    this.#lanes = options.projections.map((projection) => ({
+      run: new ProjectionRun(projection, options.eventLog.start),
+      pace: new Pace(projection.maxDuty),
+    }));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { db, projections } = this.#options;
+    await inTransaction(db, (tx) =>
+      insertProjections(
+        tx,
+        projections.map(({ name }) => name),
+      ),
+    );
+    try {
+      while (!signal.aborted) {
+        await this.#claim();
+        const hasMore = await this.#advance();
+        if (hasMore) continue;
+        const restMs = this.#restMs();
+        // Under load the bell rings all the time. Blocks are read while they are in memory, and
+        // written when it is time.
+        if (restMs > 0) await sleep(Math.min(restMs, readMs), signal);
+        else await this.#bell.wait(pollMs, signal);
+      }
+    } finally {
+      // Another process may go on at once; if the database is away, the lease runs out by itself.
+      await inTransaction(db, (tx) => releaseProjections(tx, this.#writerId)).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  /** Takes and keeps the leases. A projection that another process holds is left alone. */
+  async #claim(): Promise<void> {
+    const now = performance.now();
+    const isUnsure = this.#lanes.some(({ run, pace }) => !run.isReady && pace.mayRetry());
+    const isDue = now - this.#claimedAt > this.#leaseMs / 3;
+    if (!isDue && !(isUnsure && now - this.#claimedAt > pollMs)) return;
+    const { db, projections } = this.#options;
+    const held = await inTransaction(db, (tx) =>
+      claimProjections(tx, {
+        names: projections.map(({ name }) => name),
+        writerId: this.#writerId,
+        leaseMs: this.#leaseMs,
+      }),
+    );
+    this.#claimedAt = now;
+    for (const { run, pace } of this.#lanes) {
+      const progress = held.find(({ name }) => name === run.projection.name);
+      if (progress === undefined) run.reset();
+      else if (pace.mayRetry()) run.resume(progress);
+    }
+  }
+
+  /** Reads and writes a round. @returns whether there is more to do at once */
+  async #advance(): Promise<boolean> {
+    let hasMore = false;
+    const { compare } = this.#options.eventLog;
+    for (const group of groupLanes(this.#lanes, compare)) {
+      const [lane] = group;
+      const aim = lane === undefined ? null : aimOf(lane, this.#lanes, compare);
+      const page = await this.#read(group, aim);
+      if (page === null) continue;
+      await this.#collect(group, page);
+      // Behind the position that this group aims at, there is what the others have read.
+      hasMore ||= !page.isLast || aim !== null;
+      // Lanes that have just caught up with others read on together with them, in the next round.
+      if (hasJoined(group, this.#lanes, compare)) break;
+    }
+    await this.#writeAll(
+      this.#lanes.filter(
+        ({ run, pace }) =>
+          run.isReady &&
+          run.collected.blocks > 0 &&
+          (run.collected.events >= pace.maxEvents || pace.isDue()),
+      ),
+    );
+    return hasMore;
+  }
+
+  async #read(
+    group: readonly Lane<Event>[],
+    aim: LogPosition | null,
+  ): Promise<LogPage<LogBlock<Event>> | null> {
+    const [lane] = group;
+    if (lane === undefined) return null;
+    const limitBlocks = Math.min(pageBlocks, ...group.map(({ pace }) => pace.maxBlocks));
+    try {
+      return await this.#options.eventLog.read(lane.run.position, {
+        limitBlocks,
+        limitEvents: pageEvents,
+        ...(aim !== null && { until: aim }),
+      });
+    } catch (error) {
+      if (!(error instanceof UnreadableBlockError)) throw error;
+      for (const each of group) this.#fail(each, error, performance.now());
+      return null;
+    }
+  }
+
+  /** Lets the event loop turn after each block: requests of this process must not wait for a page. */
+  async #collect(
+    group: readonly Lane<Event>[],
+    { blocks, next }: LogPage<LogBlock<Event>>,
+  ): Promise<void> {
+    for (const { run } of group) run.collect([], next);
+    for (const block of blocks) {
+      for (const lane of group) {
+        // One that has failed begins anew from what it has written.
+        if (!lane.run.isReady) continue;
+        try {
+          lane.run.collect([block], next);
+        } catch (error) {
+          this.#fail(lane, error, performance.now());
+        }
+      }
+      await setImmediate();
+    }
+  }
+
+  /** At the same time: they write different tables, and each waits for the database most of the time. */
+  async #writeAll(lanes: readonly Lane<Event>[]): Promise<void> {
+    const outcomes = await Promise.allSettled(lanes.map((lane) => this.#write(lane)));
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  async #write(lane: Lane<Event>): Promise<void> {
+    const { run, pace } = lane;
+    const { events, receivedAt, lastSequence } = run.collected;
+    const startedAt = performance.now();
+    try {
+      await run.write(this.#options.db);
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error;
+      this.#fail(lane, error, startedAt);
+      return;
+    }
+    const durationMs = performance.now() - startedAt;
+    pace.written(durationMs, lastSequence);
+    const lagMs = Math.max(0, Date.now() - receivedAt);
+    this.#report(run, { outcome: 'written', events, durationMs, lagMs });
+  }
+
+  #fail({ run, pace }: Lane<Event>, error: unknown, startedAt: number): void {
+    const { events, receivedAt, firstSequence, lastSequence } = run.collected;
+    const { log } = this.#options;
+    const projection = run.projection.name;
+    run.reset();
+    const isOvertaken = error instanceof OvertakenError || isContention(error);
+    if (isOvertaken) {
+      // Two processes take turns, a rebuild or an erasure comes between: nothing is wrong.
+      log.debug({ err: error, projection }, 'a pass of a projection starts anew');
+    } else {
+      const { delayMs, isNews } = pace.failed(
+        lastSequence,
+        `${firstSequence} ${lastSequence} ${String(error)}`,
+      );
+      log[isNews ? 'error' : 'info'](
+        { err: error, projection, firstSequence, lastSequence, delayMs },
+        'a projection cannot take a block of the event log; it waits there and tries again',
+      );
+    }
+    this.#report(run, {
+      outcome: isOvertaken ? 'overtaken' : 'failed',
+      events,
+      durationMs: performance.now() - startedAt,
+      lagMs: Math.max(0, Date.now() - receivedAt),
+    });
+  }
+
+  #report({ projection }: ProjectionRun<Event>, report: Omit<PassReport, 'projection'>): void {
+    this.#options.onPass?.({ projection: projection.name, ...report });
+  }
+
+  /** How long to wait before anything is written again; none when all have rested. */
+  #restMs(): number {
+    const rests = this.#lanes.filter(({ run }) => run.isReady).map(({ pace }) => pace.untilDueMs());
+    return rests.length === 0 ? 0 : Math.min(...rests, pollMs);
+  }
+}

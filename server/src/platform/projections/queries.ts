@@ -1,0 +1,131 @@
+/** The SQL of the rows of `projection`: who works, and how far the work is. */
+import { sql } from 'kysely';
+import { sendAhead, type Db, type Tx } from '../database/database.ts';
+import type { LogPosition } from '../event-log/event-log.ts';
+
+/** The rows of these projections, where they are missing. */
+export async function insertProjections(tx: Tx, names: readonly string[]): Promise<void> {
+  await sql`
+    insert into projection (name) select * from unnest(${names}::text[]) on conflict do nothing
+  `.execute(tx);
+}
+
+export type Progress = {
+  name: string;
+  /** Null at the start of the log. */
+  position: LogPosition | null;
+  revision: number;
+};
+
+/**
+ * Makes `writerId` the one that works on those of the projections that nobody else holds, for
+ * `leaseMs` from now. The lease only saves double work: what is written is fenced by the revision.
+ */
+export async function claimProjections(
+  tx: Tx,
+  claim: { names: readonly string[]; writerId: string; leaseMs: number },
+): Promise<Progress[]> {
+  // A lease that a crash takes back is claimed anew.
+  await sendAhead(tx, sql`select set_config('synchronous_commit', 'off', true)`.compile(tx));
+  const { rows } = await sql<Progress>`
+    update projection set writer_id = ${claim.writerId}::uuid,
+      writer_until = clock_timestamp() + make_interval(secs => ${claim.leaseMs / 1_000}::float8)
+    where name in (
+      select name from projection
+      where name = any(${claim.names}::text[])
+        and (writer_id is null or writer_id = ${claim.writerId}::uuid
+          or writer_until < clock_timestamp())
+      for update skip locked)
+    returning name, position, revision
+  `.execute(tx);
+  return rows;
+}
+
+/** Gives up what this process holds, for another one to take at once. */
+export async function releaseProjections(tx: Tx, writerId: string): Promise<void> {
+  await sql`
+    update projection set writer_id = null, writer_until = null
+    where writer_id = ${writerId}::uuid`.execute(tx);
+}
+
+/**
+ * How a transaction of a pass runs. It needs no sync at its commit: position and tables are lost
+ * together, and the log, which is synced, gives them back. Statements look up thousands of keys in an
+ * index each; a plan made while a table was empty reads all of it, and would be kept.
+ */
+export async function preparePass(tx: Tx, schema: string | null): Promise<void> {
+  await sendAhead(
+    tx,
+    sql`
+      select set_config('synchronous_commit', 'off', true), set_config('jit', 'off', true),
+        set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+        set_config('enable_mergejoin', 'off', true)`.compile(tx),
+  );
+  if (schema !== null) await setSearchPath(tx, schema);
+}
+
+/** Lets the statements of a transaction find tables in this schema first. */
+export async function setSearchPath(tx: Tx, schema: string): Promise<void> {
+  await sql`
+    select set_config('search_path', ${schema}::text || ', ' || current_schema(), true)`.execute(
+    tx,
+  );
+}
+
+/** Locks a projection: until the transaction ends, nobody else writes for it. */
+export async function lockProjection(
+  tx: Tx,
+  name: string,
+): Promise<{ revision: number; position: LogPosition | null } | null> {
+  const { rows } = await sql<{ revision: number; position: LogPosition | null }>`
+    select revision, position from projection where name = ${name} for update`.execute(tx);
+  return rows[0] ?? null;
+}
+
+export type Advance = {
+  name: string;
+  position: LogPosition;
+  /** How many events were added. */
+  events: number;
+  /** When the newest of them was received; null for none. */
+  receivedAt: number | null;
+};
+
+export async function advanceProjection(tx: Tx, advance: Advance): Promise<void> {
+  await sql`
+    update projection set position = ${JSON.stringify(advance.position)}::jsonb,
+      revision = revision + 1, events = events + ${advance.events}::bigint,
+      received_at = greatest(received_at, to_timestamp(${advance.receivedAt}::float8 / 1000))
+    where name = ${advance.name}`.execute(tx);
+}
+
+/** Locks projections, in one order: until the transaction ends, nobody writes for them. */
+export async function lockProjections(tx: Tx, names: readonly string[]): Promise<void> {
+  await sql`
+    select from projection where name = any(${names}::text[]) order by name for update`.execute(tx);
+}
+
+/**
+ * Locks projections and tells their writers to forget what they remember: what is done in this
+ * transaction changes it.
+ */
+export async function interruptProjections(tx: Tx, names: readonly string[]): Promise<void> {
+  await lockProjections(tx, names);
+  await sql`
+    update projection set revision = revision + 1 where name = any(${names}::text[])`.execute(tx);
+}
+
+export type ProjectionReport = {
+  name: string;
+  position: LogPosition | null;
+  events: number;
+  /** Whether a process has claimed it. */
+  isRun: boolean;
+};
+
+export async function readProjections(db: Db): Promise<ProjectionReport[]> {
+  const { rows } = await sql<ProjectionReport>`
+    select name, position, events, coalesce(writer_until > now(), false) as "isRun"
+    from projection order by name`.execute(db);
+  return rows;
+}

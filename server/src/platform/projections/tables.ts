@@ -1,0 +1,20 @@
+/** The table of projections: how far each has come, and who writes it. */
+import type { Generated } from 'kysely';
+import type { Json, NullableTimestamp } from '../database/column-types.ts';
+
+type ProjectionTable = {
+  name: string;
+  position: Json<unknown>;
+  revision: Generated<number>;
+  events: Generated<number>;
+  received_at: NullableTimestamp;
+  generation: Generated<number>;
+  writer_id: string | null;
+  writer_until: NullableTimestamp;
+};
+
+declare module '../database/tables.ts' {
+  interface Tables {
+    projection: ProjectionTable;
+  }
+}

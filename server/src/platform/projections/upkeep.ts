@@ -1,0 +1,70 @@
+/** What is done to the tables of all projections beside following the log. */
+import { inTransaction, type Db, type Tx } from '../database/database.ts';
+import type { Item, Projection, Viewer } from './projection.ts';
+import { interruptProjections, lockProjections } from './queries.ts';
+
+const rowsAtOnce = 2_000;
+
+/**
+ * Removes what projections keep of one viewer. Call it after the viewer's events are gone from the
+ * log, so that no later pass reads them. Idempotent.
+ *
+ * @returns how many rows were removed
+ */
+export async function eraseFromProjections<Event>(
+  db: Db,
+  projections: readonly Projection<Event>[],
+  viewer: Viewer,
+): Promise<number> {
+  const concerned = projections.flatMap(({ name, eraseViewer: erase }) =>
+    erase === 'no viewer data' ? [] : [{ name, erase }],
+  );
+  return inTransaction(db, async (tx) => {
+    // Whoever writes now has read the states, and must not write them back.
+    await interruptProjections(tx, namesOf(concerned));
+    let removed = 0;
+    for (const { erase } of concerned) removed += await erase(tx, viewer);
+    return removed;
+  });
+}
+
+/**
+ * Removes what projections keep of items that were deleted for good. It waits for the pass that is
+ * being written: later passes see that the items are gone, and write nothing for them.
+ */
+export async function purgeFromProjections<Event>(
+  db: Db,
+  projections: readonly Projection<Event>[],
+  items: readonly Item[],
+): Promise<void> {
+  const concerned = projections.flatMap(({ name, purgeItems: purge }) =>
+    purge === 'no items' ? [] : [{ name, purge }],
+  );
+  await inTransaction(db, async (tx) => {
+    await lockProjections(tx, namesOf(concerned));
+    for (const { purge } of concerned) await purge(tx, items);
+  });
+}
+
+/** Removes rows whose time is over, a bounded number in each transaction. */
+export async function expireProjections<Event>(
+  db: Db,
+  projections: readonly Projection<Event>[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const remove of projections.flatMap(({ expire }) => expire)) {
+    await removeInBatches(db, signal, (tx) => remove(tx, rowsAtOnce));
+  }
+}
+
+async function removeInBatches(
+  db: Db,
+  signal: AbortSignal,
+  remove: (tx: Tx) => Promise<number>,
+): Promise<void> {
+  while (!signal.aborted && (await inTransaction(db, remove)) === rowsAtOnce);
+}
+
+function namesOf(projections: readonly { readonly name: string }[]): string[] {
+  return projections.map(({ name }) => name);
+}

@@ -1,0 +1,94 @@
+/**
+ * What a setting is. The parser, the messages about wrong values and the table in the README are all
+ * made from its declaration.
+ */
+import { readFileSync } from 'node:fs';
+import type { Parser } from './config-values.ts';
+
+export type Setting<T> = {
+  readonly env: string;
+  readonly parse: Parser<T>;
+  /** Shown in the documentation when it differs from the written default. */
+  readonly fallback: string;
+  readonly about: string;
+  /** Secrets are never printed, and may be given as a file by `<NAME>_FILE`. */
+  readonly secret?: true;
+};
+
+export function setting<T>(definition: Setting<T>): Setting<T> {
+  return definition;
+}
+
+/** Settings by the name that the code knows them by. */
+export type SettingTable = Readonly<Record<string, Setting<unknown>>>;
+
+export type SettingValues<Table extends SettingTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
+};
+
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+}
+
+/**
+ * Reads a table of settings from an environment.
+ *
+ * @throws ConfigurationError naming every wrong value at once, each with what was expected
+ */
+export function readSettings<Table extends SettingTable>(
+  table: Table,
+  env: NodeJS.ProcessEnv,
+): SettingValues<Table> {
+  const values: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [name, definition] of Object.entries(table)) {
+    const raw = readRaw(env, definition, problems);
+    const parsed = definition.parse(raw);
+    if ('problem' in parsed) {
+      const shown = definition.secret === true ? 'the given value' : JSON.stringify(raw);
+      problems.push(`${definition.env}: ${shown} is not valid: expected ${parsed.problem}`);
+    } else {
+      values[name] = parsed.value;
+    }
+  }
+  if (problems.length > 0) {
+    throw new ConfigurationError(`The configuration is not valid:\n  ${problems.join('\n  ')}`);
+  }
+  return values as SettingValues<Table>;
+}
+
+function readRaw(env: NodeJS.ProcessEnv, definition: Setting<unknown>, problems: string[]): string {
+  const given = env[definition.env];
+  if (given !== undefined && given !== '') return given;
+  const file = definition.secret ? env[`${definition.env}_FILE`] : undefined;
+  if (file === undefined || file === '') return definition.fallback;
+  try {
+    const content = readFileSync(file, 'utf8').trim();
+    // An empty file is a secret that has not been written: going on without it would, for one,
+    // start the embedded database in place of the one that holds the data.
+    if (content === '') problems.push(`${definition.env}_FILE: the file ${file} is empty`);
+    return content;
+  } catch (error) {
+    problems.push(`${definition.env}_FILE: cannot read ${file}: ${(error as Error).message}`);
+    return definition.fallback;
+  }
+}
+
+/** Names of `REELFEED_` variables that no setting has; most are spelling mistakes. */
+export function unknownVariables(table: SettingTable, env: NodeJS.ProcessEnv): string[] {
+  const known = new Set<string>();
+  for (const definition of Object.values(table)) {
+    known.add(definition.env);
+    if (definition.secret) known.add(`${definition.env}_FILE`);
+  }
+  return Object.keys(env).filter((name) => name.startsWith('REELFEED_') && !known.has(name));
+}
+
+/** The table as Markdown, for the README. */
+export function describeSettings(table: SettingTable): string {
+  const rows = Object.values(table).map((definition) => {
+    const fallback = definition.fallback === '' ? 'none' : `\`${definition.fallback}\``;
+    return `| \`${definition.env}\` | ${fallback} | ${definition.about} |`;
+  });
+  return ['| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
+}

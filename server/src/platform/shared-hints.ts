@@ -1,0 +1,93 @@
+/**
+ * Hints between the processes on one database, by NOTIFY. It is sent outside of the transaction that
+ * gave the reason, because a transaction with a NOTIFY takes a database-wide lock at COMMIT, and many
+ * hints make one notification. Like a hint, a notification may get lost: who listens also polls.
+ */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { Client } from 'pg';
+import type { Logger } from 'pino';
+import { poolConnection, type DatabaseConnection, type Db } from './database/database.ts';
+import type { Hints } from './hints.ts';
+import { sleep } from './lifecycle.ts';
+
+/** Tells notifications of this process from those of others. */
+const processId = randomUUID();
+/** Between two notifications: the first one after a pause is sent at once. */
+const notifyEveryMs = 10;
+const reconnectAfterMs = 1_000;
+
+/**
+ * Tells other processes of each hint of this process by that name. Failures are dropped, for they
+ * only delay. Returns what ends it.
+ */
+export function shareHint(db: Db, hints: Hints, name: string, id: string = processId): () => void {
+  let isWanted = false;
+  let isSending = false;
+  const send = async (): Promise<void> => {
+    isSending = true;
+    while (isWanted) {
+      isWanted = false;
+      await sql`select pg_notify(${name}, ${id})`.execute(db).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, notifyEveryMs));
+    }
+    isSending = false;
+  };
+  return hints.listen(name, () => {
+    isWanted = true;
+    if (!isSending) void send();
+  });
+}
+
+/** Calls the listener for each hint of that name of another process, until the signal aborts. */
+export async function followSharedHint(
+  options: {
+    connection: DatabaseConnection;
+    log: Logger;
+    name: string;
+    onHint: () => void;
+    /** For tests: the process that this one is. */
+    id?: string;
+    onListening?: () => void;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await follow(options, signal);
+    } catch (error) {
+      options.log.debug({ err: error, hint: options.name }, 'no hints from other processes');
+    }
+    await sleep(reconnectAfterMs, signal);
+  }
+}
+
+async function follow(
+  { connection, name, onHint, id = processId, onListening }: Parameters<typeof followSharedHint>[0],
+  signal: AbortSignal,
+): Promise<void> {
+  const client = new Client({
+    ...poolConnection(connection),
+    application_name: 'reelfeed-hints',
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+  });
+  const ended = new Promise<void>((resolve) => {
+    client.on('error', () => resolve());
+    client.on('end', () => resolve());
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  try {
+    await client.connect();
+    client.on('notification', ({ payload }) => {
+      if (payload !== id) onHint();
+    });
+    await client.query(`listen ${client.escapeIdentifier(name)}`);
+    // What was told before this connection listened is unknown.
+    onHint();
+    onListening?.();
+    await ended;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
