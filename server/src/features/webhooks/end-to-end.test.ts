@@ -105,7 +105,7 @@ test('a real upload arrives as content.ready, and three ways of verifying accept
 test('each attempt is one line of the log, without the URL, and counted in the metrics', async () => {
   const [{ headers }] = receiver.requests as [Received];
   const deliveryId = headers['x-service-delivery-id'];
-  const lines = running.output.stdout
+  const lines = running.output.stderr
     .split('\n')
     .filter((line) => line.includes('"webhook attempt"'))
     .map((line) => JSON.parse(line))
@@ -125,7 +125,7 @@ test('each attempt is one line of the log, without the URL, and counted in the m
     },
   );
   assert.ok(lines[0].lagMs >= 0 && lines[0].responseTimeMs >= 0);
-  assert.ok(!running.output.stdout.includes(receiver.url));
+  assert.ok(!running.output.stderr.includes(receiver.url));
 
   const { text } = await send(`${url}/metrics`, 'GET');
   for (const sample of [
@@ -148,7 +148,7 @@ test('a test send is a line of the log as well, and says so', async () => {
   const body = { event: 'content.ready' };
   const { data } = (await call('POST', `/v1/webhooks/${id}/test`, { body })).body;
   const line = await eventually('its line', async () => {
-    const lines = running.output.stdout.split('\n');
+    const lines = running.output.stderr.split('\n');
     const isIts = (one: string) =>
       one.includes(data.deliveryId) && one.includes('"webhook attempt"');
     return lines.find(isIts) ?? null;

@@ -6,13 +6,14 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
+import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { atEnd } from '../../../test/database.ts';
 import { receiverCertificate, startReceiver } from '../../../test/receiver.ts';
 import { eventually, temporaryFolder } from '../../../test/service.ts';
 import { example, guide } from './guide.fixture.ts';
-import { unansweredErrors } from './schedule.ts';
-import { eventKinds } from './events.ts';
+import { unansweredErrors } from './sending/schedule.ts';
+import { eventKinds } from './outbox/event-kinds.ts';
 import { startWebhookService } from './webhooks.fixture.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -54,7 +55,7 @@ test('the receiver takes real deliveries once, and refuses forged ones', async (
   await writeFile(certFile, receiverCertificate.cert);
   const url = `https://127.0.0.1:${port}/hooks`;
   const webhook = await service.register(url);
-  const { output } = run(example('receiver'), {
+  const { child, output } = run(example('receiver'), {
     WEBHOOK_SECRET: webhook.secret,
     TLS_KEY: keyFile,
     TLS_CERT: certFile,
@@ -78,8 +79,29 @@ test('the receiver takes real deliveries once, and refuses forged ones', async (
   assert.equal(output.text.split('From the guide').length - 1, 1, 'a repeat is not handled again');
   const forged = await fetch(url, { method: 'POST', body: JSON.stringify(delivery.payload) });
   assert.equal(forged.status, 400);
+  const oversized = await fetch(url, { method: 'POST', body: Buffer.alloc(2 * 1024 * 1024) });
+  assert.equal(oversized.status, 413);
+  await abortRequest(port);
+  assert.equal(child.exitCode, null, 'a request that breaks off does not end it');
+
+  const rotated = await service.call('POST', `/v1/webhooks/${webhook.id}/rotate-secret`);
+  assert.equal(rotated.status, 200);
+  await service.cause('After the rotation');
+  await eventually('the delivery, by the old secret', async () =>
+    output.text.includes('After the rotation') ? true : null,
+  );
   await service.call('DELETE', `/v1/webhooks/${webhook.id}`);
 });
+
+/** Sends half of a body and closes the connection. */
+async function abortRequest(toPort: number): Promise<void> {
+  const socket = connect({ port: toPort, host: '127.0.0.1', rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\nhalf');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  socket.destroy();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+}
 
 test('the other two ways of verifying accept a real delivery and refuse a changed one', async () => {
   const { secret } = await service.register(recorder.url);
@@ -101,6 +123,20 @@ test('the other two ways of verifying accept a real delivery and refuse a change
     await once(child, 'close');
     assert.equal(output.text, 'Verified\nrefused\n', name);
   }
+});
+
+test('without a library, the old secret verifies for an hour after a rotation', async () => {
+  const webhook = await service.register(`${recorder.url}/rotation`, ['content.errored']);
+  const path = `/v1/webhooks/${webhook.id}`;
+  await service.call('POST', `${path}/rotate-secret`);
+  await service.call('POST', `${path}/test`, { body: { event: 'content.errored' } });
+  const sent = recorder.requests.find((request) => request.path.endsWith('/rotation'));
+  assert.ok(sent !== undefined);
+  const { body, headers } = sent;
+  const args = [body, headers, webhook.secret].map((value) => JSON.stringify(value)).join();
+  const { child, output } = run(`${example('plain')}\nconsole.log(verify(${args}).event);`, {});
+  await once(child, 'close');
+  assert.equal(output.text, 'content.errored\n');
 });
 
 test('it names every kind of event and every class of failure, and no other', () => {

@@ -76,6 +76,17 @@ export async function cause(db: Db, organizationId: string, title: string): Prom
   );
 }
 
+/** Puts `count` due deliveries in line for a webhook. */
+export async function fillLine(db: Db, webhookId: string, count: number): Promise<void> {
+  await sql`
+    insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
+      occurred_at, created_at, due_at)
+    select organization_id, webhook_id, 'dlv_' || lpad(n::text, 26, '0'), gen_random_uuid(),
+      'content.ready', '{"event":"content.ready","data":{"title":"' || n || '"}}', now(), now(),
+      now()
+    from webhook, generate_series(1, ${count}::int) n where webhook_id = ${webhookId}`.execute(db);
+}
+
 /** Waits until every delivery of a webhook that is there has ended. */
 export async function allEnded(db: Db, timeoutMs = 30_000): Promise<void> {
   await eventually(

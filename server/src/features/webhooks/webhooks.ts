@@ -1,42 +1,7 @@
 /**
- * Webhooks: other systems are told what happened. This is what other features may use.
- *
- * An event is recorded in the transaction that causes it, together with one delivery for each
- * webhook that wants it: both exist exactly when the cause does. A process with the role `worker`
- * sends the deliveries; it looks twice a second, and at once after `nudge(webhookDeliveries)` on
- * the wakeups of its process, which is worth a call after the commit.
+ * Webhooks: other systems are told what happened. This is what other features may use: they record
+ * an event in the transaction that causes it, and give the hint `webhookDeliveries` after the commit.
  */
-import { randomUUID } from 'node:crypto';
-import type { Tx } from '../../platform/database/database.ts';
-import { newTypeIdAt } from '../../platform/ids.ts';
-import { insertEvent, selectSubscribers } from './queries.ts';
-import { deliveryBody, type EventData, type EventKind } from './events.ts';
-
-export type { EventData, EventKind } from './events.ts';
-
-/** What the sender listens for among the wakeups. */
-export const webhookDeliveries = 'webhook-deliveries';
-
-/**
- * Records that something has happened, and a delivery for each active webhook of the organization
- * that subscribes to the kind. Call it in the transaction that makes it true; two statements.
- */
-export async function recordEvent<Kind extends EventKind>(
-  tx: Tx,
-  organizationId: string,
-  kind: Kind,
-  data: EventData[Kind],
-): Promise<void> {
-  const { now: occurredAt, webhookIds } = await selectSubscribers(tx, organizationId, kind);
-  const event = { kind, dataJson: JSON.stringify(data), occurredAt };
-  await insertEvent(tx, {
-    organizationId,
-    eventId: randomUUID(),
-    ...event,
-    deliveries: webhookIds.map((webhookId) => ({
-      webhookId,
-      deliveryId: newTypeIdAt('dlv', occurredAt),
-      body: deliveryBody(event, webhookId),
-    })),
-  });
-}
+export { recordEvent, webhookDeliveries } from './outbox/outbox.ts';
+export type { EventData, EventKind } from './outbox/event-payloads.ts';
+export { signWebhook } from './sending/signing.ts';

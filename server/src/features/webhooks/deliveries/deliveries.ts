@@ -1,0 +1,238 @@
+/** Deliveries as people see them: the list, a retry by hand, a replay. */
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import {
+  momentOfTypeId,
+  newTypeIdAt,
+  parseTypeId,
+  type OrganizationId,
+  type WebhookId,
+} from '../../../platform/ids.ts';
+import { formatTimestamp } from '../../../platform/time.ts';
+import {
+  countDeliveries,
+  countMatching,
+  findDelivery,
+  isPending,
+  readClock,
+  reopenDelivery,
+  type DeliveryCounts,
+  type DeliveryFilter,
+  type DeliveryRow,
+  type DeliveryStatus,
+  type EarlierAttempt,
+} from './delivery-queries.ts';
+import { deliveryBody, eventKinds, isSubscribed } from '../outbox/event-kinds.ts';
+import { lockWebhook } from '../endpoints/endpoint-queries.ts';
+import { webhookErrors } from '../errors.ts';
+import { reopenFailed } from './recover-queries.ts';
+import {
+  insertReplayed,
+  selectMissedEvents,
+  type MissedEvent,
+  type ReplayPosition,
+} from './replay-queries.ts';
+
+/**
+ * @param isActive whether the webhook is: a disabled one makes no next attempt
+ */
+export function presentDelivery(row: DeliveryRow, isActive: boolean) {
+  return {
+    id: row.deliveryId,
+    event: row.kind,
+    status: row.status,
+    attempts: row.attempts,
+    payload: JSON.parse(row.body) as Record<string, unknown>,
+    createdAt: formatTimestamp(row.createdAt),
+    ...(row.statusCode !== null && { statusCode: row.statusCode }),
+    ...(row.responseTimeMs !== null && { responseTime: row.responseTimeMs }),
+    ...(row.lastAttemptAt !== null && { lastAttemptAt: formatTimestamp(row.lastAttemptAt) }),
+    ...(row.lastError !== null && { lastError: row.lastError }),
+    ...(row.response !== null && { response: row.response }),
+    ...(row.nextAttemptAt !== null &&
+      isActive && { nextAttemptAt: formatTimestamp(row.nextAttemptAt) }),
+    ...(row.isTest && { test: true as const }),
+  };
+}
+
+/** A delivery with every attempt, oldest first. */
+export async function getDelivery(
+  db: Db,
+  webhook: { organizationId: OrganizationId; webhookId: WebhookId; isActive: boolean },
+  rawDeliveryId: string,
+) {
+  const deliveryId = parseTypeId('dlv', rawDeliveryId);
+  if (deliveryId === null) throw new ApiError('NOT_FOUND');
+  const { organizationId, webhookId, isActive } = webhook;
+  const createdAt = momentOfTypeId(deliveryId);
+  const row = await findDelivery(db, organizationId, webhookId, { deliveryId, createdAt });
+  if (row === null) throw new ApiError('NOT_FOUND');
+  return { ...presentDelivery(row, isActive), attemptHistory: historyOf(row) };
+}
+
+function historyOf(row: DeliveryRow & { earlierAttempts: EarlierAttempt[] | null }) {
+  const { lastAttemptAt, responseTimeMs, statusCode, lastError, response } = row;
+  if (lastAttemptAt === null) return [];
+  const latest: EarlierAttempt = {
+    at: lastAttemptAt.getTime(),
+    responseTimeMs,
+    statusCode,
+    error: lastError,
+    response,
+  };
+  return [...(row.earlierAttempts ?? []), latest].map((attempt) => ({
+    startedAt: formatTimestamp(new Date(attempt.at)),
+    responseTime: attempt.responseTimeMs,
+    statusCode: attempt.statusCode,
+    error: attempt.error,
+    response: attempt.response,
+  }));
+}
+
+export function presentStats(counts: DeliveryCounts) {
+  return {
+    totalDeliveries: counts.pending + counts.successful + counts.failed,
+    successfulDeliveries: counts.successful,
+    failedDeliveries: counts.failed,
+    lastDeliveryAt: formatTimestamp(counts.lastDeliveryAt),
+  };
+}
+
+/** The length of a list. Where a status is the only filter, the counts tell it at once. */
+export async function countListed(
+  db: Db,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  filter: DeliveryFilter,
+): Promise<number> {
+  const { status, ...others } = filter;
+  if (Object.values(others).some((value) => value !== null)) {
+    return countMatching(db, organizationId, webhookId, filter);
+  }
+  return totalOf(await countDeliveries(db, organizationId, webhookId), status);
+}
+
+/** The length of the list with a status alone, or without one. */
+export function totalOf(counts: DeliveryCounts, status: DeliveryStatus | null): number {
+  const { pending, keptSuccessful: success, keptFailed: failed } = counts;
+  return status === null ? pending + success + failed : { pending, success, failed }[status];
+}
+
+/**
+ * Puts an ended delivery in line for one more attempt.
+ *
+ * @throws ApiError NOT_FOUND, DELIVERY_PENDING
+ */
+export async function retryDelivery(
+  tx: Tx,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  rawDeliveryId: string,
+) {
+  const deliveryId = parseTypeId('dlv', rawDeliveryId);
+  if (deliveryId === null) throw new ApiError('NOT_FOUND');
+  const createdAt = momentOfTypeId(deliveryId);
+  const reopened = await reopenDelivery(tx, organizationId, webhookId, { deliveryId, createdAt });
+  if (reopened === null) {
+    const pending = await isPending(tx, organizationId, webhookId, deliveryId);
+    throw new ApiError(pending ? webhookErrors.DELIVERY_PENDING : 'NOT_FOUND');
+  }
+  return {
+    id: deliveryId,
+    status: 'pending' as const,
+    attempts: reopened.attempts,
+    nextAttemptAt: formatTimestamp(reopened.nextAttemptAt),
+  };
+}
+
+const reopenedAtOnce = 2_000;
+const maxRecovered = 50_000;
+
+/**
+ * Makes everything due again that has failed, of what was created in a range. Each is sent once: a
+ * second call finds only what has failed again.
+ *
+ * @throws ApiError NOT_FOUND
+ */
+export async function recoverDeliveries(
+  tx: Tx,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  { since, until }: { since: Date; until: Date | null },
+) {
+  const webhook = await lockWebhook(tx, organizationId, webhookId);
+  if (webhook === null) throw new ApiError('NOT_FOUND');
+  const end = until ?? (await readClock(tx));
+  let recovered = 0;
+  let complete = false;
+  while (!complete && recovered < maxRecovered) {
+    const range = { since, until: end, limit: reopenedAtOnce };
+    const reopened = await reopenFailed(tx, organizationId, webhookId, range);
+    recovered += reopened;
+    complete = reopened < reopenedAtOnce;
+  }
+  return {
+    id: webhookId,
+    since: formatTimestamp(since),
+    until: formatTimestamp(end),
+    recovered,
+    complete,
+  };
+}
+
+const replayedAtOnce = 2_000;
+const mostReplayed = 50_000;
+
+/**
+ * Makes deliveries of the events since a moment that the webhook subscribes to and has none of.
+ * Repeating it makes none twice.
+ *
+ * @throws ApiError NOT_FOUND
+ */
+export async function replayEvents(
+  tx: Tx,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  since: Date,
+) {
+  // The lock makes a second replay wait, and then see what this one has made.
+  const webhook = await lockWebhook(tx, organizationId, webhookId);
+  if (webhook === null) throw new ApiError('NOT_FOUND');
+  let created = 0;
+  let after: ReplayPosition | null = null;
+  let complete = false;
+  while (!complete && created < mostReplayed) {
+    const limit = replayedAtOnce;
+    const missed: MissedEvent[] = await selectMissedEvents(tx, organizationId, webhookId, {
+      since,
+      kinds: eventKinds.filter((kind) => isSubscribed(webhook.events, kind)),
+      after,
+      limit,
+    });
+    await insertMissed(tx, organizationId, webhookId, missed);
+    created += missed.length;
+    after = missed.at(-1) ?? after;
+    complete = missed.length < limit;
+  }
+  return { id: webhookId, since: formatTimestamp(since), created, complete };
+}
+
+async function insertMissed(
+  tx: Tx,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  events: readonly MissedEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const createdAt = await readClock(tx);
+  const deliveries = events.map((event, index) => ({
+    webhookId,
+    // Numbered, so that they are sent in the order of their events.
+    deliveryId: newTypeIdAt('dlv', createdAt, index),
+    eventId: event.eventId,
+    kind: event.kind,
+    occurredAt: event.occurredAt,
+    body: deliveryBody(event, webhookId),
+  }));
+  await insertReplayed(tx, organizationId, createdAt, deliveries);
+}

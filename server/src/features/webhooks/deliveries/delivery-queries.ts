@@ -1,0 +1,310 @@
+/**
+ * The SQL of deliveries as people see them: pending ones lie in `webhook_delivery`, ended ones in
+ * the partitions of `webhook_delivery_log`. One statement reads both, so that a delivery which
+ * ends meanwhile is seen exactly once.
+ */
+import { sql, type RawBuilder } from 'kysely';
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import type { DeliveryId, OrganizationId, WebhookId } from '../../../platform/ids.ts';
+
+export type DeliveryStatus = 'pending' | 'success' | 'failed';
+
+export type DeliveryRow = {
+  deliveryId: DeliveryId;
+  kind: string;
+  status: DeliveryStatus;
+  attempts: number;
+  body: string;
+  isTest: boolean;
+  statusCode: number | null;
+  responseTimeMs: number | null;
+  lastAttemptAt: Date | null;
+  lastError: string | null;
+  response: string | null;
+  /** Of a pending one. */
+  nextAttemptAt: Date | null;
+  createdAt: Date;
+};
+
+/** An attempt before the latest one, as it is stored. */
+export type EarlierAttempt = {
+  /** Milliseconds since 1970. */
+  at: number;
+  responseTimeMs: number | null;
+  statusCode: number | null;
+  error: string | null;
+  response: string | null;
+};
+
+const sharedColumns = sql`
+  delivery_id as "deliveryId", kind, attempts, body, is_test as "isTest",
+  status_code as "statusCode", response_time_ms as "responseTimeMs",
+  last_attempt_at as "lastAttemptAt", last_error as "lastError", response,
+  created_at as "createdAt"`;
+
+export type DeliveryFilter = {
+  status: DeliveryStatus | null;
+  kind: string | null;
+  isTest: boolean | null;
+  /** Of the creation; the second is not included. */
+  since: Date | null;
+  until: Date | null;
+};
+
+/** A filter that lets everything through. */
+export const anyDelivery: DeliveryFilter = {
+  status: null,
+  kind: null,
+  isTest: null,
+  since: null,
+  until: null,
+};
+
+export type DeliveryPage = {
+  filter: DeliveryFilter;
+  limit: number;
+  after: { createdAt: Date; deliveryId: string } | null;
+};
+
+/** The parts of the list that a filter asks for: pending deliveries, and ended ones by status. */
+function partsOf(
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  filter: DeliveryFilter,
+  columns: { pending: RawBuilder<unknown>; ended: RawBuilder<unknown> },
+  page: { pending: RawBuilder<unknown>; ended: RawBuilder<unknown> },
+) {
+  const { status, kind, isTest, since, until } = filter;
+  const matching = sql`
+    ${kind === null ? sql`` : sql`and kind = ${kind}`}
+    ${isTest === null ? sql`` : sql`and is_test = ${isTest}`}
+    ${since === null ? sql`` : sql`and created_at >= ${since}`}
+    ${until === null ? sql`` : sql`and created_at < ${until}`}`;
+  const pending = sql`
+    (select ${columns.pending} from webhook_delivery
+    where organization_id = ${organizationId} and webhook_id = ${webhookId} ${matching}
+    ${page.pending})`;
+  const ended = (result: 'success' | 'failed') => sql`
+    (select ${columns.ended} from webhook_delivery_log
+    where organization_id = ${organizationId} and webhook_id = ${webhookId}
+      and status = ${result} ${matching} ${page.ended})`;
+  const wanted = {
+    pending: [pending],
+    success: [ended('success')],
+    failed: [ended('failed')],
+  };
+  const parts = status === null ? Object.values(wanted).flat() : wanted[status];
+  return sql.join(parts, sql` union all `);
+}
+
+/** Newest first. The order of ids is that of `created_at`, so each part reads along its key. */
+export async function listDeliveries(
+  db: Db,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  { filter, limit, after }: DeliveryPage,
+): Promise<DeliveryRow[]> {
+  const columns = {
+    pending: sql`${sharedColumns}, 'pending' as status,
+      case when state <> 'parked' then due_at end as "nextAttemptAt"`,
+    ended: sql`${sharedColumns}, status, null::timestamptz as "nextAttemptAt"`,
+  };
+  const page = {
+    pending: sql`${after === null ? sql`` : sql`and delivery_id < ${after.deliveryId}`}
+      order by delivery_id desc limit ${limit}`,
+    ended: sql`${
+      after === null
+        ? sql``
+        : sql`and (created_at, delivery_id) < (${after.createdAt}::timestamptz, ${after.deliveryId})`
+    } order by created_at desc, delivery_id desc limit ${limit}`,
+  };
+  const { rows } = await sql<DeliveryRow>`
+    select "deliveryId", kind, status, attempts, body, "isTest", "statusCode", "responseTimeMs",
+      "lastAttemptAt", "lastError", response, "nextAttemptAt", "createdAt"
+    from (${partsOf(organizationId, webhookId, filter, columns, page)}) as delivery
+    order by "createdAt" desc, "deliveryId" desc limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** The length of a list that the counts don't tell. Reads all that the filter matches. */
+export async function countMatching(
+  db: Db,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  filter: DeliveryFilter,
+): Promise<number> {
+  const columns = { pending: sql``, ended: sql`` };
+  const page = { pending: sql``, ended: sql`` };
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count
+    from (${partsOf(organizationId, webhookId, filter, columns, page)}) as delivery`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** A delivery with its earlier attempts, oldest first. The moment in the id leads to its partition. */
+export async function findDelivery(
+  db: Db,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  { deliveryId, createdAt }: { deliveryId: DeliveryId; createdAt: Date },
+): Promise<(DeliveryRow & { earlierAttempts: EarlierAttempt[] | null }) | null> {
+  const { rows } = await sql<DeliveryRow & { earlierAttempts: EarlierAttempt[] | null }>`
+    select ${sharedColumns}, 'pending' as status,
+      case when state <> 'parked' then due_at end as "nextAttemptAt",
+      earlier_attempts as "earlierAttempts"
+    from webhook_delivery
+    where organization_id = ${organizationId} and webhook_id = ${webhookId}
+      and delivery_id = ${deliveryId}
+    union all
+    select ${sharedColumns}, status, null, earlier_attempts
+    from webhook_delivery_log
+    where organization_id = ${organizationId} and webhook_id = ${webhookId}
+      and status in ('success', 'failed') and created_at = ${createdAt}::timestamptz
+      and delivery_id = ${deliveryId}`.execute(db);
+  return rows[0] ?? null;
+}
+
+export type DeliveryCounts = {
+  pending: number;
+  /** Ended, over the whole life of the webhook. */
+  successful: number;
+  failed: number;
+  /** Ended and not dropped by retention yet, test sends included. */
+  keptSuccessful: number;
+  keptFailed: number;
+  lastDeliveryAt: Date | null;
+};
+
+/**
+ * Exact, and as cheap with a million pending deliveries as with none: those are what was made and
+ * has not ended. Counting them in `webhook_delivery` took half a second for a million.
+ */
+export async function countDeliveries(
+  db: Db,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+): Promise<DeliveryCounts> {
+  const { rows } = await sql<DeliveryCounts>`
+    select
+      (coalesce(sum(made) - sum(successful) - sum(failed), 0)
+        + coalesce((select sum(deliveries) from webhook_arrival
+            where organization_id = ${organizationId} and webhook_id = ${webhookId}), 0)
+      )::bigint as pending,
+      coalesce(sum(successful), 0)::bigint as successful,
+      coalesce(sum(failed), 0)::bigint as failed,
+      coalesce(sum(successful + successful_tests) filter (where day > '-infinity'), 0)::bigint
+        as "keptSuccessful",
+      coalesce(sum(failed + failed_tests) filter (where day > '-infinity'), 0)::bigint
+        as "keptFailed",
+      max(last_attempt_at) as "lastDeliveryAt"
+    from webhook_delivery_count
+    where organization_id = ${organizationId} and webhook_id = ${webhookId}`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('an aggregate gave no row');
+  return row;
+}
+
+export async function isPending(
+  db: Db,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  deliveryId: DeliveryId,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('webhook_delivery')
+    .select('delivery_id')
+    .where('organization_id', '=', organizationId)
+    .where('webhook_id', '=', webhookId)
+    .where('delivery_id', '=', deliveryId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export type ReopenedDelivery = { attempts: number; nextAttemptAt: Date };
+
+/**
+ * Moves an ended delivery back among the pending ones, for one attempt, which is counted now. Null
+ * when the log does not hold it. The moment in the id leads to the one partition it can be in.
+ */
+export async function reopenDelivery(
+  tx: Tx,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  delivery: { deliveryId: DeliveryId; createdAt: Date },
+): Promise<ReopenedDelivery | null> {
+  const { rows } = await sql<ReopenedDelivery>`
+    with ended as (
+      delete from webhook_delivery_log
+      where organization_id = ${organizationId} and webhook_id = ${webhookId}
+        and status in ('success', 'failed') and created_at = ${delivery.createdAt}::timestamptz
+        and delivery_id = ${delivery.deliveryId}
+      returning organization_id, webhook_id, delivery_id, event_id, kind, body, is_test,
+        occurred_at, created_at, status, attempts, last_attempt_at, status_code,
+        response_time_ms, last_error, response, earlier_attempts
+    ), uncounted as (
+      update webhook_delivery_count as counted set
+        successful = successful - (status = 'success' and not is_test)::int,
+        failed = failed - (status = 'failed' and not is_test)::int,
+        successful_tests = successful_tests - (status = 'success' and is_test)::int,
+        failed_tests = failed_tests - (status = 'failed' and is_test)::int
+      from ended
+      where counted.organization_id = ended.organization_id
+        and counted.webhook_id = ended.webhook_id
+        and counted.day = (ended.created_at at time zone 'UTC')::date
+    )
+    insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
+      is_test, occurred_at, created_at, state, due_at, attempts, is_manual, last_attempt_at,
+      status_code, response_time_ms, last_error, response, earlier_attempts)
+    select organization_id, webhook_id, delivery_id, event_id, kind, body, is_test, occurred_at,
+      created_at, 'ready', clock_timestamp(), attempts + 1, true, last_attempt_at, status_code,
+      response_time_ms, last_error, response, earlier_attempts
+    from ended
+    returning attempts, due_at as "nextAttemptAt"`.execute(tx);
+  return rows[0] ?? null;
+}
+
+export type EndedTest = {
+  organizationId: OrganizationId;
+  webhookId: WebhookId;
+  deliveryId: DeliveryId;
+  eventId: string;
+  kind: string;
+  body: string;
+  occurredAt: Date;
+  status: 'success' | 'failed';
+  statusCode: number | null;
+  responseTimeMs: number;
+  lastError: string | null;
+  response: string | null;
+};
+
+/** A test send, which is recorded when it has ended. */
+export async function insertEndedTest(tx: Tx, test: EndedTest): Promise<void> {
+  await sql`
+    with logged as (
+      insert into webhook_delivery_log (organization_id, webhook_id, delivery_id, event_id, kind,
+        body, is_test, occurred_at, created_at, status, attempts, last_attempt_at, status_code,
+        response_time_ms, last_error, response)
+      values (${test.organizationId}, ${test.webhookId}, ${test.deliveryId}, ${test.eventId},
+        ${test.kind}, ${test.body}, true, ${test.occurredAt}, ${test.occurredAt}, ${test.status},
+        1, ${test.occurredAt}, ${test.statusCode}, ${test.responseTimeMs}, ${test.lastError},
+        ${test.response})
+      returning organization_id, webhook_id, created_at, status
+    )
+    insert into webhook_delivery_count as counted
+      (organization_id, webhook_id, day, successful_tests, failed_tests)
+    select organization_id, webhook_id, (created_at at time zone 'UTC')::date,
+      (status = 'success')::int, (status = 'failed')::int
+    from logged
+    on conflict (organization_id, webhook_id, day) do update set
+      successful_tests = counted.successful_tests + excluded.successful_tests,
+      failed_tests = counted.failed_tests + excluded.failed_tests`.execute(tx);
+}
+
+/** The moment by the database's clock, in whole milliseconds. */
+export async function readClock(db: Db): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('a select without a table gave no row');
+  return row.now;
+}

@@ -1,0 +1,296 @@
+/** The routes of what is sent: deliveries, their retries, replays and test sends. */
+import type { Db } from '../../../platform/database/database.ts';
+import type { Egress } from '../../../platform/egress/egress.ts';
+import { fieldError } from '../../../platform/http/errors.ts';
+import { readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';
+import { principalOf } from '../../../platform/http/principal.ts';
+import { answers, Envelope, IdParams, ListEnvelope } from '../../../platform/http/schemas.ts';
+import type { HttpApp } from '../../../platform/http/app.ts';
+import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
+import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import { parseTimestamp } from '../../../platform/time.ts';
+import type { Vault } from '../../../platform/vault.ts';
+import {
+  countListed,
+  getDelivery,
+  presentDelivery,
+  recoverDeliveries,
+  replayEvents,
+  retryDelivery,
+} from './deliveries.ts';
+import { listDeliveries } from './delivery-queries.ts';
+import { getActiveWebhook, getWebhook, requireWebhookId } from '../endpoints/endpoints.ts';
+import {
+  Delivery,
+  DeliveryListQuery,
+  DeliveryDetails,
+  DeliveryParams,
+  NewRecovery,
+  Recovery,
+  NewReplay,
+  NewTest,
+  Replay,
+  RetriedDelivery,
+  TestResult,
+} from './delivery-schemas.ts';
+import { createSecretReader } from '../endpoints/secrets.ts';
+import { requireTarget } from '../endpoints/target.ts';
+import { recordTest, TestSends } from './test-sends.ts';
+import type { WebhookChanges } from '../endpoints/endpoint-changes.ts';
+
+export type DeliveryRouteParts = {
+  db: Db;
+  cursors: ListCursors;
+  mutations: Mutations;
+  vault: Vault;
+  egress: Egress;
+  changes: WebhookChanges;
+  /** Of a test send, from its start to the last byte of the answer. */
+  totalTimeoutMs: number;
+  /** Called after a delivery became due. */
+  onDue: () => void;
+};
+
+const tags = ['Webhooks'];
+const config = { access: 'secret' as const };
+
+export function addDeliveryRoutes(app: HttpApp, parts: DeliveryRouteParts): void {
+  addListRoute(app, parts);
+  addGetRoute(app, parts);
+  addRetryRoute(app, parts);
+  addRecoverRoute(app, parts);
+  addReplayRoute(app, parts);
+  addTestRoute(app, parts);
+}
+
+function addListRoute(app: HttpApp, { db, cursors }: DeliveryRouteParts): void {
+  app.get(
+    '/v1/webhooks/:id/deliveries',
+    {
+      config,
+      schema: {
+        operationId: 'listWebhookDeliveries',
+        summary: 'List the deliveries of a webhook',
+        description: 'Newest first.',
+        tags,
+        params: IdParams,
+        querystring: DeliveryListQuery,
+        response: answers({ 200: ListEnvelope(Delivery) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      const webhook = await getWebhook(db, organizationId, webhookId);
+      const { status = null, event: kind = null, test, since, until, ...page } = request.query;
+      const filter = {
+        status,
+        kind,
+        isTest: test === undefined ? null : test === 'true',
+        since: since === undefined ? null : requireMoment('since', since),
+        until: until === undefined ? null : requireMoment('until', until),
+      };
+      const scope = {
+        list: 'deliveries',
+        organizationId,
+        filter: {
+          webhookId,
+          status,
+          kind,
+          test: test ?? null,
+          since: since ?? null,
+          until: until ?? null,
+        },
+      };
+      return readPage(cursors, scope, page, {
+        count: () => countListed(db, organizationId, webhookId, filter),
+        read: (limit, after) =>
+          listDeliveries(db, organizationId, webhookId, {
+            filter,
+            limit,
+            after: after && { createdAt: new Date(Number(after[0])), deliveryId: String(after[1]) },
+          }),
+        position: (row) => [row.createdAt.getTime(), row.deliveryId],
+        present: (row) => presentDelivery(row, webhook.status === 'active'),
+      });
+    },
+  );
+}
+
+function addGetRoute(app: HttpApp, { db }: DeliveryRouteParts): void {
+  app.get(
+    '/v1/webhooks/:webhookId/deliveries/:deliveryId',
+    {
+      config,
+      schema: {
+        operationId: 'getWebhookDelivery',
+        summary: 'Get a delivery with every attempt',
+        tags,
+        params: DeliveryParams,
+        response: answers({ 200: Envelope(DeliveryDetails) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.webhookId);
+      const { status } = await getWebhook(db, organizationId, webhookId);
+      const webhook = { organizationId, webhookId, isActive: status === 'active' };
+      return { data: await getDelivery(db, webhook, request.params.deliveryId) };
+    },
+  );
+}
+
+function addRecoverRoute(app: HttpApp, parts: DeliveryRouteParts): void {
+  const { mutations, onDue } = parts;
+  app.post(
+    '/v1/webhooks/:id/recover',
+    {
+      config,
+      schema: {
+        operationId: 'recoverWebhookDeliveries',
+        summary: 'Send again what failed',
+        description:
+          'One more attempt of every failed delivery that was created since a moment, and before another one if that is given. At most 50,000 in one call.',
+        tags,
+        params: IdParams,
+        body: NewRecovery,
+        response: answers({ 200: Envelope(Recovery) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      const since = requireMoment('since', request.body.since);
+      const { until } = request.body;
+      const range = { since, until: until === undefined ? null : requireMoment('until', until) };
+      await mutations.mutateAfter(
+        request,
+        reply,
+        () => requireReceiver(parts, organizationId, webhookId),
+        async (tx) => ({ data: await recoverDeliveries(tx, organizationId, webhookId, range) }),
+      );
+      onDue();
+      return reply;
+    },
+  );
+}
+
+/** @throws ApiError VALIDATION_ERROR */
+function requireMoment(name: string, text: string): Date {
+  const moment = parseTimestamp(text);
+  if (moment === null) throw fieldError(name, 'must be a timestamp');
+  return moment;
+}
+
+function addRetryRoute(app: HttpApp, parts: DeliveryRouteParts): void {
+  const { mutations, onDue } = parts;
+  app.post(
+    '/v1/webhooks/:webhookId/deliveries/:deliveryId/retry',
+    {
+      config,
+      schema: {
+        operationId: 'retryWebhookDelivery',
+        summary: 'Send a delivery again',
+        description: 'One more attempt of a delivery that has ended, whatever its result was.',
+        tags,
+        params: DeliveryParams,
+        response: answers({ 200: Envelope(RetriedDelivery) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.webhookId);
+      await mutations.mutateAfter(
+        request,
+        reply,
+        () => requireReceiver(parts, organizationId, webhookId),
+        async (tx) => ({
+          data: await retryDelivery(tx, organizationId, webhookId, request.params.deliveryId),
+        }),
+      );
+      onDue();
+      return reply;
+    },
+  );
+}
+
+function addReplayRoute(app: HttpApp, parts: DeliveryRouteParts): void {
+  const { mutations, onDue } = parts;
+  app.post(
+    '/v1/webhooks/:id/replay',
+    {
+      config,
+      schema: {
+        operationId: 'replayWebhookEvents',
+        summary: 'Send the events that a webhook has missed',
+        description:
+          'Makes a delivery of each event since a moment that the webhook subscribes to and has none of, for example because it was disabled. Calling it again makes none twice.',
+        tags,
+        params: IdParams,
+        body: NewReplay,
+        response: answers({ 200: Envelope(Replay) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      const since = requireMoment('since', request.body.since);
+      await mutations.mutateAfter(
+        request,
+        reply,
+        () => requireReceiver(parts, organizationId, webhookId),
+        async (tx) => ({ data: await replayEvents(tx, organizationId, webhookId, since) }),
+      );
+      onDue();
+      return reply;
+    },
+  );
+}
+
+function addTestRoute(app: HttpApp, parts: DeliveryRouteParts): void {
+  const { mutations, vault } = parts;
+  const testSends = new TestSends({ ...parts, readSecrets: createSecretReader(vault) });
+  app.post(
+    '/v1/webhooks/:id/test',
+    {
+      config,
+      schema: {
+        operationId: 'testWebhook',
+        summary: 'Send a test event now',
+        description:
+          'One signed attempt with made-up data, waited for up to 30 seconds. A receiver that fails is an answer, not an error: see `status`. An organization may have ten of these under way.',
+        tags,
+        params: IdParams,
+        body: NewTest,
+        response: answers({ 200: Envelope(TestResult) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      return mutations.mutateAfter(
+        request,
+        reply,
+        async () => {
+          await requireReceiver(parts, organizationId, webhookId);
+          return testSends.send(organizationId, webhookId, request.body.event, request.log);
+        },
+        async (tx, sent) => ({ data: await recordTest(tx, sent) }),
+      );
+    },
+  );
+}
+
+/**
+ * A webhook that may be sent to now: it is active, and its URL still leads where it may.
+ *
+ * @throws ApiError NOT_FOUND, CONFLICT, VALIDATION_ERROR for `url`
+ */
+async function requireReceiver(
+  { db, egress }: DeliveryRouteParts,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+): Promise<void> {
+  const { url } = await getActiveWebhook(db, organizationId, webhookId);
+  await requireTarget(egress, url);
+}

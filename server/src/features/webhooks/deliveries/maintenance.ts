@@ -1,0 +1,53 @@
+import { inTransaction, type Db } from '../../../platform/database/database.ts';
+import {
+  dropOldDays,
+  prepareDayPartitions,
+  wholeDays,
+  type DailyTable,
+} from '../../../platform/database/day-partitions.ts';
+import {
+  countArrivals,
+  deleteForsaken,
+  deleteForsakenCounts,
+  foldCounts,
+  listOldCountDays,
+} from './retention-queries.ts';
+
+const events: DailyTable = { name: 'webhook_event', column: 'occurred_at' };
+const deliveries: DailyTable = { name: 'webhook_delivery_log', column: 'created_at' };
+const deletedAtOnce = 5_000;
+const countedAtOnce = 10_000;
+
+/** Makes the partitions that the coming week needs. Cheap when they are there. */
+export function prepareWebhookPartitions(db: Db): Promise<void> {
+  return prepareDayPartitions(db, [events, deliveries]);
+}
+
+/** Brings the counts up to date, so that reading the statistics stays cheap. */
+export async function countWebhookArrivals(db: Db, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const moved = await inTransaction(db, (tx) => countArrivals(tx, countedAtOnce));
+    if (moved < countedAtOnce) return;
+  }
+}
+
+/** Drops events and deliveries whose time is over, and what no webhook will ever get. */
+export async function expireWebhookData(
+  db: Db,
+  retentionMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const retentionDays = wholeDays(retentionMs);
+  await dropOldDays(db, deliveries, retentionDays, signal, (tx, { day }) => foldCounts(tx, day));
+  await dropOldDays(db, events, retentionDays, signal);
+  for (const day of await listOldCountDays(db, retentionDays)) {
+    await inTransaction(db, (tx) => foldCounts(tx, day));
+  }
+  while (!signal.aborted) {
+    const deleted = await inTransaction(db, (tx) =>
+      deleteForsaken(tx, retentionDays, deletedAtOnce),
+    );
+    if (deleted < deletedAtOnce) break;
+  }
+  await inTransaction(db, deleteForsakenCounts);
+}

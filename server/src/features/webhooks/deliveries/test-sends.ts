@@ -1,0 +1,190 @@
+/**
+ * Test sends: made-up data, sent once and at once. Nothing is stored before one has ended, so that a
+ * test that a kill interrupts leaves nothing behind that would be sent later.
+ */
+import { randomUUID } from 'node:crypto';
+import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import { newTypeIdAt, type OrganizationId, type WebhookId } from '../../../platform/ids.ts';
+import { writeAttemptLine, type AttemptLog } from '../sending/attempt-log.ts';
+import {
+  attemptDelivery,
+  type AttemptParts,
+  type AttemptResult,
+  type Outgoing,
+} from '../sending/attempt.ts';
+import { insertEndedTest, readClock, type EndedTest } from './delivery-queries.ts';
+import { deliveryBody } from '../outbox/event-kinds.ts';
+import { eventPayloads, type EventKind } from '../outbox/event-payloads.ts';
+import { lockWebhook } from '../endpoints/endpoint-queries.ts';
+import { decide } from '../sending/schedule.ts';
+import type { SecretReader } from '../endpoints/secrets.ts';
+import { OutdatedStateError, type WebhookChanges } from '../endpoints/endpoint-changes.ts';
+
+export type TestSendParts = AttemptParts & {
+  db: Db;
+  readSecrets: SecretReader;
+  changes: WebhookChanges;
+};
+
+export type SentTest = { ended: EndedTest; response: string | null };
+
+/** Test sends under way at the same time, in this process. */
+const maxPerOrganization = 10;
+const maxInAll = 100;
+/** A connection may take longer than a state may be used: then the state is read again. */
+const maxReads = 20;
+
+export class TestSends {
+  readonly #parts: TestSendParts;
+  readonly #underWay = new Map<OrganizationId, number>();
+  #inAll = 0;
+
+  constructor(parts: TestSendParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @returns what to record and to answer
+   * @throws ApiError NOT_FOUND, CONFLICT, RATE_LIMITED
+   */
+  async send(
+    organizationId: OrganizationId,
+    webhookId: WebhookId,
+    kind: EventKind,
+    log: AttemptLog,
+  ): Promise<SentTest> {
+    const underWay = this.#underWay.get(organizationId) ?? 0;
+    if (underWay >= maxPerOrganization || this.#inAll >= maxInAll) throw tooMany();
+    this.#underWay.set(organizationId, underWay + 1);
+    this.#inAll += 1;
+    try {
+      return await sendTest(this.#parts, organizationId, webhookId, kind, log);
+    } finally {
+      this.#inAll -= 1;
+      const left = (this.#underWay.get(organizationId) ?? 1) - 1;
+      if (left === 0) this.#underWay.delete(organizationId);
+      else this.#underWay.set(organizationId, left);
+    }
+  }
+}
+
+function tooMany(): ApiError {
+  return new ApiError('RATE_LIMITED', {
+    message: `At most ${maxPerOrganization} test sends of an organization may be under way.`,
+    headers: { 'retry-after': '1' },
+  });
+}
+
+async function sendTest(
+  parts: TestSendParts,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  kind: EventKind,
+  log: AttemptLog,
+): Promise<SentTest> {
+  const occurredAt = await readClock(parts.db);
+  const deliveryId = newTypeIdAt('dlv', occurredAt);
+  const dataJson = JSON.stringify(eventPayloads[kind].example);
+  const body = deliveryBody({ kind, dataJson, occurredAt }, webhookId);
+  const outgoing = { deliveryId, body, occurredAtMs: occurredAt.getTime() };
+  const { url, result } = await attemptUnderCurrentState(
+    parts,
+    organizationId,
+    webhookId,
+    outgoing,
+  );
+  if (result.end.type === 'not made') {
+    throw new Error('The secret of a webhook is unreadable.', { cause: result.cause });
+  }
+  const decision = decide(result.end, { attempt: 1, isManual: true }, [0]);
+  const isSuccess = decision.next === 'success';
+  const ended: EndedTest = {
+    organizationId,
+    webhookId,
+    deliveryId,
+    kind,
+    body,
+    occurredAt,
+    eventId: randomUUID(),
+    status: isSuccess ? 'success' : 'failed',
+    statusCode: result.end.statusCode,
+    responseTimeMs: Math.round(result.endedAt - result.startedAt),
+    lastError: 'error' in decision ? decision.error : null,
+    response: isSuccess ? null : result.response,
+  };
+  writeAttemptLine(log, {
+    organizationId,
+    webhookId,
+    deliveryId,
+    event: kind,
+    url,
+    attempt: 1,
+    outcome: ended.status,
+    statusCode: ended.statusCode,
+    error: ended.lastError,
+    responseTimeMs: ended.responseTimeMs,
+    lagMs: 0,
+    isTest: true,
+  });
+  return { ended, response: result.response };
+}
+
+/**
+ * One attempt, which begins under a state of the webhook that holds at that moment. Where the
+ * connection takes so long that the state can't be relied on any more, it is read again, and the
+ * next try finds the connection open.
+ *
+ * @throws ApiError NOT_FOUND, CONFLICT
+ */
+async function attemptUnderCurrentState(
+  parts: TestSendParts,
+  organizationId: OrganizationId,
+  webhookId: WebhookId,
+  outgoing: Outgoing,
+): Promise<{ url: string; result: AttemptResult }> {
+  const { db, changes } = parts;
+  const signal = new AbortController().signal;
+  const startedAt = performance.now();
+  for (let read = 1; ; read += 1) {
+    const readAt = performance.now();
+    const webhook = await inTransaction(db, (tx) => lockWebhook(tx, organizationId, webhookId));
+    if (webhook === null) throw new ApiError('NOT_FOUND');
+    if (webhook.status !== 'active') {
+      throw new ApiError('CONFLICT', { message: 'The webhook was disabled meanwhile.' });
+    }
+    const { keys, headers } = parts.readSecrets({
+      organizationId,
+      webhookId,
+      sealedSecret: webhook.secret,
+      sealedPrevious: webhook.previousSecrets,
+      sealedHeaders: webhook.sealedHeaders,
+    });
+    let isOutdated = false;
+    const onBegin = (): void => {
+      isOutdated = !changes.isCurrent(webhookId, readAt);
+      if (isOutdated) throw new OutdatedStateError();
+    };
+    const { url } = webhook;
+    const destination = { webhookId, url, keys, headers };
+    const options = { attempt: 1, isTest: true, signal, onBegin };
+    const result = await attemptDelivery(parts, destination, outgoing, options);
+    if (!isOutdated) return { url, result: { ...result, startedAt } };
+    if (read === maxReads) {
+      throw new ApiError('UNAVAILABLE', { message: 'The webhook kept changing. Try again.' });
+    }
+  }
+}
+
+/** Records a test send, in the transaction of its answer. */
+export async function recordTest(tx: Tx, { ended, response }: SentTest) {
+  await insertEndedTest(tx, ended);
+  return {
+    deliveryId: ended.deliveryId,
+    status: ended.status,
+    statusCode: ended.statusCode,
+    responseTime: ended.responseTimeMs,
+    response,
+    ...(ended.lastError !== null && { lastError: ended.lastError }),
+  };
+}

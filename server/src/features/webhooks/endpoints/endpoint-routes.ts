@@ -1,0 +1,247 @@
+/** The routes of registrations. Those of what is sent to them are in `delivery-routes.ts`. */
+import type { Db } from '../../../platform/database/database.ts';
+import type { Egress } from '../../../platform/egress/egress.ts';
+import { readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';
+import { principalOf } from '../../../platform/http/principal.ts';
+import {
+  answers,
+  Closed,
+  Envelope,
+  IdParams,
+  ListEnvelope,
+  pageQuery,
+} from '../../../platform/http/schemas.ts';
+import type { HttpApp } from '../../../platform/http/app.ts';
+import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
+import type { Vault } from '../../../platform/vault.ts';
+import { presentStats } from '../deliveries/deliveries.ts';
+import { countDeliveries } from '../deliveries/delivery-queries.ts';
+import { requireHeaders } from './custom-headers.ts';
+import { countWebhooks, listWebhooks } from './endpoint-queries.ts';
+import {
+  changeWebhook,
+  createWebhook,
+  getWebhook,
+  presentWebhook,
+  removeWebhook,
+  requireWebhookId,
+  rotateSecret,
+} from './endpoints.ts';
+import {
+  CreatedWebhook,
+  DeletedWebhook,
+  NewWebhook,
+  RotatedSecret,
+  Webhook,
+  WebhookDetails,
+  WebhookPatch,
+} from './endpoint-schemas.ts';
+import { requireTarget } from './target.ts';
+import type { WebhookChanges } from './endpoint-changes.ts';
+
+export type WebhookRouteParts = {
+  db: Db;
+  cursors: ListCursors;
+  mutations: Mutations;
+  vault: Vault;
+  egress: Egress;
+  changes: WebhookChanges;
+  /** Called after a delivery became due. */
+  onDue: () => void;
+};
+
+const tags = ['Webhooks'];
+const config = { access: 'secret' as const };
+
+export function addWebhookRoutes(app: HttpApp, parts: WebhookRouteParts): void {
+  addListRoute(app, parts);
+  addCreateRoute(app, parts);
+  addGetRoute(app, parts);
+  addPatchRoute(app, parts);
+  addDeleteRoute(app, parts);
+  addRotateRoute(app, parts);
+}
+
+function addListRoute(app: HttpApp, { db, cursors }: WebhookRouteParts): void {
+  app.get(
+    '/v1/webhooks',
+    {
+      config,
+      schema: {
+        operationId: 'listWebhooks',
+        summary: 'List webhooks',
+        description: 'Newest first. An organization has at most 50.',
+        tags,
+        querystring: Closed(pageQuery),
+        response: answers({ 200: ListEnvelope(Webhook) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      return readPage(cursors, { list: 'webhooks', organizationId, filter: null }, request.query, {
+        count: () => countWebhooks(db, organizationId),
+        read: (limit, after) =>
+          listWebhooks(db, organizationId, {
+            limit,
+            after: after && { createdAt: String(after[0]), webhookId: String(after[1]) },
+          }),
+        position: (row) => [row.position, row.webhook_id],
+        present: (row) => presentWebhook(row),
+      });
+    },
+  );
+}
+
+function addCreateRoute(app: HttpApp, { mutations, vault, egress }: WebhookRouteParts): void {
+  app.post(
+    '/v1/webhooks',
+    {
+      config,
+      schema: {
+        operationId: 'createWebhook',
+        summary: 'Register a webhook',
+        description:
+          'The secret is in this answer and, after that, only in those to rotate-secret.',
+        tags,
+        body: NewWebhook,
+        response: answers({ 201: Envelope(CreatedWebhook) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { url, events, description = null, headers = null, rateLimit = null } = request.body;
+      if (headers !== null) requireHeaders(headers);
+      return mutations.mutateAfter(
+        request,
+        reply,
+        () => requireTarget(egress, url),
+        async (tx, target) => ({
+          statusCode: 201,
+          data: await createWebhook(tx, vault, organizationId, {
+            url: target,
+            events,
+            description,
+            headers,
+            rateLimit,
+          }),
+        }),
+      );
+    },
+  );
+}
+
+function addGetRoute(app: HttpApp, { db }: WebhookRouteParts): void {
+  app.get(
+    '/v1/webhooks/:id',
+    {
+      config,
+      schema: {
+        operationId: 'getWebhook',
+        summary: 'Get a webhook with its statistics',
+        tags,
+        params: IdParams,
+        response: answers({ 200: Envelope(WebhookDetails) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      const row = await getWebhook(db, organizationId, webhookId);
+      const counts = await countDeliveries(db, organizationId, webhookId);
+      return { data: { ...presentWebhook(row), stats: presentStats(counts) } };
+    },
+  );
+}
+
+function addPatchRoute(app: HttpApp, parts: WebhookRouteParts): void {
+  const { mutations, vault, egress, changes, onDue } = parts;
+  app.patch(
+    '/v1/webhooks/:id',
+    {
+      config,
+      schema: {
+        operationId: 'updateWebhook',
+        summary: 'Change a webhook',
+        description:
+          'While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer; where another process sends, after one second.',
+        tags,
+        params: IdParams,
+        body: WebhookPatch,
+        response: answers({ 200: Envelope(Webhook) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      const { url, ...change } = request.body;
+      if (change.headers) requireHeaders(change.headers);
+      await mutations.mutateAfter(
+        request,
+        reply,
+        async () => (url === undefined ? {} : { url: await requireTarget(egress, url) }),
+        async (tx, target) => ({
+          data: presentWebhook(
+            await changeWebhook(tx, vault, organizationId, webhookId, { ...change, ...target }),
+          ),
+          onCommit: () => changes.note(webhookId),
+        }),
+      );
+      onDue();
+      return reply;
+    },
+  );
+}
+
+function addDeleteRoute(app: HttpApp, { mutations, changes }: WebhookRouteParts): void {
+  app.delete(
+    '/v1/webhooks/:id',
+    {
+      config,
+      schema: {
+        operationId: 'deleteWebhook',
+        summary: 'Remove a webhook',
+        description: 'Nothing is sent any more, pending deliveries included.',
+        tags,
+        params: IdParams,
+        response: answers({ 200: Envelope(DeletedWebhook) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      return mutations.mutate(request, reply, async (tx) => {
+        await removeWebhook(tx, organizationId, webhookId);
+        return {
+          data: { id: webhookId, deleted: true },
+          onCommit: () => changes.note(webhookId),
+        };
+      });
+    },
+  );
+}
+
+function addRotateRoute(app: HttpApp, { mutations, vault, changes }: WebhookRouteParts): void {
+  app.post(
+    '/v1/webhooks/:id/rotate-secret',
+    {
+      config,
+      schema: {
+        operationId: 'rotateWebhookSecret',
+        summary: 'Replace the signing secret',
+        description:
+          'For one hour deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.',
+        tags,
+        params: IdParams,
+        response: answers({ 200: Envelope(RotatedSecret) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const webhookId = requireWebhookId(request.params.id);
+      return mutations.mutate(request, reply, async (tx) => ({
+        data: await rotateSecret(tx, vault, organizationId, webhookId),
+        onCommit: () => changes.note(webhookId),
+      }));
+    },
+  );
+}

@@ -1,0 +1,100 @@
+import { Type } from 'typebox';
+import { Closed, Nullable, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
+import { subscriptions } from '../outbox/event-kinds.ts';
+
+const statuses = ['active', 'disabled'] as const;
+
+const Kinds = Type.Array(OneOf(subscriptions), {
+  minItems: 1,
+  maxItems: subscriptions.length,
+  uniqueItems: true,
+  description:
+    'The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all.',
+});
+
+const Url = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  description: 'Where events are sent: https, to a public address.',
+  examples: ['https://example.com/hooks/reelfeed'],
+});
+
+const Description = Nullable(Type.String({ maxLength: 1000 }));
+
+const Headers = Nullable(
+  Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+    maxProperties: 20,
+    description:
+      'Static headers for each delivery, kept encrypted. Those of the service can not be overridden.',
+    examples: [{ Authorization: 'Bearer …' }],
+  }),
+);
+
+const RateLimit = Nullable(
+  Type.Integer({ minimum: 1, maximum: 10_000, description: 'Maximum of sends a second.' }),
+);
+
+export const NewWebhook = Closed({
+  url: Url,
+  events: Kinds,
+  description: Type.Optional(Description),
+  headers: Type.Optional(Headers),
+  rateLimit: Type.Optional(RateLimit),
+});
+
+export const WebhookPatch = Closed(
+  {
+    url: Type.Optional(Url),
+    events: Type.Optional(Kinds),
+    description: Type.Optional(Description),
+    headers: Type.Optional(Headers),
+    rateLimit: Type.Optional(RateLimit),
+    status: Type.Optional(OneOf(statuses, 'While disabled, nothing is sent.')),
+  },
+  { minProperties: 1 },
+);
+
+export const Webhook = Type.Object(
+  {
+    id: Type.String({ examples: ['whk_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
+    url: Type.String(),
+    events: Type.Array(Type.String()),
+    description: Nullable(Type.String()),
+    status: OneOf(statuses),
+    disabledReason: Nullable(
+      OneOf(
+        ['requested', 'failing'] as const,
+        '`failing`: disabled by itself, because every attempt had failed for days.',
+      ),
+    ),
+    failingSince: Nullable(Timestamp),
+    headerNames: Type.Array(Type.String(), { description: 'Names of the custom headers.' }),
+    rateLimit: Nullable(Type.Integer()),
+    createdAt: Timestamp,
+  },
+  { title: 'Webhook' },
+);
+
+export const CreatedWebhook = Type.Object({
+  ...Webhook.properties,
+  webhookId: Type.String({ description: 'The same as `id`.' }),
+  secret: Type.String({ description: 'Signs the deliveries. Shown in this answer only.' }),
+});
+
+export const WebhookDetails = Type.Object({
+  ...Webhook.properties,
+  stats: Type.Object({
+    totalDeliveries: Type.Integer({ description: 'Pending ones included.' }),
+    successfulDeliveries: Type.Integer(),
+    failedDeliveries: Type.Integer({ description: 'All their attempts are used.' }),
+    lastDeliveryAt: Nullable(Timestamp),
+  }),
+});
+
+export const DeletedWebhook = Type.Object({ id: Type.String(), deleted: Type.Literal(true) });
+
+export const RotatedSecret = Type.Object({
+  id: Type.String(),
+  secret: Type.String({ description: 'The new secret. Shown in this answer only.' }),
+  previousSecretExpiresAt: Timestamp,
+});

@@ -1,0 +1,63 @@
+/** Signing secrets between the database, where they are sealed, and the sender. */
+import type { Vault } from '../../../platform/vault.ts';
+import { signingKey, type SigningKey, type SigningKeys } from '../sending/signing.ts';
+
+/** Binds a sealed secret to its webhook: it opens nowhere else. */
+export function secretContext(organizationId: string, webhookId: string): string {
+  return `webhook secret ${organizationId} ${webhookId}`;
+}
+
+/** Binds sealed headers to their webhook. */
+export function headersContext(organizationId: string, webhookId: string): string {
+  return `webhook headers ${organizationId} ${webhookId}`;
+}
+
+/** The secrets of one webhook, as the database has them. */
+export type SealedSecrets = {
+  readonly organizationId: string;
+  readonly webhookId: string;
+  readonly sealedSecret: Buffer;
+  readonly sealedPrevious: readonly Buffer[];
+  readonly sealedHeaders: Buffer | null;
+};
+
+export type OpenedSecrets = {
+  /** An error where one of the secrets was sealed with another key. */
+  readonly keys: SigningKeys | Error;
+  /** Custom headers by name. */
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+const mostRemembered = 10_000;
+
+/** Opens secrets, and remembers them by their sealed bytes: the next delivery needs them again. */
+export function createSecretReader(vault: Vault) {
+  const remembered = new Map<string, SigningKey>();
+  const open = (sealed: Buffer, context: string): SigningKey => {
+    const name = sealed.toString('latin1');
+    const known = remembered.get(name);
+    if (known !== undefined) return known;
+    const key = signingKey(vault.open(sealed, context));
+    // Secrets are few beside deliveries, so starting over is rare and cheap.
+    if (remembered.size >= mostRemembered) remembered.clear();
+    remembered.set(name, key);
+    return key;
+  };
+  return (webhook: SealedSecrets): OpenedSecrets => {
+    const { organizationId, webhookId } = webhook;
+    const context = secretContext(organizationId, webhookId);
+    try {
+      const keys = {
+        current: open(webhook.sealedSecret, context),
+        previous: webhook.sealedPrevious.map((sealed) => open(sealed, context)),
+      };
+      if (webhook.sealedHeaders === null) return { keys, headers: {} };
+      const text = vault.open(webhook.sealedHeaders, headersContext(organizationId, webhookId));
+      return { keys, headers: JSON.parse(text) as Record<string, string> };
+    } catch (error) {
+      return { keys: error instanceof Error ? error : new Error(String(error)), headers: {} };
+    }
+  };
+}
+
+export type SecretReader = ReturnType<typeof createSecretReader>;

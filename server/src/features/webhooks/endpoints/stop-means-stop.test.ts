@@ -1,0 +1,111 @@
+/**
+ * After the answer to disable, delete, a change of URL or a rotation, no request begins under the old
+ * state. The receiver answers slowly, so that hundreds of deliveries are claimed and wait for their
+ * turn when the change comes.
+ */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { verifyWebhook } from '@reelfeed/client/server';
+import { startReceiver, type Received } from '../../../../test/receiver.ts';
+import { eventually, startService, type TestService } from '../../../../test/service.ts';
+import { fillLine, startWebhookService, type CreatedWebhook } from '../webhooks.fixture.ts';
+
+/** What was sent before the answer may take this long to arrive in a busy process. */
+const onItsWayMs = 200;
+/** Another process may go on for a second. */
+const elsewhereMs = 1_000;
+
+const receiver = await startReceiver(() => (_request, response) => {
+  setTimeout(() => response.writeHead(204).end(), 300);
+});
+const env = { REELFEED_EGRESS_ALLOW: receiver.allow, REELFEED_WEBHOOK_CONCURRENCY: '64' };
+const service = await startWebhookService({ ...env, REELFEED_ROLES: 'api,worker' });
+
+/** A webhook whose window is full, with hundreds of claimed deliveries behind. */
+async function startBusyWebhook(api: TestService): Promise<CreatedWebhook> {
+  receiver.requests.length = 0;
+  const { body } = await api.call('POST', '/v1/webhooks', {
+    body: { url: receiver.url, events: ['content.ready'] },
+  });
+  await fillLine(service.db, body.data.id, 3_000);
+  await eventually('the window to be full', async () =>
+    receiver.requests.length >= 300 ? true : null,
+  );
+  return body.data;
+}
+
+type Change = {
+  name: string;
+  method: string;
+  path?: string;
+  body?: unknown;
+  /** Whether a request that came after the change was made under the old state. */
+  isOld: (received: Received, webhook: CreatedWebhook, answer: { secret?: string }) => boolean;
+};
+
+const changes: Change[] = [
+  { name: 'disable', method: 'PATCH', body: { status: 'disabled' }, isOld: () => true },
+  {
+    name: 'a new URL',
+    method: 'PATCH',
+    body: { url: `${receiver.url}/new` },
+    isOld: ({ path }) => path === '/hook',
+  },
+  {
+    name: 'rotation',
+    method: 'POST',
+    path: '/rotate-secret',
+    isOld: ({ body, headers }, _webhook, { secret = '' }) => {
+      try {
+        verifyWebhook(body, headers, secret);
+        return false;
+      } catch {
+        return true;
+      }
+    },
+  },
+  { name: 'delete', method: 'DELETE', isOld: () => true },
+];
+
+async function countOldAfter(api: TestService, change: Change, allowedMs: number) {
+  const webhook = await startBusyWebhook(api);
+  const path = `/v1/webhooks/${webhook.id}${change.path ?? ''}`;
+  const answer = await api.call(change.method, path, {
+    ...(change.body !== undefined && { body: change.body }),
+  });
+  const answeredAt = performance.now();
+  assert.equal(answer.status, 200, answer.text);
+  await delay(allowedMs + 3_000);
+  const after = receiver.requests.filter(({ at }) => at > answeredAt + allowedMs);
+  const old = after.filter((received) => change.isOld(received, webhook, answer.body.data));
+  await api.call('DELETE', `/v1/webhooks/${webhook.id}`);
+  return { old: old.length, after: after.length };
+}
+
+describe('the process that answers', () => {
+  for (const change of changes) {
+    test(`begins no request under the old state after ${change.name}`, async () => {
+      const { old, after } = await countOldAfter(service, change, onItsWayMs);
+      assert.equal(old, 0);
+      const goesOn = change.name === 'a new URL' || change.name === 'rotation';
+      assert.equal(after > 0, goesOn, 'what is to be sent goes on under the new state');
+    });
+  }
+});
+
+describe('another process', () => {
+  test('begins none after one second', async () => {
+    await service[Symbol.asyncDispose]();
+    await using api = await startService({ ...env, REELFEED_ROLES: 'api' }, { beside: service });
+    await using worker = await startService(
+      { ...env, REELFEED_ROLES: 'worker' },
+      { beside: service },
+    );
+    assert.equal(worker.url, '', 'it only sends');
+    for (const change of changes) {
+      const { old } = await countOldAfter(api, change, elsewhereMs);
+      assert.equal(old, 0, change.name);
+    }
+  });
+});

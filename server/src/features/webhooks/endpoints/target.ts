@@ -1,0 +1,39 @@
+/**
+ * Which URLs a webhook may have: https, without credentials, and leading nowhere but to public
+ * addresses. A name that can't be resolved right now is fine, for its receiver may come up later
+ * and each attempt judges the addresses that it connects to. Only a name that no public name server
+ * ever knows is refused even then.
+ */
+import type { Egress } from '../../../platform/egress/egress.ts';
+import { EgressError } from '../../../platform/egress/egress-errors.ts';
+import { fieldError } from '../../../platform/http/errors.ts';
+
+/** Top-level names that are reserved for local use (RFC 6761, 6762, 8375, and `internal`). */
+const localNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|intranet|lan)$/i;
+
+/** A name server that takes longer counts as silent: a request doesn't wait for it. */
+const resolveTimeoutMs = 1_500;
+
+/**
+ * Checks a URL that is stored or about to be called.
+ *
+ * @returns the URL as it is stored
+ * @throws ApiError VALIDATION_ERROR for `url`
+ */
+export async function requireTarget(egress: Egress, url: string): Promise<string> {
+  const timeout = AbortSignal.timeout(resolveTimeoutMs);
+  try {
+    return (await egress.checkUrl(url, {}, timeout)).href;
+  } catch (error) {
+    const isSilent = error === timeout.reason;
+    if (!isSilent && !(error instanceof EgressError)) throw error;
+    const isUnknown = isSilent || (error instanceof EgressError && error.failure === 'dns_error');
+    const parsed = URL.canParse(url) ? new URL(url) : null;
+    const host = parsed?.hostname.replace(/\.$/, '') ?? '';
+    if (isUnknown && parsed !== null && host.includes('.') && !localNames.test(host)) {
+      return parsed.href;
+    }
+    const reason = error instanceof EgressError && !isUnknown ? error.message : null;
+    throw fieldError('url', reason ?? `${host} is no public host`);
+  }
+}

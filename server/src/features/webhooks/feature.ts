@@ -1,0 +1,162 @@
+import type { Logger } from 'pino';
+import { duration, integer, retrySchedule } from '../../platform/config-values.ts';
+import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
+import { followSharedHint, shareHint } from '../../platform/shared-hints.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
+import { defineFeature, type FeatureService } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { ListCursors } from '../../platform/http/list-cursor.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import { holdOpen } from '../../platform/lifecycle.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { jobAttemptEnded } from '../../platform/queue/queue-workers.ts';
+import { setting } from '../../platform/settings.ts';
+import { hourMs } from '../../platform/time.ts';
+import type { Vault } from '../../platform/vault.ts';
+import { addEventRoutes } from './outbox/event-routes.ts';
+import { describeWebhooks } from './outbox/event-kinds.ts';
+import { addDeliveryRoutes } from './deliveries/delivery-routes.ts';
+import { webhookErrors } from './errors.ts';
+import {
+  countWebhookArrivals,
+  expireWebhookData,
+  prepareWebhookPartitions,
+} from './deliveries/maintenance.ts';
+import { addWebhookRoutes } from './endpoints/endpoint-routes.ts';
+import { defaultSenderTiming, type SenderOptions } from './sending/sender-options.ts';
+import { deliveriesElsewhere, startDeliverySender } from './sending/sender.ts';
+import { collectDeliveryMetrics, observeDeliveries } from './sending/sending-metrics.ts';
+import { WebhookChanges } from './endpoints/endpoint-changes.ts';
+import { webhookDeliveries } from './webhooks.ts';
+
+type Parts = {
+  db: Db;
+  connection: DatabaseConnection;
+  log: Logger;
+  metrics: Metrics;
+  cursors: ListCursors;
+  mutations: Mutations;
+  vault: Vault;
+  egress: Egress;
+  hints: Hints;
+  /** Whether no other process shares the data directory. */
+  ownsDataDirectory: boolean;
+};
+
+export const webhooks = defineFeature({
+  name: 'webhooks',
+  settings: {
+    webhookScheduleMs: setting({
+      env: 'REELFEED_WEBHOOK_RETRY_SCHEDULE',
+      parse: retrySchedule(),
+      fallback: '0s,1m,5m,30m,2h,24h',
+      about:
+        'Delay before each attempt of a webhook delivery, from the end of the one before. The number of delays is the number of attempts.',
+    }),
+    webhookRetentionMs: setting({
+      env: 'REELFEED_WEBHOOK_RETENTION',
+      parse: duration({ min: '1d' }),
+      fallback: '30d',
+      about:
+        'How long webhook events and deliveries are kept, in whole days and one day at the least.',
+    }),
+    webhookDisableAfterMs: setting({
+      env: 'REELFEED_WEBHOOK_DISABLE_AFTER',
+      parse: duration(),
+      fallback: '5d',
+      about:
+        'A webhook whose attempts have all failed for this long is disabled; 0s turns that off.',
+    }),
+    webhookConcurrency: setting({
+      env: 'REELFEED_WEBHOOK_CONCURRENCY',
+      parse: integer({ min: 1, max: 2_000 }),
+      fallback: '256',
+      about: 'Webhook deliveries that this process sends at the same time.',
+    }),
+  },
+  errors: webhookErrors,
+  tables: [
+    'webhook',
+    'webhook_event',
+    'webhook_delivery',
+    'webhook_delivery_log',
+    'webhook_delivery_count',
+    'webhook_sender',
+    'webhook_arrival',
+  ],
+  async build(parts: Parts, settings) {
+    const { db, log, metrics, cursors, mutations, vault, egress, hints } = parts;
+    await prepareWebhookPartitions(db);
+    const changes = new WebhookChanges();
+    const onDue = () => hints.give(webhookDeliveries);
+    // A job may have recorded an event.
+    hints.listen(jobAttemptEnded, onDue);
+    // An owner of its data directory is alone: there is nobody to tell.
+    if (!parts.ownsDataDirectory) shareHint(db, hints, webhookDeliveries);
+    const { totalTimeoutMs } = defaultSenderTiming;
+    const sending: SenderOptions = {
+      db,
+      log,
+      egress,
+      vault,
+      scheduleMs: settings.webhookScheduleMs,
+      concurrency: settings.webhookConcurrency,
+      disableAfterMs: settings.webhookDisableAfterMs,
+      hints,
+      changes,
+      isOnlySender: parts.ownsDataDirectory,
+    };
+    return {
+      routes(app) {
+        const routeParts = { db, cursors, mutations, vault, egress, changes, onDue };
+        addEventRoutes(app, { db, mutations, onDue });
+        addWebhookRoutes(app, routeParts);
+        addDeliveryRoutes(app, { ...routeParts, totalTimeoutMs });
+      },
+      outgoing: describeWebhooks(),
+      services: [
+        { name: 'webhook sender', run: (signal) => runSender(sending, metrics, signal) },
+        ...(parts.ownsDataDirectory ? [] : [followOthers(parts)]),
+      ],
+      chores: [
+        {
+          name: 'prepare webhook partitions',
+          intervalMs: hourMs,
+          run: () => prepareWebhookPartitions(db),
+        },
+        {
+          name: 'count webhook arrivals',
+          intervalMs: 1_000,
+          run: (signal) => countWebhookArrivals(db, signal),
+        },
+        {
+          name: 'expire webhook data',
+          intervalMs: hourMs,
+          run: (signal) => expireWebhookData(db, settings.webhookRetentionMs, signal),
+        },
+      ],
+    };
+  },
+});
+
+/** Wakes the sender for deliveries that other processes have made due. */
+function followOthers({ connection, log, hints }: Parts): FeatureService {
+  const onHint = () => hints.give(deliveriesElsewhere);
+  const options = { connection, log, name: webhookDeliveries, onHint };
+  return { name: 'webhook hints', run: (signal) => followSharedHint(options, signal) };
+}
+
+/** Sends deliveries until the signal aborts. */
+async function runSender(
+  options: SenderOptions,
+  metrics: Metrics,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db } = options;
+  await holdOpen(() => {
+    const onAttempt = observeDeliveries(metrics);
+    const sender = startDeliverySender({ ...options, onAttempt });
+    collectDeliveryMetrics(metrics, { db, underWay: () => sender.underWay() });
+    return sender;
+  }, signal);
+}

@@ -1,0 +1,102 @@
+/** The kinds of events that webhooks receive, how they are subscribed to, and the body that is sent. */
+import { Type } from 'typebox';
+import { Timestamp } from '../../../platform/http/schemas.ts';
+import { eventPayloads, type EventKind } from './event-payloads.ts';
+
+export const eventKinds = Object.keys(eventPayloads) as EventKind[];
+
+/** Every kind of one subject, such as `content.*`. */
+const subjects = [...new Set(eventKinds.map((kind) => `${kind.slice(0, kind.indexOf('.'))}.*`))];
+
+/** What a webhook can subscribe to: a kind, the kinds of a subject, or everything. */
+export const subscriptions: readonly string[] = [...eventKinds, ...subjects, '*'];
+
+/** The subscriptions that a kind falls under. */
+export function subscriptionsTo(kind: string): string[] {
+  return [kind, `${kind.slice(0, kind.indexOf('.'))}.*`, '*'];
+}
+
+export function isSubscribed(events: readonly string[], kind: string): boolean {
+  return subscriptionsTo(kind).some((subscription) => events.includes(subscription));
+}
+
+/**
+ * The body of a delivery: the bytes that are signed and sent. It is put together from the stored
+ * text of `data`, so that a replay repeats what the first delivery said, byte by byte.
+ */
+export function deliveryBody(
+  event: { kind: string; dataJson: string; occurredAt: Date },
+  webhookId: string,
+): string {
+  const kind = JSON.stringify(event.kind);
+  const timestamp = JSON.stringify(event.occurredAt.toISOString());
+  return `{"event":${kind},"data":${event.dataJson},"timestamp":${timestamp},"webhookId":${JSON.stringify(webhookId)}}`;
+}
+
+export type CataloguedKind = {
+  event: EventKind;
+  description: string;
+  /** JSON Schema of the body. */
+  schema: object;
+  /** A body. */
+  example: object;
+};
+
+/** All kinds with the schema and an example of the body. */
+export function describeEvents(): CataloguedKind[] {
+  return eventKinds.map((event) => {
+    const { description, data, example } = eventPayloads[event];
+    const schema = Type.Object({
+      event: Type.Literal(event),
+      data,
+      timestamp: Timestamp,
+      webhookId: Type.String(),
+    });
+    const body = {
+      event,
+      data: example,
+      timestamp: '2026-01-31T12:00:00.000Z',
+      webhookId: 'whk_00000000000000000000000000',
+    };
+    return { event, description, schema, example: body };
+  });
+}
+
+/** The section `webhooks` of the API description (OpenAPI 3.1). */
+export function describeWebhooks(): Record<string, object> {
+  return Object.fromEntries(
+    describeEvents().map(({ event, description, schema, example }) => [
+      event,
+      {
+        post: {
+          operationId: `receive ${event}`,
+          summary: description,
+          tags: ['Webhooks'],
+          parameters: sentHeaders.map(([name, text]) => ({
+            in: 'header',
+            name,
+            required: true,
+            description: text,
+            schema: { type: 'string' },
+          })),
+          requestBody: { required: true, content: { 'application/json': { schema, example } } },
+          responses: {
+            '2XX': { description: 'Received. Anything else is a failed attempt.' },
+            '410': { description: 'Ends the delivery: no further attempt is made.' },
+          },
+        },
+      },
+    ]),
+  );
+}
+
+const sentHeaders = [
+  ['X-Service-Signature', '`sha256=` and the HMAC of `<X-Service-Timestamp>.<body>`'],
+  ['X-Service-Timestamp', 'when the event happened'],
+  ['X-Service-Webhook-ID', 'the webhook'],
+  ['X-Service-Delivery-ID', 'the delivery, the same on every attempt'],
+  ['X-Service-Attempt', 'the number of the attempt'],
+  ['webhook-id', 'the delivery, by Standard Webhooks'],
+  ['webhook-timestamp', 'when the request was sent, in seconds since 1970'],
+  ['webhook-signature', 'the signatures of Standard Webhooks'],
+] as const;

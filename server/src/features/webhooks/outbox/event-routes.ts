@@ -1,0 +1,118 @@
+/** The routes of events: their catalogue, what happened lately, and made-up ones. */
+import { Type } from 'typebox';
+import type { HttpApp } from '../../../platform/http/app.ts';
+import type { Db } from '../../../platform/database/database.ts';
+import { fieldError } from '../../../platform/http/errors.ts';
+import { principalOf } from '../../../platform/http/principal.ts';
+import { answers, Closed, Envelope, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
+import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
+import { parseTimestamp } from '../../../platform/time.ts';
+import { describeEvents, eventKinds } from './event-kinds.ts';
+import { eventPayloads, type EventKind } from './event-payloads.ts';
+import { listEvents } from './outbox-queries.ts';
+import { recordEvent } from './outbox.ts';
+
+const EventDescription = Type.Object({
+  event: OneOf(eventKinds),
+  description: Type.String(),
+  schema: Type.Object({}, { additionalProperties: true, description: 'JSON Schema of the body.' }),
+  example: Type.Object({}, { additionalProperties: true, description: 'A body.' }),
+});
+
+const EventQuery = Closed({
+  since: Timestamp,
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 100 })),
+});
+
+const HappenedEvent = Type.Object({
+  id: Type.String(),
+  event: OneOf(eventKinds),
+  data: Type.Object({}, { additionalProperties: true }),
+  timestamp: Timestamp,
+});
+
+const NewTrigger = Closed({ event: OneOf(eventKinds, 'The kind to make up an event of.') });
+
+export type EventRouteParts = { db: Db; mutations: Mutations; onDue: () => void };
+
+export function addEventRoutes(app: HttpApp, parts: EventRouteParts): void {
+  addCatalogueRoute(app);
+  addRecentRoute(app, parts);
+  addTriggerRoute(app, parts);
+}
+
+function addRecentRoute(app: HttpApp, { db }: EventRouteParts): void {
+  app.get(
+    '/v1/webhook-events/recent',
+    {
+      config: { access: 'secret' },
+      schema: {
+        operationId: 'listRecentWebhookEvents',
+        summary: 'List the events since a moment',
+        description:
+          'Oldest first, whether or not a webhook subscribes to them. An event may appear some seconds after its timestamp, so look back a little and skip the ids that you know.',
+        tags: ['Webhooks'],
+        querystring: EventQuery,
+        response: answers({ 200: Envelope(Type.Array(HappenedEvent)) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { since: text, limit = 100 } = request.query;
+      const since = parseTimestamp(text);
+      if (since === null) throw fieldError('since', 'must be a timestamp');
+      const events = await listEvents(db, organizationId, { since, limit });
+      const data = events.map(({ eventId, kind, dataJson, occurredAt }) => ({
+        id: eventId,
+        event: kind as EventKind,
+        data: JSON.parse(dataJson) as Record<string, unknown>,
+        timestamp: occurredAt.toISOString(),
+      }));
+      return { data };
+    },
+  );
+}
+
+function addTriggerRoute(app: HttpApp, { mutations, onDue }: EventRouteParts): void {
+  app.post(
+    '/v1/webhook-events/trigger',
+    {
+      config: { access: 'secret' },
+      schema: {
+        operationId: 'triggerWebhookEvent',
+        summary: 'Make up an event',
+        description:
+          'Records an event with the data of the example in the catalogue. Every webhook that subscribes to it receives it like any other.',
+        tags: ['Webhooks'],
+        body: NewTrigger,
+        response: answers({ 201: Envelope(Type.Object({ event: OneOf(eventKinds) })) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { event } = request.body;
+      return mutations.mutate(request, reply, async (tx) => {
+        await recordEvent(tx, organizationId, event, eventPayloads[event].example);
+        return { statusCode: 201, data: { event }, onCommit: onDue };
+      });
+    },
+  );
+}
+
+function addCatalogueRoute(app: HttpApp): void {
+  const data = describeEvents();
+  app.get(
+    '/v1/webhook-events',
+    {
+      config: { access: 'secret' },
+      schema: {
+        operationId: 'listWebhookEvents',
+        summary: 'List the kinds of events',
+        description: 'Every kind that a webhook can receive, with the schema and an example of it.',
+        tags: ['Webhooks'],
+        response: answers({ 200: Envelope(Type.Array(EventDescription)) }),
+      },
+    },
+    async () => ({ data }),
+  );
+}

@@ -1,0 +1,75 @@
+/** The SQL that records events with their deliveries. */
+import { sql } from 'kysely';
+import { subscriptionsTo } from './event-kinds.ts';
+import type { Db, Tx } from '../../../platform/database/database.ts';
+
+/**
+ * Who gets an event of this kind, and the moment of the event by the database's clock: the clocks
+ * of processes differ, and deliveries are ordered by it.
+ */
+export async function selectSubscribers(
+  tx: Tx,
+  organizationId: string,
+  kind: string,
+): Promise<{ now: Date; webhookIds: string[] }> {
+  const { rows } = await sql<{ now: Date; webhookIds: string[] }>`
+    select clock_timestamp() as now, coalesce(array_agg(webhook_id), '{}') as "webhookIds"
+    from webhook
+    where organization_id = ${organizationId} and status = 'active' and events && ${subscriptionsTo(kind)}::text[]
+  `.execute(tx);
+  const [row] = rows;
+  if (row === undefined) throw new Error('an aggregate gave no row');
+  return row;
+}
+
+export type NewEvent = {
+  organizationId: string;
+  eventId: string;
+  kind: string;
+  dataJson: string;
+  occurredAt: Date;
+  deliveries: readonly NewDelivery[];
+};
+
+export type NewDelivery = { webhookId: string; deliveryId: string; body: string };
+
+/** The event and its deliveries, due at once. */
+export async function insertEvent(tx: Tx, event: NewEvent): Promise<void> {
+  const { organizationId, eventId, kind, dataJson, occurredAt, deliveries } = event;
+  await sql`
+    with event as (
+      insert into webhook_event (organization_id, event_id, kind, data, occurred_at)
+      values (${organizationId}, ${eventId}, ${kind}, ${dataJson}, ${occurredAt})
+    ), arrival as (
+      insert into webhook_arrival (organization_id, webhook_id, deliveries)
+      select ${organizationId}, webhook_id, 1
+      from unnest(${deliveries.map(({ webhookId }) => webhookId)}::text[]) as webhook_id
+    )
+    insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
+      occurred_at, created_at, due_at)
+    select ${organizationId}, delivery.webhook_id, delivery.delivery_id, ${eventId}::uuid, ${kind},
+      delivery.body, moment, moment, moment
+    from unnest(
+      ${deliveries.map(({ webhookId }) => webhookId)}::text[],
+      ${deliveries.map(({ deliveryId }) => deliveryId)}::text[],
+      ${deliveries.map(({ body }) => body)}::text[]
+    ) as delivery (webhook_id, delivery_id, body),
+      (select ${occurredAt}::timestamptz) as occurred (moment)
+  `.execute(tx);
+}
+
+export type StoredEvent = { eventId: string; kind: string; dataJson: string; occurredAt: Date };
+
+/** The first events since a moment, oldest first. */
+export async function listEvents(
+  db: Db,
+  organizationId: string,
+  { since, limit }: { since: Date; limit: number },
+): Promise<StoredEvent[]> {
+  const { rows } = await sql<StoredEvent>`
+    select event_id as "eventId", kind, data as "dataJson", occurred_at as "occurredAt"
+    from webhook_event
+    where organization_id = ${organizationId} and occurred_at >= ${since}
+    order by occurred_at, event_id limit ${limit}`.execute(db);
+  return rows;
+}

@@ -1,0 +1,113 @@
+/** One attempt: sign, send, read the answer. At most one request goes on the wire. */
+import { EgressError } from '../../../platform/egress/egress-errors.ts';
+import type { Egress } from '../../../platform/egress/egress.ts';
+import { readRetryAfter, type AttemptEnd } from './schedule.ts';
+import { signedHeaders, type SigningKeys } from './signing.ts';
+import { OutdatedStateError } from '../endpoints/endpoint-changes.ts';
+
+export type Outgoing = {
+  readonly deliveryId: string;
+  readonly body: string;
+  /** Milliseconds since 1970. */
+  readonly occurredAtMs: number;
+};
+
+/** Where to, and signed how. */
+export type Destination = {
+  readonly webhookId: string;
+  readonly url: string;
+  /** An error where the secret is unreadable. */
+  readonly keys: SigningKeys | Error;
+  /** Of the webhook's own; ours can't be overridden. */
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+export type AttemptParts = {
+  egress: Egress;
+  /** From the start of the attempt to the last byte of the answer. */
+  totalTimeoutMs: number;
+};
+
+export type AttemptOptions = {
+  /** From 1. */
+  readonly attempt: number;
+  readonly isTest?: boolean;
+  readonly signal: AbortSignal;
+  /**
+   * Called when there is a connection, right before the first byte is sent. Throws
+   * `OutdatedStateError` where the request must not begin any more.
+   */
+  readonly onBegin: () => void;
+};
+
+export type AttemptResult = {
+  readonly end: AttemptEnd;
+  /** By the process's monotonic clock. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** The beginning of the answer's body. */
+  readonly response: string | null;
+  /** For the log only. */
+  readonly cause: unknown;
+};
+
+const mostResponseBytesRead = 65_536;
+const mostResponseBytesKept = 4_096;
+
+/** Makes an attempt. It never rejects: the signal and `onBegin` end it as `not made`. */
+export async function attemptDelivery(
+  parts: AttemptParts,
+  destination: Destination,
+  outgoing: Outgoing,
+  { attempt, isTest = false, signal, onBegin }: AttemptOptions,
+): Promise<AttemptResult> {
+  const startedAt = performance.now();
+  const ended = (end: AttemptEnd, response: string | null = null, cause: unknown = null) => ({
+    end,
+    startedAt,
+    endedAt: performance.now(),
+    response,
+    cause,
+  });
+  const { webhookId, url, keys, headers } = destination;
+  if (keys instanceof Error) {
+    return ended({ type: 'not made', reason: 'unreadable secret' }, null, keys);
+  }
+  const { deliveryId, body, occurredAtMs } = outgoing;
+  try {
+    const timestamp = new Date(occurredAtMs).toISOString();
+    const sentAtMs = Date.now();
+    const message = { webhookId, deliveryId, attempt, timestamp, body, sentAtMs, isTest };
+    const answer = await parts.egress.request(
+      {
+        url,
+        method: 'POST',
+        headers: { ...headers, ...signedHeaders(message, keys) },
+        body,
+        totalTimeoutMs: parts.totalTimeoutMs,
+        maxBodyBytes: mostResponseBytesRead,
+        onBegin,
+      },
+      signal,
+    );
+    const { status: statusCode } = answer;
+    const retryAfterMs = readRetryAfter(statusCode, answer.headers['retry-after'], Date.now());
+    return ended({ type: 'answered', statusCode, retryAfterMs }, readableText(answer.body));
+  } catch (error) {
+    if (error instanceof EgressError) {
+      const { failure, statusCode } = error;
+      return ended({ type: 'unanswered', failure, statusCode }, null, error);
+    }
+    if (error instanceof OutdatedStateError || signal.aborted) {
+      return ended({ type: 'not made', reason: 'given back' });
+    }
+    const failure = 'connection_error' as const;
+    return ended({ type: 'unanswered', failure, statusCode: null }, null, error);
+  }
+}
+
+/** Text that PostgreSQL can store: bytes that are no UTF-8, and NUL, become a replacement. */
+function readableText(body: Buffer): string {
+  if (body.length === 0) return '';
+  return body.subarray(0, mostResponseBytesKept).toString('utf8').replaceAll('\0', '\uFFFD');
+}

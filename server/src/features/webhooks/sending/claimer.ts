@@ -1,0 +1,77 @@
+/** Makes deliveries due and claims them, a round over all webhooks or a step along the long lines. */
+import type { Db } from '../../../platform/database/database.ts';
+import {
+  claimDeliveries,
+  promoteDueDeliveries,
+  type ClaimedDelivery,
+  type Claims,
+} from './claim-queries.ts';
+import { Lines } from './lines.ts';
+import type { Room } from './slots.ts';
+
+const promotedAtOnce = 1_000;
+const noClaims: Claims = { deliveries: [], webhooks: new Map() };
+
+export type Claimed = {
+  readonly claims: Claims;
+  /** When the query began. */
+  readonly readAt: number;
+  /** The round stopped at its limit before, and there are webhooks that it did not come to. */
+  readonly goesOn: boolean;
+};
+
+export class Claimer {
+  readonly #db: Db;
+  readonly #promoteEveryMs: number;
+  readonly #lines = new Lines();
+  #afterWebhookId = '';
+  #promotedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(db: Db, promoteEveryMs: number) {
+    this.#db = db;
+    this.#promoteEveryMs = promoteEveryMs;
+  }
+
+  /** How long to wait at the most for the next claim. */
+  untilDueMs(): number {
+    return this.#lines.untilLookMs(performance.now());
+  }
+
+  /**
+   * scheduled → ready for what is due by now. Under load as often as without, so that a retry is
+   * never late. @returns whether there may be more
+   */
+  async promote(): Promise<boolean> {
+    const now = performance.now();
+    if (now - this.#promotedAt < this.#promoteEveryMs) return false;
+    const promoted = await promoteDueDeliveries(this.#db, promotedAtOnce);
+    if (promoted === promotedAtOnce) return true;
+    this.#promotedAt = now;
+    return false;
+  }
+
+  /** @param room what there is room for, more than nothing */
+  async claim(senderId: string, room: Room): Promise<Claimed> {
+    const { total: limit, allowances, unknownWebhooks } = room;
+    const startedAt = performance.now();
+    const positions = this.#lines.next(startedAt, allowances);
+    if (positions === null) {
+      const afterWebhookId = this.#afterWebhookId;
+      const lines = { afterWebhookId, unknownWebhooks };
+      const claims = await claimDeliveries(this.#db, { senderId, limit, allowances, lines });
+      this.#lines.looked(startedAt, performance.now(), claims.deliveries);
+      const isFull = claims.deliveries.length === limit;
+      this.#afterWebhookId = isFull ? latest(claims.deliveries) : '';
+      return { claims, readAt: startedAt, goesOn: !isFull && afterWebhookId !== '' };
+    }
+    if (positions.size === 0) return { claims: noClaims, readAt: startedAt, goesOn: false };
+    const lines = { positions };
+    const claims = await claimDeliveries(this.#db, { senderId, limit, allowances, lines });
+    this.#lines.readOn(positions, allowances, claims.deliveries);
+    return { claims, readAt: startedAt, goesOn: false };
+  }
+}
+
+function latest(claims: readonly ClaimedDelivery[]): string {
+  return claims.reduce((found, { webhookId }) => (webhookId > found ? webhookId : found), '');
+}

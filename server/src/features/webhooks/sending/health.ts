@@ -1,0 +1,73 @@
+/**
+ * The health of webhooks. One whose every attempt has failed for the configured time is disabled,
+ * and the other webhooks of the organization are told. Decided with the record of a failed attempt,
+ * in its transaction; an attempt that succeeds ends the failing time.
+ */
+import type { Tx } from '../../../platform/database/database.ts';
+import { recordEvent } from '../outbox/outbox.ts';
+import {
+  disableFailing,
+  markFailing,
+  markHealthy,
+  type DisabledWebhook,
+} from './health-queries.ts';
+import type { AttemptRecord } from './record-queries.ts';
+
+/** The webhooks whose health a batch of records changes. */
+export type HealthChanges = {
+  readonly failing: readonly string[];
+  readonly healthy: readonly string[];
+  /** Those that may have been failing for long enough. */
+  readonly overdue: readonly string[];
+};
+
+/** Most batches change nothing, and then null. */
+export function healthChanges(
+  records: readonly AttemptRecord[],
+  disableAfterMs: number,
+): HealthChanges | null {
+  const failing = new Set<string>();
+  const healthy = new Set<string>();
+  const overdue = new Set<string>();
+  for (const { webhookId, next, failingSinceS, claimedAtS } of records) {
+    if (next === 'success') {
+      if (failingSinceS !== null) healthy.add(webhookId);
+    } else if (next === 'failed' || next === 'retry') {
+      if (failingSinceS === null) failing.add(webhookId);
+      else if (disableAfterMs > 0 && (claimedAtS - failingSinceS) * 1_000 >= disableAfterMs) {
+        overdue.add(webhookId);
+      }
+    }
+  }
+  for (const { webhookId, next } of records) {
+    if (next !== 'success') continue;
+    failing.delete(webhookId);
+    overdue.delete(webhookId);
+  }
+  if (failing.size + healthy.size + overdue.size === 0) return null;
+  return { failing: [...failing], healthy: [...healthy], overdue: [...overdue] };
+}
+
+/** @returns the webhooks that were disabled */
+export async function applyHealth(
+  tx: Tx,
+  { failing, healthy, overdue }: HealthChanges,
+  disableAfterMs: number,
+): Promise<readonly DisabledWebhook[]> {
+  if (healthy.length > 0) await markHealthy(tx, healthy);
+  if (failing.length > 0) await markFailing(tx, failing);
+  if (overdue.length === 0) return [];
+  const disabled = await disableFailing(tx, overdue, disableAfterMs);
+  for (const { organizationId, webhookId, url, description, ...moments } of disabled) {
+    await recordEvent(tx, organizationId, 'webhook.disabled', {
+      webhookId,
+      // The rest of a URL may hold a token.
+      host: new URL(url).host,
+      description,
+      reason: 'failing',
+      failingSince: moments.failingSince.toISOString(),
+      disabledAt: moments.disabledAt.toISOString(),
+    });
+  }
+  return disabled;
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { WebhookId } from '../../../platform/ids.ts';
+import { lineStart, type ClaimedDelivery } from './claim-queries.ts';
+import { Lines } from './lines.ts';
+
+/** So many deliveries of a webhook, from `first` on, due one second after another. */
+function claimed(webhookId: string, count: number, first = 1): ClaimedDelivery[] {
+  return Array.from({ length: count }, (_, n) => ({
+    webhookId: webhookId as WebhookId,
+    deliveryId: `dlv_${String(first + n).padStart(4, '0')}`,
+    dueAtS: first + n,
+    kind: 'content.ready',
+    body: '{}',
+    occurredAtMs: 0,
+    attempts: 0,
+    isManual: false,
+    isTest: false,
+  }));
+}
+
+const allowing = (...webhookIds: string[]) => new Map(webhookIds.map((id) => [id, 64]));
+const place = (number: number) => ({
+  dueAtS: number,
+  deliveryId: `dlv_${String(number).padStart(4, '0')}`,
+});
+
+test('at most a fifth of the time goes to looking at all lines (1)', () => {
+  const lines = new Lines();
+  assert.equal(lines.next(0, allowing('a')), null);
+  lines.looked(0, 3, claimed('a', 64));
+  assert.notEqual(lines.next(17, allowing('a')), null);
+  assert.equal(lines.next(18, allowing('a')), null);
+});
+
+test('meanwhile long lines are read on from the last of what was claimed (2)', () => {
+  const lines = new Lines();
+  const mixed = [...claimed('b', 40, 100), ...claimed('a', 64).toReversed(), ...claimed('c', 31)];
+  lines.looked(0, 3, mixed);
+  const next = lines.next(4, allowing('a', 'c', 'd'));
+  const started = new Map([
+    ['a', place(64)],
+    ['c', lineStart],
+    ['d', lineStart],
+  ]);
+  assert.deepEqual(next, started, 'b has no room now, c and d are not long');
+  lines.readOn(next ?? new Map(), allowing('a'), claimed('a', 64, 65));
+  const later = new Map([
+    ['a', place(128)],
+    ['b', place(139)],
+  ]);
+  assert.deepEqual(lines.next(5, allowing('a', 'b')), later);
+});
+
+test('a line that gives less than it was asked for is no long one any more (2)', () => {
+  const lines = new Lines();
+  lines.looked(0, 3, [...claimed('a', 64), ...claimed('b', 64)]);
+  const allowances = new Map([
+    ['a', 5],
+    ['b', 64],
+  ]);
+  lines.readOn(lines.next(4, allowances) ?? new Map(), allowances, [
+    ...claimed('a', 5, 65),
+    ...claimed('b', 6, 65),
+  ]);
+  const next = new Map([
+    ['a', place(69)],
+    ['b', lineStart],
+  ]);
+  assert.deepEqual(lines.next(5, allowing('a', 'b')), next);
+});
+
+test('a line that had no room at a look keeps its place (2)', () => {
+  const lines = new Lines();
+  lines.looked(0, 3, claimed('a', 64));
+  lines.looked(33, 34, []);
+  assert.deepEqual(lines.next(35, allowing('a'))?.get('a'), place(64));
+});
+
+test('webhooks that may get nothing are not looked at (2)', () => {
+  const lines = new Lines();
+  lines.looked(0, 3, []);
+  assert.deepEqual(lines.next(3, new Map([['a', 0]])), new Map());
+});
+
+test('a reason to claim that came between two looks is not forgotten', () => {
+  const lines = new Lines();
+  lines.looked(0, 3, claimed('a', 64));
+  assert.equal(lines.untilLookMs(3), Infinity);
+  assert.notEqual(lines.next(4, allowing('a')), null);
+  assert.equal(lines.untilLookMs(5), 13);
+  assert.equal(lines.untilLookMs(40), 0);
+  lines.looked(40, 41, []);
+  assert.equal(lines.untilLookMs(41), Infinity);
+});

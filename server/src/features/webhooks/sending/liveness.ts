@@ -1,0 +1,110 @@
+/**
+ * Which senders live. Each sender counts its beats in a row of its own; the others watch the
+ * numbers, and take over from a sender whose number stood still for `deadAfterMs` of observation.
+ *
+ * Only monotonic clocks decide, each process by its own: wall clocks that differ or jump declare
+ * nobody dead. Time without an answer of the database is no observation.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { inTransaction, type Db } from '../../../platform/database/database.ts';
+import {
+  beat,
+  listSenders,
+  registerSender,
+  removeDeadSenders,
+  removeSender,
+  takeBackDeliveries,
+  type SenderRow,
+} from './sender-queries.ts';
+
+export type LivenessParts = {
+  db: Db;
+  log: Logger;
+  name: string;
+  /** Whether no other process can be alive: then all others are dead from the start. */
+  isOnlySender: boolean;
+  deadAfterMs: number;
+  beatEveryMs: number;
+  /** Called when deliveries were taken back from a dead sender. */
+  onTakenBack: () => void;
+};
+
+type Observation = { beats: number; stillForMs: number };
+
+export class Liveness {
+  readonly #parts: LivenessParts;
+  readonly #others = new Map<string, Observation>();
+  #senderId: string | null = null;
+  #lastLookAt: number | null = null;
+
+  constructor(parts: LivenessParts) {
+    this.#parts = parts;
+  }
+
+  /** Who claims now. Null before the first beat. */
+  get senderId(): string | null {
+    return this.#senderId;
+  }
+
+  /** One beat and one look at the others. Throws when the database does. */
+  async beatAndLook(): Promise<void> {
+    const { db, log, name, isOnlySender } = this.#parts;
+    if (this.#senderId !== null && !(await beat(db, this.#senderId))) {
+      log.warn(
+        { senderId: this.#senderId },
+        'this webhook sender was taken for dead, going on anew',
+      );
+      this.#senderId = null;
+    }
+    const isFirst = this.#senderId === null;
+    if (this.#senderId === null) {
+      const fresh = randomUUID();
+      await registerSender(db, fresh, name);
+      this.#senderId = fresh;
+    }
+    const others = (await listSenders(db)).filter((row) => row.sender_id !== this.#senderId);
+    const dead = isFirst && isOnlySender ? others : this.#observe(others);
+    // The first look also finds what a sender left that ended between its removal and its last word.
+    if (dead.length === 0 && !isFirst) return;
+    const takenBack = await inTransaction(db, async (tx) => {
+      const removed = await removeDeadSenders(tx, dead);
+      return removed > 0 || isFirst ? takeBackDeliveries(tx) : 0;
+    });
+    if (takenBack === 0) return;
+    log.warn({ deliveries: takenBack }, 'webhook deliveries taken back from a sender that ended');
+    this.#parts.onTakenBack();
+  }
+
+  /** Forgets the time since the last look, in which nothing was seen. */
+  lostSight(): void {
+    this.#lastLookAt = null;
+  }
+
+  async leave(): Promise<void> {
+    if (this.#senderId !== null) await removeSender(this.#parts.db, this.#senderId);
+  }
+
+  /** @returns those that have been still for long enough */
+  #observe(others: readonly SenderRow[]): SenderRow[] {
+    const now = performance.now();
+    const { beatEveryMs, deadAfterMs } = this.#parts;
+    // This process may itself have been paused: what it did not watch can't be held against others.
+    const passedMs =
+      this.#lastLookAt === null ? 0 : Math.min(now - this.#lastLookAt, 2 * beatEveryMs);
+    this.#lastLookAt = now;
+    const dead: SenderRow[] = [];
+    const ids = new Set(others.map((row) => row.sender_id));
+    for (const id of this.#others.keys()) if (!ids.has(id)) this.#others.delete(id);
+    for (const row of others) {
+      const known = this.#others.get(row.sender_id);
+      if (known === undefined || known.beats !== row.beats) {
+        this.#others.set(row.sender_id, { beats: row.beats, stillForMs: 0 });
+        continue;
+      }
+      known.stillForMs += passedMs;
+      if (known.stillForMs >= deadAfterMs) dead.push(row);
+    }
+    return dead;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Writes down how attempts ended, many in one transaction: while one batch is being committed, the
+ * next one gathers. What is handed over here is not lost while the process lives; after a kill the
+ * delivery is sent again.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { isDatabaseAway } from '../../../platform/database/database-errors.ts';
+import { inTransaction, type Db } from '../../../platform/database/database.ts';
+import { applyHealth, healthChanges } from './health.ts';
+import { recordAttempts, type AttemptRecord } from './record-queries.ts';
+
+/**
+ * `written`; `lost` when the claim was gone, so that somebody else sends the delivery; `unwritten`
+ * when the database did not take it.
+ */
+export type RecordFate = 'written' | 'lost' | 'unwritten';
+
+export type RecorderParts = {
+  db: Db;
+  log: Logger;
+  /** 0: never. */
+  disableAfterMs: number;
+  /** Called after the commit that has disabled a failing webhook. */
+  onDisabled: (webhookId: string) => void;
+  /** After this, nothing is tried again. */
+  givenUp: AbortSignal;
+};
+
+/** An attempt, and who is told once what became of its record. */
+type Entry = { readonly attempt: AttemptRecord; readonly onRecorded: (fate: RecordFate) => void };
+
+const mostInBatch = 500;
+/** A statement costs the database half a millisecond by itself, so it pays to let some gather. */
+const gatherMs = 5;
+const enough = 128;
+const retryAfterMs = 250;
+
+export class Recorder {
+  readonly #parts: RecorderParts;
+  #waiting: Entry[] = [];
+  #writing: Promise<void> | null = null;
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+  }
+
+  add(attempt: AttemptRecord, onRecorded: (fate: RecordFate) => void): void {
+    this.#waiting.push({ attempt, onRecorded });
+    this.#writing ??= this.#write();
+  }
+
+  /** Resolves when everything that was added is written, or is given up. */
+  async settled(): Promise<void> {
+    while (this.#writing !== null) await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      if (this.#waiting.length < enough) await delay(gatherMs);
+      const batch = this.#waiting.splice(0, mostInBatch);
+      await this.#record(batch);
+    }
+    this.#writing = null;
+  }
+
+  /** @returns the ids of the deliveries whose claims were held */
+  async #recordWithHealth(attempts: readonly AttemptRecord[]): Promise<Set<string>> {
+    const { db, log, disableAfterMs, onDisabled } = this.#parts;
+    if (healthChanges(attempts, disableAfterMs) === null) return recordAttempts(db, attempts);
+    const { held, disabled } = await inTransaction(db, async (tx) => {
+      const held = await recordAttempts(tx, attempts);
+      const made = attempts.filter(({ deliveryId }) => held.has(deliveryId));
+      const changes = healthChanges(made, disableAfterMs);
+      return { held, disabled: changes && (await applyHealth(tx, changes, disableAfterMs)) };
+    });
+    for (const { organizationId, webhookId, failingSince } of disabled ?? []) {
+      log.warn({ organizationId, webhookId, failingSince }, 'failing webhook was disabled');
+      onDisabled(webhookId);
+    }
+    return held;
+  }
+
+  /** Tries until it is written. A batch that the database refuses is written one by one. */
+  async #record(batch: readonly Entry[]): Promise<void> {
+    const { log, givenUp } = this.#parts;
+    for (;;) {
+      try {
+        const attempts = batch.map(({ attempt }) => attempt);
+        const held = await this.#recordWithHealth(attempts);
+        return report(batch, ({ deliveryId }) => (held.has(deliveryId) ? 'written' : 'lost'));
+      } catch (error) {
+        if (givenUp.aborted) return report(batch, () => 'unwritten');
+        if (isDatabaseAway(error)) {
+          await delay(retryAfterMs, undefined, { signal: givenUp }).catch(() => undefined);
+        } else if (batch.length > 1) {
+          for (const entry of batch) await this.#record([entry]);
+          return;
+        } else {
+          const attempt = batch[0]?.attempt;
+          log.error(
+            { err: error, webhookId: attempt?.webhookId, deliveryId: attempt?.deliveryId },
+            'webhook attempt could not be recorded, the delivery will be sent again',
+          );
+          return report(batch, () => 'unwritten');
+        }
+      }
+    }
+  }
+}
+
+function report(batch: readonly Entry[], fateOf: (attempt: AttemptRecord) => RecordFate): void {
+  for (const { attempt, onRecorded } of batch) onRecorded(fateOf(attempt));
+}

@@ -1,0 +1,119 @@
+/**
+ * What becomes of a delivery after an attempt: the one place that decides it.
+ *
+ * 1. An answer of status 2xx, read to its end or to the limit, is a success. Nothing else is.
+ * 2. Any other end of an attempt is a failure of the receiver's: the next attempt follows after the
+ *    delay of the schedule, and after the last one the delivery has failed.
+ * 3. An attempt by hand is one attempt: it succeeds or the delivery has failed.
+ * 4. An attempt that we have not made, because we stop or can't, counts for nothing.
+ * 5. 410 ends the delivery: it has failed.
+ * 6. `Retry-After` of a 429 or 503 may move the next attempt later than the schedule says, up to the
+ *    step after it, and never earlier.
+ * 7. A delivery of a kind that the webhook does not subscribe to any more is parked.
+ */
+import type { EgressFailure } from '../../../platform/egress/egress-errors.ts';
+
+/** How an attempt ended. */
+export type AttemptEnd =
+  | { readonly type: 'answered'; readonly statusCode: number; readonly retryAfterMs: number | null }
+  | {
+      readonly type: 'unanswered';
+      readonly failure: EgressFailure;
+      /** Where the answer broke off behind its head. */
+      readonly statusCode: number | null;
+    }
+  | { readonly type: 'not made'; readonly reason: NotMadeReason };
+
+export type NotMadeReason = 'given back' | 'unreadable secret' | 'unsubscribed';
+
+/** Failures without an answer, as `lastError` names them. With one it is `http_<status>`. */
+export const unansweredErrors = [
+  'timeout',
+  'connection_refused',
+  'connection_error',
+  'dns_error',
+  'tls_error',
+  'blocked_address',
+  'protocol_error',
+] as const;
+
+export type DeliveryError = (typeof unansweredErrors)[number] | `http_${number}`;
+
+export type Decision =
+  | { readonly next: 'success' }
+  | { readonly next: 'failed'; readonly error: DeliveryError }
+  | { readonly next: 'retry'; readonly error: DeliveryError; readonly delayMs: number }
+  | { readonly next: 'release'; readonly delayMs: number }
+  | { readonly next: 'park' };
+
+/** A secret that can't be opened is mended by a person; until then there is no use in hurry. */
+const unreadableDelayMs = 60_000;
+
+/**
+ * @param attempt the number of the attempt that has ended, from 1
+ * @param scheduleMs the delay before each attempt, the first one's included
+ */
+export function decide(
+  end: AttemptEnd,
+  { attempt, isManual }: { attempt: number; isManual: boolean },
+  scheduleMs: readonly number[],
+): Decision {
+  switch (end.type) {
+    case 'not made':
+      if (end.reason === 'unsubscribed') return { next: 'park' };
+      return { next: 'release', delayMs: end.reason === 'given back' ? 0 : unreadableDelayMs };
+    case 'answered':
+      if (end.statusCode >= 200 && end.statusCode <= 299) return { next: 'success' };
+      if (end.statusCode === 410) return { next: 'failed', error: 'http_410' };
+      return afterFailure(`http_${end.statusCode}`, end.retryAfterMs);
+    case 'unanswered':
+      return afterFailure(errorOf(end.failure));
+    default:
+      throw end satisfies never;
+  }
+
+  function afterFailure(error: DeliveryError, retryAfterMs: number | null = null): Decision {
+    const delayMs = scheduleMs[attempt];
+    if (isManual || delayMs === undefined) return { next: 'failed', error };
+    const maxDelayMs = Math.max(delayMs, scheduleMs[attempt + 1] ?? delayMs);
+    const askedMs = Math.min(retryAfterMs ?? 0, maxDelayMs);
+    return { next: 'retry', error, delayMs: Math.max(delayMs, askedMs) };
+  }
+}
+
+function errorOf(failure: EgressFailure): DeliveryError {
+  switch (failure) {
+    // A stored URL was good once: the guard refuses what the operator's exceptions no longer cover.
+    case 'invalid_url':
+      return 'blocked_address';
+    case 'too_large':
+    case 'too_many_redirects':
+      return 'protocol_error';
+    case 'timeout':
+    case 'connection_refused':
+    case 'connection_error':
+    case 'dns_error':
+    case 'tls_error':
+    case 'blocked_address':
+    case 'protocol_error':
+      return failure;
+    default:
+      throw failure satisfies never;
+  }
+}
+
+/**
+ * Reads `Retry-After`: seconds or an HTTP date (RFC 9110, 10.2.3). Null when it is absent, can't be
+ * read, or belongs to another status than 429 and 503.
+ */
+export function readRetryAfter(
+  statusCode: number,
+  header: string | string[] | undefined,
+  nowMs: number,
+): number | null {
+  if ((statusCode !== 429 && statusCode !== 503) || typeof header !== 'string') return null;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
+  // `Date.parse` also takes texts that are no HTTP dates.
+  const at = header.endsWith(' GMT') ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}

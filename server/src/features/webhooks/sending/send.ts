@@ -1,0 +1,106 @@
+/** One claimed delivery on its way: what is recorded about its attempt, and what the log says. */
+import type { Logger } from 'pino';
+import type { BagMember } from '../../../platform/bag.ts';
+import { writeAttemptLine } from './attempt-log.ts';
+import type { AttemptResult } from './attempt.ts';
+import type { AttemptRecord } from './record-queries.ts';
+import type { RecordFate } from './recorder.ts';
+import { decide } from './schedule.ts';
+import type { DeliveryReport } from './sender-options.ts';
+import type { ClaimedDelivery, ClaimedWebhook } from './claim-queries.ts';
+import type { SigningKeys } from './signing.ts';
+
+/** A webhook with deliveries on their way. */
+export type SendingWebhook = ClaimedWebhook & {
+  readonly keys: SigningKeys | Error;
+  readonly headers: Readonly<Record<string, string>>;
+  /** When the latest query began that found this state, by the process's monotonic clock. */
+  readAt: number;
+};
+
+export type Sending = BagMember & {
+  /** Who has claimed it: the fence of what is recorded. */
+  readonly senderId: string;
+  readonly webhook: SendingWebhook;
+  readonly claim: ClaimedDelivery;
+  /** By the process's monotonic clock. */
+  readonly claimedAt: number;
+  /** Whether the request has begun: from then on its state is of no importance. */
+  hasBegun: boolean;
+  result: AttemptResult | null;
+};
+
+/** The number of the attempt that a claim is for, from 1. */
+export function attemptNumber({ attempts, isManual }: ClaimedDelivery): number {
+  return isManual ? attempts : attempts + 1;
+}
+
+/** What is written down about an attempt that has ended. */
+export function toRecord(
+  { senderId, webhook, claim }: Sending,
+  { end, startedAt, endedAt, response }: AttemptResult,
+  scheduleMs: readonly number[],
+): AttemptRecord {
+  const attempt = attemptNumber(claim);
+  const decision = decide(end, { attempt, isManual: claim.isManual }, scheduleMs);
+  return {
+    organizationId: webhook.organizationId,
+    webhookId: claim.webhookId,
+    deliveryId: claim.deliveryId,
+    senderId,
+    attempts: claim.attempts,
+    attempt,
+    next: decision.next,
+    delayMs: 'delayMs' in decision ? decision.delayMs : 0,
+    startedAt,
+    endedAt,
+    statusCode: end.type === 'not made' ? null : end.statusCode,
+    responseTimeMs: Math.round(endedAt - startedAt),
+    error: 'error' in decision ? decision.error : null,
+    failingSinceS: webhook.failingSinceS,
+    claimedAtS: webhook.claimedAtS,
+    // What a receiver says to a success interests nobody and would fill the log.
+    response: decision.next === 'success' ? null : response,
+  };
+}
+
+export function reportOf(
+  { next, error, startedAt, endedAt }: AttemptRecord,
+  sending: Sending,
+  fate: RecordFate,
+): DeliveryReport {
+  const outcome = fate === 'written' ? next : fate;
+  return { outcome, error, lagMs: lagOf(sending, startedAt), durationMs: endedAt - startedAt };
+}
+
+/** From the moment the attempt was due to its start: to its claim, and then to its turn. */
+function lagOf({ claim, webhook, claimedAt }: Sending, startedAt: number): number {
+  const beforeClaimMs = Math.max(0, webhook.claimedAtS - claim.dueAtS) * 1_000;
+  return beforeClaimMs + Math.max(0, startedAt - claimedAt);
+}
+
+/** A secret that can't be opened is for a person to mend. */
+export function logAttempt(
+  log: Logger,
+  attempt: AttemptRecord,
+  sending: Sending,
+  fate: RecordFate,
+): void {
+  const { webhook, claim, result } = sending;
+  const isUnreadable = result?.end.type === 'not made' && result.end.reason === 'unreadable secret';
+  writeAttemptLine(log, {
+    organizationId: webhook.organizationId,
+    webhookId: claim.webhookId,
+    deliveryId: claim.deliveryId,
+    event: claim.kind,
+    url: webhook.url,
+    attempt: attempt.attempt,
+    outcome: fate === 'written' ? attempt.next : fate,
+    statusCode: attempt.statusCode,
+    error: attempt.error,
+    responseTimeMs: attempt.responseTimeMs,
+    lagMs: Math.round(lagOf(sending, attempt.startedAt)),
+    ...(attempt.next === 'retry' && { nextAttemptInMs: attempt.delayMs }),
+    ...(isUnreadable && { err: result.cause }),
+  });
+}

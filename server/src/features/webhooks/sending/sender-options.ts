@@ -1,0 +1,57 @@
+/** What a sender is told, and what it tells. */
+import type { Logger } from 'pino';
+import type { Db } from '../../../platform/database/database.ts';
+import type { Egress } from '../../../platform/egress/egress.ts';
+import type { Hints } from '../../../platform/hints.ts';
+import type { Vault } from '../../../platform/vault.ts';
+import type { Decision, DeliveryError } from './schedule.ts';
+import type { WebhookChanges } from '../endpoints/endpoint-changes.ts';
+
+/** One attempt, for metrics. */
+export type DeliveryReport = {
+  readonly outcome: Decision['next'] | 'lost' | 'unwritten';
+  readonly error: DeliveryError | null;
+  /** From the moment the attempt was due to its start. */
+  readonly lagMs: number;
+  readonly durationMs: number;
+};
+
+export type SenderTiming = {
+  readonly totalTimeoutMs: number;
+  /** Between two looks for due deliveries when nobody nudges. */
+  readonly pollEveryMs: number;
+  readonly beatEveryMs: number;
+  readonly deadAfterMs: number;
+  /** How long a shutdown waits for the sends under way. */
+  readonly graceMs: number;
+  /** How long a shutdown then waits until the database has recorded their results. */
+  readonly recordTimeoutMs: number;
+};
+
+export const defaultSenderTiming: SenderTiming = {
+  totalTimeoutMs: 30_000,
+  pollEveryMs: 500,
+  beatEveryMs: 5_000,
+  deadAfterMs: 15_000,
+  graceMs: 10_000,
+  recordTimeoutMs: 5_000,
+};
+
+export type SenderOptions = {
+  readonly db: Db;
+  readonly log: Logger;
+  readonly egress: Egress;
+  readonly vault: Vault;
+  /** The delay before each attempt, in milliseconds. */
+  readonly scheduleMs: readonly number[];
+  readonly concurrency: number;
+  /** A webhook whose attempts have all failed for this long is disabled. 0, the default: never. */
+  readonly disableAfterMs?: number;
+  readonly hints?: Hints;
+  /** Changes that this process makes to webhooks. */
+  readonly changes?: WebhookChanges;
+  /** Whether no other process can be sending: what others have left is taken back at once. */
+  readonly isOnlySender?: boolean;
+  readonly onAttempt?: (report: DeliveryReport) => void;
+  readonly timing?: Partial<SenderTiming>;
+};

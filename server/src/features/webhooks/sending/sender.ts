@@ -1,0 +1,358 @@
+/**
+ * The engine that sends deliveries. A delivery is in one of these states:
+ *
+ *   recorded with its event → ready → sending → success | failed     (ended: moved to the log)
+ *                               ↑        ├────→ scheduled → ready    (its next attempt is due)
+ *                               ├────────┘ released or taken back    (the attempt counts for nothing)
+ *                               ├──────────── parked, until the webhook subscribes to its kind again
+ *                               └──────────── success | failed       (retried by hand)
+ *
+ * 1. A delivery is a row from the commit of its event until retention drops it. No state is kept
+ *    in memory alone, so a kill at any point loses nothing.
+ * 2. At most one living sender has a delivery in `sending`: it is claimed under a row lock, and
+ *    taken back only from a sender that stopped beating (`liveness.ts`).
+ * 3. What is recorded about an attempt is fenced by the sender's id and the number of attempts.
+ *    A sender that lost its claim changes nothing.
+ * 4. A delivery is sent again only after a recorded failure, or when its sender ended between the
+ *    send and the record. So a kill repeats at most the deliveries that were in `sending`.
+ * 5. A shutdown records nothing as failed: what it cuts off is released, uncounted.
+ * 6. At most `concurrency` sends to healthy webhooks are under way, and a fixed multiple of that to
+ *    unknown and slow ones (`slots.ts`), on two database connections, one that claims and one that
+ *    records.
+ * 7. No request begins under a state of its webhook that has changed since: see
+ *    `webhook-changes.ts`. A delivery that finds its webhook changed is released.
+ */
+import { hostname } from 'node:os';
+import { Bag } from '../../../platform/bag.ts';
+import { isDatabaseAway } from '../../../platform/database/database-errors.ts';
+import { background, sleep } from '../../../platform/lifecycle.ts';
+import { Doorbell } from '../../../platform/hints.ts';
+import { attemptDelivery, type AttemptParts } from './attempt.ts';
+import { Liveness } from './liveness.ts';
+import type { AttemptRecord } from './record-queries.ts';
+import { Recorder, type RecordFate } from './recorder.ts';
+import type { Decision, NotMadeReason } from './schedule.ts';
+import { createSecretReader, type SecretReader } from '../endpoints/secrets.ts';
+import { defaultSenderTiming, type SenderOptions, type SenderTiming } from './sender-options.ts';
+import { releaseUnknownDeliveries } from './sender-queries.ts';
+import { readRevisions } from './claim-queries.ts';
+import { Claimer, type Claimed } from './claimer.ts';
+import {
+  attemptNumber,
+  logAttempt,
+  reportOf,
+  toRecord,
+  type Sending,
+  type SendingWebhook,
+} from './send.ts';
+import { Slots, type SendResult, type Slot } from './slots.ts';
+import {
+  maxStateAgeMs,
+  OutdatedStateError,
+  WebhookChanges,
+} from '../endpoints/endpoint-changes.ts';
+import { isSubscribed } from '../outbox/event-kinds.ts';
+import { webhookDeliveries } from '../webhooks.ts';
+
+export type DeliverySender = AsyncDisposable & {
+  /** Sends under way in this process. */
+  underWay(): number;
+};
+
+/** Starts to send. Disposing lets the sends under way end, and releases those that last too long. */
+export function startDeliverySender(options: SenderOptions): DeliverySender {
+  return new Sender(options);
+}
+
+/** The hint that another process has made deliveries due. */
+export const deliveriesElsewhere = 'webhook-deliveries-elsewhere';
+
+/** Sends of one webhook at a time: over 3,000 a second to a receiver that is 20 ms away. */
+const mostPerWebhook = 64;
+/**
+ * Between two claims under load. A claim costs the database half a millisecond and then a tenth of
+ * that for each delivery, so it pays to let some gather. The first claim after a pause is at once.
+ */
+const claimEveryMs = 4;
+/** How often the states of webhooks are read again whose deliveries have not begun. */
+const renewStatesEveryMs = maxStateAgeMs / 4;
+
+class Sender implements DeliverySender {
+  readonly #options: SenderOptions;
+  readonly #timing: SenderTiming;
+  readonly #attempts: AttemptParts;
+  readonly #readSecrets: SecretReader;
+  readonly #slots: Slots<Sending>;
+  readonly #claimer: Claimer;
+  readonly #liveness: Liveness;
+  readonly #recorder: Recorder;
+  readonly #doorbell = new Doorbell();
+  readonly #sending = new Bag<Sending>();
+  readonly #cutOff = new AbortController();
+  readonly #recordingOver = new AbortController();
+  readonly #changes: WebhookChanges;
+  readonly #unsubscribe: readonly ((() => void) | undefined)[];
+  readonly #claiming: AsyncDisposable;
+  readonly #renewing: AsyncDisposable;
+  readonly #beating: AsyncDisposable;
+  #hasUnknownClaims = false;
+  #inTrouble = false;
+  #onIdle: (() => void) | null = null;
+
+  constructor(options: SenderOptions) {
+    const { db, log, egress, vault, concurrency, isOnlySender = false } = options;
+    this.#options = options;
+    this.#timing = { ...defaultSenderTiming, ...options.timing };
+    const { totalTimeoutMs, deadAfterMs, beatEveryMs } = this.#timing;
+    this.#attempts = { egress, totalTimeoutMs };
+    this.#readSecrets = createSecretReader(vault);
+    this.#claimer = new Claimer(db, this.#timing.pollEveryMs / 2);
+    this.#slots = new Slots({ total: concurrency, perWebhook: mostPerWebhook }, (sending, slot) =>
+      this.#start(sending, slot),
+    );
+    this.#liveness = new Liveness({
+      db,
+      log,
+      name: `${hostname()}:${process.pid}`,
+      isOnlySender,
+      deadAfterMs,
+      beatEveryMs,
+      onTakenBack: () => this.#doorbell.ring(),
+    });
+    this.#recorder = new Recorder({
+      db,
+      log,
+      disableAfterMs: options.disableAfterMs ?? 0,
+      onDisabled: (webhookId) => {
+        this.#changes.note(webhookId);
+        this.#doorbell.ring();
+      },
+      givenUp: this.#recordingOver.signal,
+    });
+    this.#changes = options.changes ?? new WebhookChanges();
+    this.#unsubscribe = [
+      options.hints?.listen(webhookDeliveries, () => this.#doorbell.ring()),
+      options.hints?.listen(deliveriesElsewhere, () => this.#doorbell.ring()),
+      this.#changes.listen((webhookId) => this.#giveBackWaiting({ webhookId })),
+    ];
+    this.#beating = background('webhook sender heartbeat', (signal) => this.#beat(signal), log);
+    this.#claiming = background('webhook sender', (signal) => this.#claim(signal), log);
+    this.#renewing = background('webhook states', (signal) => this.#renewStates(signal), log);
+  }
+
+  underWay(): number {
+    return this.#slots.underWay;
+  }
+
+  async #beat(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const isNew = this.#liveness.senderId === null;
+      await this.#attentive(
+        () => this.#liveness.beatAndLook(),
+        () => this.#liveness.lostSight(),
+      );
+      if (isNew) this.#doorbell.ring();
+      await sleep(this.#timing.beatEveryMs, signal);
+    }
+  }
+
+  async #claim(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const claimedAt = performance.now();
+      let goesOn = false;
+      await this.#attentive(
+        async () => {
+          goesOn = await this.#claimOnce();
+        },
+        () => {
+          this.#hasUnknownClaims = true;
+        },
+      );
+      // A round that stopped at its limit has the other webhooks to look at.
+      if (goesOn) continue;
+      const pollMs = this.#timing.pollEveryMs * (0.8 + Math.random() * 0.4);
+      await this.#doorbell.wait(Math.min(pollMs, this.#claimer.untilDueMs()), signal);
+      const pauseMs = claimEveryMs - (performance.now() - claimedAt);
+      if (pauseMs > 1) await sleep(pauseMs, signal);
+    }
+  }
+
+  /** @returns whether there are webhooks that this round did not come to */
+  async #claimOnce(): Promise<boolean> {
+    const { senderId } = this.#liveness;
+    if (senderId === null) return false;
+    if (await this.#claimer.promote()) this.#doorbell.ring();
+    if (this.#hasUnknownClaims) {
+      const known = Array.from(this.#sending, ({ claim }) => claim.deliveryId);
+      await releaseUnknownDeliveries(this.#options.db, senderId, known);
+      this.#hasUnknownClaims = false;
+    }
+    this.#giveBackWaiting('slow');
+    // What has been sent and is not written down counts as well, so that a kill repeats no more.
+    const room = this.#slots.room(this.#sending.size);
+    if (room.total === 0) return false;
+    const claimed = await this.#claimer.claim(senderId, room);
+    this.#enter(senderId, claimed);
+    return claimed.goesOn;
+  }
+
+  /**
+   * Reads the states of webhooks again whose deliveries wait for their turn or for a connection, so
+   * that a change by another process is noticed, and no state ages without one. While the database
+   * is away, states expire and nothing begins.
+   */
+  async #renewStates(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(renewStatesEveryMs, signal);
+      this.#slots.serve();
+      const readAt = performance.now();
+      const aged = new Set<SendingWebhook>();
+      for (const { hasBegun, webhook } of this.#sending) {
+        if (!hasBegun && readAt - webhook.readAt >= renewStatesEveryMs) aged.add(webhook);
+      }
+      if (aged.size === 0) continue;
+      await this.#attentive(
+        () => this.#renew(aged, readAt),
+        () => undefined,
+      );
+    }
+  }
+
+  async #renew(webhooks: ReadonlySet<SendingWebhook>, readAt: number): Promise<void> {
+    const ids = new Set(Array.from(webhooks, ({ webhookId }) => webhookId));
+    const rows = await readRevisions(this.#options.db, [...ids]);
+    const revisions = new Map(rows.map(({ webhookId, revision }) => [webhookId, revision]));
+    for (const webhook of webhooks) {
+      const isSame = revisions.get(webhook.webhookId) === webhook.revision;
+      webhook.readAt = isSame ? readAt : Number.NEGATIVE_INFINITY;
+      if (!isSame) this.#giveBackWaiting(webhook);
+    }
+  }
+
+  #enter(senderId: string, { claims: { deliveries, webhooks }, readAt }: Claimed): void {
+    const claimedAt = performance.now();
+    const opened = new Map<string, SendingWebhook>();
+    for (const [webhookId, webhook] of webhooks) {
+      opened.set(webhookId, { ...webhook, ...this.#readSecrets(webhook), readAt });
+      this.#slots.limitRate(webhookId, webhook.rateLimit);
+    }
+    for (const claim of deliveries) {
+      const webhook = opened.get(claim.webhookId);
+      if (webhook === undefined) throw new Error(`a claim without its webhook: ${claim.webhookId}`);
+      const sending: Sending = {
+        senderId,
+        webhook,
+        claim,
+        claimedAt,
+        hasBegun: false,
+        result: null,
+        place: 0,
+      };
+      this.#sending.add(sending);
+      if (this.#cutOff.signal.aborted) this.#giveBack(sending);
+      else if (!claim.isManual && !isSubscribed(webhook.events, claim.kind)) {
+        this.#giveBack(sending, 'unsubscribed');
+      } else this.#slots.enter(claim.webhookId, sending);
+    }
+  }
+
+  #start(sending: Sending, slot: Slot): void {
+    const { webhook, claim } = sending;
+    const onBegin = (): void => {
+      if (!this.#changes.isCurrent(webhook.webhookId, webhook.readAt)) {
+        throw new OutdatedStateError();
+      }
+      sending.hasBegun = true;
+      this.#slots.begin(slot);
+    };
+    const { isTest } = claim;
+    const signal = this.#cutOff.signal;
+    const options = { attempt: attemptNumber(claim), isTest, signal, onBegin };
+    void attemptDelivery(this.#attempts, webhook, claim, options).then((result) => {
+      sending.result = result;
+      const record = toRecord(sending, result, this.#options.scheduleMs);
+      this.#record(sending, record);
+      this.#slots.end(slot, resultOf(record.next));
+      this.#doorbell.ring();
+    });
+  }
+
+  #giveBackWaiting(which: Parameters<Slots<Sending>['takeWaiting']>[0]): void {
+    for (const sending of this.#slots.takeWaiting(which)) this.#giveBack(sending);
+  }
+
+  /** A claim of which nothing was sent. */
+  #giveBack(sending: Sending, reason: NotMadeReason = 'given back'): void {
+    const now = performance.now();
+    const end = { type: 'not made', reason } as const;
+    const result = { end, startedAt: now, endedAt: now, response: null, cause: null };
+    this.#record(sending, toRecord(sending, result, this.#options.scheduleMs));
+  }
+
+  #record(sending: Sending, attempt: AttemptRecord): void {
+    this.#recorder.add(attempt, (fate) => this.#finish(sending, attempt, fate));
+  }
+
+  /** The attempt is written down, or never will be. */
+  #finish(sending: Sending, attempt: AttemptRecord, fate: RecordFate): void {
+    this.#sending.delete(sending);
+    if (fate === 'unwritten') this.#hasUnknownClaims = true;
+    this.#report(attempt, sending, fate);
+    this.#doorbell.ring();
+    if (this.#sending.size === 0) this.#onIdle?.();
+  }
+
+  #report(attempt: AttemptRecord, sending: Sending, fate: RecordFate): void {
+    logAttempt(this.#options.log, attempt, sending, fate);
+    this.#options.onAttempt?.(reportOf(attempt, sending, fate));
+  }
+
+  /** Notices when the database is away, and logs only the changes. */
+  async #attentive(work: () => Promise<void>, onTrouble: () => void): Promise<void> {
+    const { log } = this.#options;
+    try {
+      await work();
+      if (this.#inTrouble) log.info('the webhook sender reaches the database again');
+      this.#inTrouble = false;
+    } catch (error) {
+      onTrouble();
+      if (!isDatabaseAway(error)) throw error;
+      if (!this.#inTrouble)
+        log.warn({ err: error }, 'the webhook sender cannot reach the database');
+      this.#inTrouble = true;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { graceMs, recordTimeoutMs } = this.#timing;
+    for (const unsubscribe of this.#unsubscribe) unsubscribe?.();
+    await this.#claiming[Symbol.asyncDispose]();
+    this.#giveBackWaiting('all');
+    await this.#idle(graceMs);
+    this.#cutOff.abort();
+    const timer = setTimeout(() => this.#recordingOver.abort(), recordTimeoutMs);
+    await this.#idle(recordTimeoutMs + 1_000);
+    await this.#recorder.settled();
+    clearTimeout(timer);
+    await this.#renewing[Symbol.asyncDispose]();
+    await this.#beating[Symbol.asyncDispose]();
+    await this.#liveness.leave().catch((error: unknown) => {
+      this.#options.log.info({ err: error }, 'the webhook sender left without a word');
+    });
+  }
+
+  /** Resolves when nothing is under way, or after `ms`. */
+  async #idle(ms: number): Promise<void> {
+    if (this.#sending.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#onIdle = resolve;
+    await promise;
+    clearTimeout(timer);
+  }
+}
+
+function resultOf(next: Decision['next']): SendResult {
+  if (next === 'release' || next === 'park') return 'not made';
+  return next === 'success' ? 'success' : 'failure';
+}

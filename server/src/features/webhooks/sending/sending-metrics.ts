@@ -1,0 +1,62 @@
+import type { Db } from '../../../platform/database/database.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import { measureLine } from './metric-queries.ts';
+import type { DeliveryReport } from './sender-options.ts';
+
+/** Counts attempts by outcome, with the time that they took and how late they were. */
+export function observeDeliveries(metrics: Metrics): (report: DeliveryReport) => void {
+  const attempts = metrics.counter({
+    name: 'webhook_delivery_attempts_total',
+    help: 'Attempts at webhook deliveries by outcome; error is the class of a failure.',
+    labels: ['outcome', 'error'],
+  });
+  const duration = metrics.histogram({
+    name: 'webhook_delivery_attempt_duration_seconds',
+    help: 'Time from the start of an attempt to the end of its answer.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  });
+  const lag = metrics.histogram({
+    name: 'webhook_delivery_lag_seconds',
+    help: 'Time from the moment that an attempt was due to its start.',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600],
+  });
+  return ({ outcome, error, lagMs, durationMs }) => {
+    attempts.add(1, { outcome, error: error ?? 'none' });
+    // Nothing was sent, or it was cut off: its times say nothing about receivers.
+    if (outcome === 'release') return;
+    duration.observe(durationMs / 1_000);
+    lag.observe(lagMs / 1_000);
+  };
+}
+
+/** What is found at scrape time: the line of deliveries, and the sends of this process. */
+export function collectDeliveryMetrics(
+  metrics: Metrics,
+  parts: { db: Db; underWay: () => number },
+): void {
+  metrics.collected({
+    type: 'gauge',
+    name: 'webhook_queue_depth',
+    help: 'Webhook deliveries that have not ended, by state. Counting stops at 100,000 of a state.',
+    labels: ['state'],
+    collect: async () =>
+      (await measureLine(parts.db)).map(({ state, deliveries }) => ({
+        labels: { state },
+        value: deliveries,
+      })),
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'webhook_oldest_due_age_seconds',
+    help: 'How long the oldest due webhook delivery of an active webhook has been waiting.',
+    collect: async () =>
+      Math.max(0, ...(await measureLine(parts.db)).map(({ oldestDueAgeMs }) => oldestDueAgeMs)) /
+      1_000,
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'webhook_sends_under_way',
+    help: 'Webhook deliveries that this process is sending.',
+    collect: () => parts.underWay(),
+  });
+}

@@ -1,0 +1,92 @@
+/**
+ * The headers of a delivery. Two schemes stand side by side: the service's own signature over
+ * `<timestamp>.<body>`, and that of Standard Webhooks over `<id>.<unix seconds>.<body>`, which also
+ * protects the id and the moment of sending. Both are over the very bytes of the body.
+ */
+import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
+import { version } from '../../../version.ts';
+
+const userAgent = `Reelfeed-Webhooks/${version}`;
+const secretPrefix = 'whsec_';
+const secretBytes = 32;
+
+export function newSecret(): string {
+  return secretPrefix + randomBytes(secretBytes).toString('base64');
+}
+
+/** A secret as each of the two schemes uses it: the whole text, and the bytes that it stands for. */
+export type SigningKey = { readonly text: KeyObject; readonly bytes: KeyObject };
+
+/** Made once for a secret: making a key costs several times as much as signing with it. */
+export function signingKey(secret: string): SigningKey {
+  return {
+    text: createSecretKey(secret, 'utf8'),
+    bytes: createSecretKey(secret.slice(secretPrefix.length), 'base64'),
+  };
+}
+
+export type SigningKeys = {
+  readonly current: SigningKey;
+  /** Replaced ones that receivers may still use, newest first. */
+  readonly previous: readonly SigningKey[];
+};
+
+export type SignedMessage = {
+  readonly webhookId: string;
+  readonly deliveryId: string;
+  readonly attempt: number;
+  /** Of the event, as the body says it. */
+  readonly timestamp: string;
+  readonly body: string;
+  /** Milliseconds since 1970. */
+  readonly sentAtMs: number;
+  readonly isTest?: boolean;
+};
+
+/** The headers of one attempt; signatures are in the order of the keys, the current one first. */
+export function signedHeaders(
+  message: SignedMessage,
+  { current, previous }: SigningKeys,
+): Record<string, string> {
+  const { webhookId, deliveryId, attempt, timestamp, body, sentAtMs, isTest = false } = message;
+  const seconds = String(Math.floor(sentAtMs / 1_000));
+  const payload = `${timestamp}.${body}`;
+  const standardPayload = `${deliveryId}.${seconds}.${body}`;
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'user-agent': userAgent,
+    'x-service-signature': serviceSignature(current, payload),
+    'x-service-timestamp': timestamp,
+    'x-service-webhook-id': webhookId,
+    'x-service-delivery-id': deliveryId,
+    'x-service-attempt': String(attempt),
+    'webhook-id': deliveryId,
+    'webhook-timestamp': seconds,
+    'webhook-signature': standardSignature(current, standardPayload),
+  };
+  if (isTest) headers['x-service-test'] = 'true';
+  if (previous.length > 0) {
+    const earlier = previous.map((key) => serviceSignature(key, payload));
+    const standard = previous.map((key) => standardSignature(key, standardPayload));
+    headers['x-service-signature-previous'] = earlier.join(', ');
+    headers['webhook-signature'] += ` ${standard.join(' ')}`;
+  }
+  return headers;
+}
+
+export function serviceSignature({ text }: SigningKey, signedPayload: string): string {
+  return `sha256=${createHmac('sha256', text).update(signedPayload).digest('hex')}`;
+}
+
+export function standardSignature({ bytes }: SigningKey, signedPayload: string): string {
+  return `v1,${createHmac('sha256', bytes).update(signedPayload).digest('base64')}`;
+}
+
+/** The headers of a first attempt, for who plays the service: a tool on a developer's machine. */
+export function signWebhook(
+  message: Pick<SignedMessage, 'webhookId' | 'deliveryId' | 'timestamp' | 'body'>,
+  secret: string,
+): Record<string, string> {
+  const keys = { current: signingKey(secret), previous: [] };
+  return signedHeaders({ ...message, attempt: 1, sentAtMs: Date.now() }, keys);
+}
