@@ -1,25 +1,20 @@
 /** Engagement events: their log, which projections read. */
-export {
-  appendToLog,
-  endOfLog,
-  readLog,
-  startOfLog,
-  UnreadableBlockError,
-  type BlockDraft,
-  type LogPage,
-  type LogPosition,
-} from './log.ts';
-export {
-  eventKinds,
-  type EventBlock,
-  type EventDevice,
-  type EventKind,
-  type LoggedEvent,
-} from './logged-event.ts';
-export { measureBacklog, type Backlog } from './log-backlog.ts';
-export { describeEventKinds } from './event-rules.ts';
-export type { ErasureStep, Viewer } from './erasure.ts';
-export { RecentBlocks } from './recent-blocks.ts';
+import type { StoredEvents } from './intake/event-intake.ts';
 
-/** The wake-up after this process has added to the log; other processes are found by polling. */
-export const eventLogGrown = 'event-log-grown';
+export { eventKinds, type EventDevice, type EventKind, type LoggedEvent } from './logged-event.ts';
+export {
+  openEventLog,
+  type EngagementLog,
+  type EventBlock,
+  type EventDraft,
+  type EventProjection,
+} from './engagement-log.ts';
+export { withoutBots } from './bots.ts';
+export { describeEventKinds } from './intake/event-rules.ts';
+export type { StoredEvents } from './intake/event-intake.ts';
+
+/**
+ * Has the listener told what this process has stored, before the requests that brought it are
+ * answered. Returns what ends this.
+ */
+export type OnEventsStored = (listener: (blocks: readonly StoredEvents[]) => void) => () => void;

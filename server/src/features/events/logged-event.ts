@@ -1,4 +1,4 @@
-/** The kinds of the event table in the API reference. */
+/** `unlike` and `unsave` take back what a viewer has told by `like` and `save`. */
 export const eventKinds = [
   'impression',
   'playStart',
@@ -6,8 +6,10 @@ export const eventKinds = [
   'completion',
   'swipe',
   'like',
+  'unlike',
   'share',
   'save',
+  'unsave',
   'rebuffer',
   'qualityChange',
   'error',
@@ -34,15 +36,7 @@ export type LoggedEvent = {
   /** ISO 3166-1 alpha-2, in upper case. */
   readonly country?: string;
   readonly device?: EventDevice;
+  /** A known bot has sent it; left out of what is counted, unless a setting says otherwise. */
+  readonly bot?: true;
   readonly data: Readonly<Record<string, unknown>>;
-};
-
-/** What one transaction has added to the log for one organization. */
-export type EventBlock = {
-  /** Unique and growing, but transactions may commit in another order. */
-  readonly sequence: number;
-  readonly organizationId: string;
-  /** On the database's clock, in milliseconds of the Unix epoch. */
-  readonly receivedAt: number;
-  readonly events: readonly LoggedEvent[];
 };

@@ -5,11 +5,12 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 import { openTestDatabase } from '../../../test/database.ts';
 import { inTransaction, poolConnection } from '../../platform/database/database.ts';
-import { appendToLog, readLog, startOfLog, type LoggedEvent } from './events.ts';
-import { measureLedger, rotateKeys } from './ledger-queries.ts';
+import { openEventLog, type LoggedEvent } from './events.ts';
+import { measureLedger, rotateKeys } from './ledger/ledger-queries.ts';
 import { expireEvents, expireRejections, prepareEventPartitions } from './maintenance.ts';
 
 const { db, connection } = await openTestDatabase();
+const eventLog = openEventLog(db);
 const signal = new AbortController().signal;
 const hour = 3_600_000;
 
@@ -20,7 +21,7 @@ function event(eventId: string = randomUUID()): LoggedEvent {
 
 /** Stores one event. @returns whether it was new */
 async function store(one: LoggedEvent): Promise<boolean> {
-  const [added] = await appendToLog(db, [{ organizationId: 'org_a', events: [one] }]);
+  const [added] = await eventLog.append([{ organizationId: 'org_a', events: [one] }]);
   return added?.sequence !== null;
 }
 
@@ -90,7 +91,7 @@ describe('the ledger', () => {
   test('writers go on while keys of two processes meet in any order', async () => {
     const events = Array.from({ length: 300 }, () => event());
     const rounds = Array.from({ length: 10 }, (_, n) =>
-      appendToLog(db, [
+      eventLog.append([
         { organizationId: 'org_a', events: n % 2 === 0 ? events : events.toReversed() },
       ]),
     );
@@ -129,7 +130,10 @@ describe('days of the log', () => {
     const before = await partitions();
     await expireEvents(db, 90 * 24 * hour, signal);
     assert.equal((await partitions()).length, before.length - 2);
-    const { blocks } = await readLog(db, startOfLog, { limitBlocks: 1_000, limitEvents: 100_000 });
+    const { blocks } = await eventLog.read(eventLog.start, {
+      limitBlocks: 1_000,
+      limitEvents: 100_000,
+    });
     assert.equal(blocks.filter(({ organizationId }) => organizationId === 'org_old').length, 1);
   });
 });

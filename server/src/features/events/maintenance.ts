@@ -5,8 +5,8 @@ import {
   wholeDays,
   type DailyTable,
 } from '../../platform/database/day-partitions.ts';
-import { rotateKeys } from './ledger-queries.ts';
-import { deleteOldRejections } from './rejection-queries.ts';
+import { rotateKeys } from './ledger/ledger-queries.ts';
+import { deleteOldRejections, deleteRejectionsOf } from './live-tail/rejection-queries.ts';
 
 const log: DailyTable = { name: 'event_block', column: 'received_at' };
 /** An event sent again within this time counts once. */
@@ -30,4 +30,12 @@ export async function expireEvents(
 
 export async function expireRejections(db: Db): Promise<void> {
   await inTransaction(db, (tx) => deleteOldRejections(tx, rejectionsKeptMinutes));
+}
+
+/** Removes the rejected events that name a viewer. */
+export async function forgetRejections(
+  db: Db,
+  { organizationId, userId }: { readonly organizationId: string; readonly userId: string },
+): Promise<void> {
+  await inTransaction(db, (tx) => deleteRejectionsOf(tx, organizationId, userId));
 }

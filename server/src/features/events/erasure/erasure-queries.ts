@@ -1,0 +1,103 @@
+/** The SQL of erasing a viewer: the state of the erasure, and rewriting blocks of the log. */
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import type { LogPosition } from '../../../platform/event-log/event-log.ts';
+
+export type ErasureStatus = 'pending' | 'complete' | 'failed';
+
+export type ErasureRow = {
+  status: ErasureStatus;
+  requestedAt: Date;
+  /** Null before it has begun. */
+  position: ErasurePosition | null;
+  blocksRead: number;
+  eventsRemoved: number;
+  completedAt: Date | null;
+};
+
+/** Where an erasure is: it goes through the log as it was when it began, up to `end`. */
+export type ErasurePosition = { readonly at: LogPosition; readonly end: LogPosition };
+
+/** Whose data it is; the id itself is not kept. */
+export type ErasureKey = { organizationId: string; userHash: Buffer };
+
+type Row = {
+  status: ErasureStatus;
+  requested_at: Date;
+  position: ErasurePosition | null;
+  blocks_read: number;
+  events_removed: number;
+  completed_at: Date | null;
+};
+
+const columns = sql`status, requested_at, position, blocks_read, events_removed, completed_at`;
+
+/** Asks for an erasure. One that is under way begins anew, so that it also finds what came since. */
+export async function requestErasure(tx: Tx, key: ErasureKey): Promise<ErasureRow> {
+  const { rows } = await sql<Row>`
+    insert into erasure (organization_id, user_hash, requested_at)
+    values (${key.organizationId}, ${key.userHash}, clock_timestamp())
+    on conflict (organization_id, user_hash) do update set
+      status = 'pending', requested_at = clock_timestamp(), position = null, blocks_read = 0,
+      events_removed = 0, completed_at = null
+    returning ${columns}`.execute(tx);
+  const [row] = rows;
+  if (row === undefined) throw new Error('The erasure was not written.');
+  return toErasure(row);
+}
+
+export async function findErasure(db: Db, key: ErasureKey): Promise<ErasureRow | null> {
+  const { rows } = await sql<Row>`
+    select ${columns} from erasure
+    where organization_id = ${key.organizationId} and user_hash = ${key.userHash}`.execute(db);
+  return rows[0] === undefined ? null : toErasure(rows[0]);
+}
+
+/** The erasure, which nobody changes before the transaction ends; null when it is not pending. */
+export async function lockErasure(tx: Tx, key: ErasureKey): Promise<ErasureRow | null> {
+  const { rows } = await sql<Row>`
+    select ${columns} from erasure
+    where organization_id = ${key.organizationId} and user_hash = ${key.userHash}
+      and status = 'pending'
+    for update`.execute(tx);
+  return rows[0] === undefined ? null : toErasure(rows[0]);
+}
+
+export type ErasureProgress = {
+  position: ErasurePosition;
+  blocksRead: number;
+  eventsRemoved: number;
+};
+
+export async function saveProgress(
+  tx: Tx,
+  key: ErasureKey,
+  progress: ErasureProgress,
+): Promise<void> {
+  await sql`
+    update erasure set position = ${JSON.stringify(progress.position)}::jsonb,
+      blocks_read = blocks_read + ${progress.blocksRead},
+      events_removed = events_removed + ${progress.eventsRemoved}
+    where organization_id = ${key.organizationId} and user_hash = ${key.userHash}`.execute(tx);
+}
+
+export async function endErasure(
+  tx: Tx,
+  key: ErasureKey,
+  status: 'complete' | 'failed',
+): Promise<void> {
+  await sql`
+    update erasure set status = ${status}, completed_at = now(), position = null
+    where organization_id = ${key.organizationId} and user_hash = ${key.userHash}`.execute(tx);
+}
+
+function toErasure(row: Row): ErasureRow {
+  return {
+    status: row.status,
+    requestedAt: row.requested_at,
+    position: row.position,
+    blocksRead: row.blocks_read,
+    eventsRemoved: row.events_removed,
+    completedAt: row.completed_at,
+  };
+}

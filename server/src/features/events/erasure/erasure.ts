@@ -1,0 +1,198 @@
+/**
+ * Erasing one viewer, by user id.
+ *
+ *   (asked for) → pending → complete
+ *                   │  ▲
+ *                   │  └── asked for again: it begins anew
+ *                   └▶ failed (asking again starts it again)
+ *
+ * 1. It covers every event that was acknowledged before it was asked for. What comes later is new
+ *    data: nobody can know whether the viewer came back.
+ * 2. First the log is rewritten, then every feature removes what it has made of the events. So no
+ *    projection, and no rebuild of one, finds them again.
+ * 3. Events are judged one by one after parsing, so that nothing which another viewer sends can make
+ *    an erasure fail. The log is read again at the end; the erasure is complete only when no event in
+ *    it names the viewer.
+ * 4. Keys stay in the ledger, so a copy of an erased event that arrives late is not stored again.
+ * 5. A kill repeats at most one page. One page is in memory at a time.
+ * 6. Erasures of one organization take turns page by page: none waits for another one to end, and
+ *    none writes back what another has just removed.
+ * 7. The job holds the user id encrypted. Nothing keeps it when the erasure has ended, only a hash
+ *    that finds its state.
+ */
+import { Type } from 'typebox';
+import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
+import type { EraseViewer, Viewer } from '../../../platform/feature.ts';
+import { defineJob, doublingDelay } from '../../../platform/queue/job-definition.ts';
+import { done, handle, skipped, type HandledJob } from '../../../platform/queue/job-handler.ts';
+import { enqueue } from '../../../platform/queue/queue.ts';
+import type { Vault } from '../../../platform/vault.ts';
+import { ViewerSecrets } from '../../organizations/organizations.ts';
+import {
+  endErasure,
+  lockErasure,
+  requestErasure,
+  saveProgress,
+  type ErasureKey,
+  type ErasurePosition,
+  type ErasureRow,
+} from './erasure-queries.ts';
+import type { EngagementLog } from '../engagement-log.ts';
+import { forgetUser } from './forget-viewer.ts';
+import type { LoggedEvent } from '../logged-event.ts';
+
+export const eraseViewerJob = defineJob({
+  name: 'erase-viewer',
+  payload: Type.Object({ sealedUserId: Type.String(), userHash: Type.String() }),
+  timeoutMs: 12 * 3_600_000,
+  retry: { maxAttempts: 10, delayMs: doublingDelay(1_000, 10 * 60_000) },
+  concurrency: 4,
+  onExhausted: async (tx, { userHash }, { organizationId }) => {
+    const key = { organizationId, userHash: Buffer.from(userHash, 'hex') };
+    if ((await lockErasure(tx, key)) !== null) await endErasure(tx, key, 'failed');
+  },
+});
+
+const pageLimits = { limitBlocks: 100, limitEvents: 20_000 };
+
+/** The hash is keyed, and another one than statistics use. */
+export async function erasureKey(db: Db, { organizationId, userId }: Viewer): Promise<ErasureKey> {
+  const secrets = new ViewerSecrets();
+  await secrets.load(db, [organizationId]);
+  const userHash = Buffer.from(secrets.hash(organizationId, `erasure:${userId}`), 'latin1');
+  return { organizationId, userHash };
+}
+
+/** Asks for an erasure; call `hints.give(eraseViewerJob.name)` after the commit. */
+export async function askForErasure(tx: Tx, vault: Vault, viewer: Viewer): Promise<ErasureRow> {
+  const key = await erasureKey(tx, viewer);
+  const erasure = await requestErasure(tx, key);
+  const { organizationId, userId } = viewer;
+  const userHash = key.userHash.toString('hex');
+  const sealedUserId = vault.seal(userId, sealContext(organizationId)).toString('base64');
+  const payload = { sealedUserId, userHash };
+  await enqueue(tx, eraseViewerJob, payload, { organizationId, uniqueKey: userHash });
+  return erasure;
+}
+
+function sealContext(organizationId: string): string {
+  return `erase-viewer ${organizationId}`;
+}
+
+export type ErasureParts = {
+  readonly db: Db;
+  readonly eventLog: EngagementLog;
+  readonly vault: Vault;
+  readonly steps: readonly EraseViewer[];
+};
+
+export function erasureHandler({ db, eventLog, vault, steps }: ErasureParts): HandledJob {
+  return handle(eraseViewerJob, async ({ sealedUserId }, context) => {
+    const { organizationId, signal } = context;
+    const sealed = Buffer.from(sealedUserId, 'base64');
+    const viewer = { organizationId, userId: vault.open(sealed, sealContext(organizationId)) };
+    const key = await erasureKey(db, viewer);
+    const position = await eraseFromLog({ db, eventLog }, viewer, signal);
+    if (position === null) return skipped('the erasure is not pending');
+    for (const step of steps) await step(viewer, signal);
+    const left = await countLeft(eventLog, viewer, position, signal);
+    if (left > 0) throw new Error(`${left} blocks of the event log still name an erased viewer`);
+    await context.finish(async (tx) => {
+      const erasure = await lockErasure(tx, key);
+      if (erasure === null) return;
+      // Asked for again meanwhile: the next attempt begins anew.
+      if (erasure.position === null) throw new Error('the erasure was asked for again');
+      await endErasure(tx, key, 'complete');
+    });
+    return done;
+  });
+}
+
+/**
+ * Rewrites the blocks whose events name the viewer.
+ *
+ * @returns what it went through, or null when there is no pending erasure of the viewer
+ */
+export async function eraseFromLog(
+  parts: Pick<ErasureParts, 'db' | 'eventLog'>,
+  viewer: Viewer,
+  signal: AbortSignal,
+): Promise<ErasurePosition | null> {
+  const key = await erasureKey(parts.db, viewer);
+  for (;;) {
+    signal.throwIfAborted();
+    const page = await erasePage(parts, key, viewer.userId);
+    if (page === null || page.isLast) return page?.position ?? null;
+  }
+}
+
+/**
+ * Rewrites the next page, then stores how far it has come: a kill between the two repeats the page,
+ * which changes nothing any more.
+ */
+async function erasePage(
+  { db, eventLog }: Pick<ErasureParts, 'db' | 'eventLog'>,
+  key: ErasureKey,
+  userId: string,
+): Promise<{ position: ErasurePosition; isLast: boolean } | null> {
+  const position = await inTransaction(db, async (tx) => {
+    const erasure = await lockErasure(tx, key);
+    if (erasure === null) return null;
+    if (erasure.position !== null) return erasure.position;
+    const begun = { at: eventLog.start, end: await eventLog.end() };
+    await saveProgress(tx, key, { position: begun, blocksRead: 0, eventsRemoved: 0 });
+    return begun;
+  });
+  if (position === null) return null;
+  const { organizationId } = key;
+  const { next, isLast, blocksRead, eventsRemoved } = await eventLog.rewrite(
+    position.at,
+    { ...pageLimits, organizationId, until: position.end },
+    // Copies that readers leave out, being duplicates, go as well.
+    ({ text, events }) =>
+      namesUser(text(), userId)
+        ? events().flatMap((event) => forgetUser(event, userId) ?? [])
+        : null,
+  );
+  const after = { at: next, end: position.end };
+  return inTransaction(db, async (tx) => {
+    const erasure = await lockErasure(tx, key);
+    if (erasure === null) return null;
+    // Asked for again meanwhile: it begins anew.
+    if (erasure.position === null) return { position: after, isLast: false };
+    await saveProgress(tx, key, { position: after, blocksRead, eventsRemoved });
+    return { position: after, isLast };
+  });
+}
+
+/** Whether any event of a block names the user, also one that readers leave out. */
+function namesUser(text: string, userId: string): boolean {
+  // Parsing every block would take most of the time.
+  if (!text.includes(JSON.stringify(userId))) return false;
+  const parsed = JSON.parse(text) as LoggedEvent[];
+  return parsed.some((event) => forgetUser(event, userId) !== event);
+}
+
+/** Blocks that still name the viewer, in the part of the log that an erasure went through. */
+async function countLeft(
+  eventLog: EngagementLog,
+  { organizationId, userId }: Viewer,
+  { end }: ErasurePosition,
+  signal: AbortSignal,
+): Promise<number> {
+  let left = 0;
+  for (let at = eventLog.start; ;) {
+    signal.throwIfAborted();
+    // Only rewriting sees the stored bytes, with the copies that readers leave out.
+    const page = await eventLog.rewrite(
+      at,
+      { ...pageLimits, organizationId, until: end },
+      ({ text }) => {
+        if (namesUser(text(), userId)) left += 1;
+        return null;
+      },
+    );
+    if (page.isLast) return left;
+    at = page.next;
+  }
+}

@@ -1,0 +1,129 @@
+import type { Logger } from 'pino';
+import { choice, duration, headerName } from '../../platform/config-values.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature, type EveryFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { eventLogGrown } from '../../platform/event-log/event-log.ts';
+import { RecentBlocks } from '../../platform/event-log/recent-blocks.ts';
+import { setting } from '../../platform/settings.ts';
+import { hourMs } from '../../platform/time.ts';
+import type { Vault } from '../../platform/vault.ts';
+import type { Authenticator } from '../keys/keys.ts';
+import { erasureHandler, eraseViewerJob } from './erasure/erasure.ts';
+import { addErasureRoutes } from './erasure/erasure-routes.ts';
+import { eventErrors } from './errors.ts';
+import { openEventIntake } from './intake/event-intake.ts';
+import {
+  openEventLog,
+  type EngagementLog,
+  type OnEventsStored,
+  type StoredEvents,
+} from './events.ts';
+import { LiveTail } from './live-tail/live-tail.ts';
+import { addLiveTailRoutes } from './live-tail/live-tail-routes.ts';
+import {
+  expireEvents,
+  expireRejections,
+  forgetRejections,
+  prepareEventPartitions,
+} from './maintenance.ts';
+import { addEventRoutes } from './intake/routes.ts';
+
+type Parts = {
+  db: Db;
+  log: Logger;
+  metrics: Metrics;
+  mutations: Mutations;
+  vault: Vault;
+  hints: Hints;
+  authenticator: Authenticator;
+  everyFeature: EveryFeature;
+  isClosing: () => boolean;
+};
+
+export const events = defineFeature({
+  name: 'events',
+  settings: {
+    eventRetentionMs: setting({
+      env: 'REELFEED_EVENT_RETENTION',
+      parse: duration({ min: '1d' }),
+      fallback: '90d',
+      about:
+        'How long the log keeps engagement events, in whole days and one day at the least. Statistics made from them stay.',
+    }),
+    botEvents: setting({
+      env: 'REELFEED_BOT_EVENTS',
+      parse: choice(['ignore', 'count']),
+      fallback: 'ignore',
+      about:
+        'Whether statistics and ranking ignore or count the events of known bots, which are marked in the log. After a change, run `reelfeed rebuild all`.',
+    }),
+    countryHeader: setting({
+      env: 'REELFEED_COUNTRY_HEADER',
+      parse: headerName(),
+      fallback: 'CF-IPCountry',
+      about:
+        'Header in which the proxy in front says the country of a viewer (ISO 3166-1 alpha-2), for events without one.',
+    }),
+  },
+  errors: eventErrors,
+  tables: ['event_key_a', 'event_key_b', 'event_key_generation', 'event_rejection', 'erasure'],
+  async build(parts: Parts, { eventRetentionMs, countryHeader }) {
+    const { db, vault, hints, everyFeature } = parts;
+    await prepareEventPartitions(db);
+    const eventLog = openEventLog(db, new RecentBlocks());
+    const listeners = new Set<(blocks: readonly StoredEvents[]) => void>();
+    const onEventsStored: OnEventsStored = (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    };
+    const onStored = (blocks: readonly StoredEvents[]) => {
+      for (const listener of listeners) listener(blocks);
+      hints.give(eventLogGrown);
+    };
+    return {
+      provides: { eventLog, onEventsStored },
+      routes: (app, opened) =>
+        addRoutes(app, opened, { ...parts, eventLog, onStored, countryHeader }),
+      jobs: [erasureHandler({ db, eventLog, vault, steps: [everyFeature.eraseViewer] })],
+      eraseViewer: (viewer) => forgetRejections(db, viewer),
+      chores: [
+        {
+          name: 'prepare event partitions',
+          intervalMs: hourMs,
+          run: () => prepareEventPartitions(db),
+        },
+        {
+          name: 'expire events',
+          intervalMs: hourMs,
+          run: (signal) => expireEvents(db, eventRetentionMs, signal),
+        },
+        { name: 'expire rejected events', intervalMs: 60_000, run: () => expireRejections(db) },
+      ],
+    };
+  },
+});
+
+/** The intake closes after the server, so that everything it has accepted is stored and answered. */
+async function addRoutes(
+  app: HttpApp,
+  opened: AsyncDisposableStack,
+  parts: Parts & {
+    eventLog: EngagementLog;
+    onStored: (blocks: readonly StoredEvents[]) => void;
+    countryHeader: string;
+  },
+): Promise<void> {
+  const { db, log, metrics, mutations, vault, hints, eventLog, onStored, isClosing } = parts;
+  const { authenticate } = parts.authenticator;
+  const intake = opened.use(openEventIntake({ db, log, metrics, eventLog, onStored }));
+  const countryHeader = parts.countryHeader.toLowerCase();
+  await addEventRoutes(app, { ...intake, mutations, countryHeader });
+  const tail = opened.use(new LiveTail({ db, log, eventLog }));
+  addLiveTailRoutes(app, { tail, authenticate, isClosing });
+  const onQueued = () => hints.give(eraseViewerJob.name);
+  addErasureRoutes(app, { db, mutations, vault, onQueued });
+}

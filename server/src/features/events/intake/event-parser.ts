@@ -1,0 +1,194 @@
+/**
+ * From what a client has sent to what the log keeps, one event at a time: an event that is refused
+ * is no matter of its neighbours. This is the hot path of the service, so it makes one object for
+ * an accepted event and, beside it, nothing.
+ */
+import { newUuid7 } from '../../../platform/uuid7.ts';
+import { badText, checkData, isRecord, type EventData } from './event-data.ts';
+import { EventProblem } from './event-problem.ts';
+import { dataRules } from './event-rules.ts';
+import { isWrongCountry, readCountry } from './event-source.ts';
+import { mostAgeMs, mostAheadMs, parseMoment, timestampExpected } from './event-time.ts';
+import { eventKinds, type EventDevice, type EventKind, type LoggedEvent } from '../logged-event.ts';
+
+/** What is known of a request beside its events. */
+export type EventSource = {
+  /** The moment of the request, in milliseconds of the Unix epoch. */
+  readonly nowMs: number;
+  /** Added to the timestamps of events; see `clockOffsetOf`. */
+  readonly clockOffsetMs: number;
+  /** For events that don't say it themselves. */
+  readonly country: string | null;
+  readonly device: EventDevice | null;
+  /** Whether a known bot has sent the request. */
+  readonly isBot: boolean;
+  /** Whether the JSON had an escape that can make NUL or half a character. */
+  readonly mayHoldBadText: boolean;
+  /**
+   * The content item of that id, in lower case; null when the organization has none. Undefined when
+   * that is not known yet: the event must be parsed again.
+   */
+  readonly findContent: (id: string) => string | null | undefined;
+};
+
+/** The content that an event names is not known yet. */
+export const undecided = Symbol('undecided');
+
+const unknownKind = new EventProblem(
+  'UNKNOWN_EVENT',
+  'event',
+  `must be one of ${eventKinds.map((kind) => `"${kind}"`).join(', ')}`,
+);
+const wrongCountry = new EventProblem(
+  'VALIDATION_ERROR',
+  'country',
+  'must be a code of ISO 3166-1 alpha-2, such as "DE"',
+);
+const mostIdCharacters = 128;
+const mostViewerCharacters = 256;
+
+/** The accepted event, or why it is refused. It may write into `raw`, which must not be shared. */
+export function parseEvent(
+  raw: unknown,
+  source: EventSource,
+): LoggedEvent | EventProblem | typeof undecided {
+  if (!isRecord(raw)) return invalid('', 'An event must be an object.');
+  const kind = raw['event'];
+  if (typeof kind !== 'string') return missingOr(kind, 'event', 'text');
+  if (!isKind(kind)) return unknownKind;
+  const data = raw['data'] ?? (raw['data'] === null ? null : {});
+  if (!isRecord(data)) return invalid('data', 'must be an object');
+  if (kind === 'swipe') useEarlierNames(raw, data);
+  const fields =
+    checkIds(raw, source) ?? checkFields(kind, data) ?? checkData(data, source.mayHoldBadText);
+  if (fields !== null) return fields;
+  if (isWrongCountry(raw['country'])) return wrongCountry;
+  const at = momentOf(raw['timestamp'], source);
+  if (at instanceof EventProblem) return at;
+  const contentId = findContent(raw['contentId'], 'contentId', source);
+  if (typeof contentId !== 'string') return contentId;
+  if (kind === 'swipe') {
+    const from = findContent(data['fromContentId'], 'data.fromContentId', source);
+    if (typeof from !== 'string') return from;
+    data['fromContentId'] = from;
+  }
+  return toLogged(raw, kind, contentId, at, data, source);
+}
+
+function toLogged(
+  raw: EventData,
+  event: EventKind,
+  contentId: string,
+  at: number,
+  data: EventData,
+  source: EventSource,
+): LoggedEvent {
+  // The types of the ids were checked.
+  const eventId = (raw['eventId'] as string | undefined) ?? newUuid7();
+  const logged: Writable<LoggedEvent> = { eventId, event, contentId, at, data };
+  if (raw['userId'] !== undefined) logged.userId = raw['userId'] as string;
+  if (raw['deviceId'] !== undefined) logged.deviceId = raw['deviceId'] as string;
+  if (raw['sessionId'] !== undefined) logged.sessionId = raw['sessionId'] as string;
+  // These two are additions of ours: a value that is none of theirs is another app's field.
+  const country = readCountry(raw['country']) ?? source.country;
+  if (country !== null) logged.country = country;
+  const device = isDevice(raw['device']) ? raw['device'] : source.device;
+  if (device !== null) logged.device = device;
+  if (source.isBot) logged.bot = true;
+  return logged;
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+function isKind(text: string): text is EventKind {
+  return Object.hasOwn(dataRules, text);
+}
+
+function isDevice(value: unknown): value is EventDevice {
+  return value === 'ios' || value === 'android' || value === 'web';
+}
+
+/** The event table calls the fields of a swipe otherwise than the sentence below it. */
+function useEarlierNames(raw: EventData, data: EventData): void {
+  if (raw['contentId'] === undefined) {
+    const to = data['toContentId'] ?? raw['toContentId'];
+    if (to !== undefined) raw['contentId'] = to;
+  }
+  if (data['fromContentId'] === undefined && raw['fromContentId'] !== undefined) {
+    data['fromContentId'] = raw['fromContentId'];
+  }
+  if (data['watchTimeOnFrom'] === undefined && data['watchTime'] !== undefined) {
+    data['watchTimeOnFrom'] = data['watchTime'];
+  }
+}
+
+function checkIds(raw: EventData, { mayHoldBadText }: EventSource): EventProblem | null {
+  return (
+    checkId(raw['eventId'], 'eventId', mostIdCharacters, mayHoldBadText) ??
+    checkId(raw['userId'], 'userId', mostViewerCharacters, mayHoldBadText) ??
+    checkId(raw['deviceId'], 'deviceId', mostViewerCharacters, mayHoldBadText) ??
+    checkId(raw['sessionId'], 'sessionId', mostViewerCharacters, mayHoldBadText)
+  );
+}
+
+function checkId(
+  value: unknown,
+  path: string,
+  most: number,
+  mayHoldBadText: boolean,
+): EventProblem | null {
+  if (value === undefined) return null;
+  if (typeof value !== 'string') return invalid(path, 'must be text');
+  const fits = value.length <= most || (value.length <= 2 * most && codePoints(value) <= most);
+  if (value === '' || !fits) return invalid(path, `must have 1 to ${most} characters`);
+  const detail = mayHoldBadText ? badText(value) : null;
+  return detail === null ? null : invalid(path, detail);
+}
+
+function codePoints(text: string): number {
+  return Array.from(text).length;
+}
+
+function checkFields(kind: EventKind, data: EventData): EventProblem | null {
+  for (const { name, type, required } of dataRules[kind]) {
+    // Not what every object inherits, such as `constructor`: no field has such a name.
+    const value = data[name];
+    if (value === undefined) {
+      if (required) return invalid(`data.${name}`, 'is required');
+    } else if (!type.accepts(value)) {
+      return invalid(`data.${name}`, `must be ${type.expected}`);
+    }
+  }
+  return null;
+}
+
+function momentOf(
+  timestamp: unknown,
+  { nowMs, clockOffsetMs }: EventSource,
+): number | EventProblem {
+  if (timestamp === undefined) return nowMs;
+  const told = typeof timestamp === 'string' ? parseMoment(timestamp) : null;
+  if (told === null) {
+    return invalid('timestamp', timestampExpected);
+  }
+  const moment = told + clockOffsetMs;
+  if (moment > nowMs + mostAheadMs) return nowMs;
+  return moment < nowMs - mostAgeMs
+    ? new EventProblem('EVENT_TOO_OLD', 'timestamp', 'is more than 24 hours ago')
+    : moment;
+}
+
+function findContent(id: unknown, path: string, { findContent: find }: EventSource) {
+  if (typeof id !== 'string') return missingOr(id, path, 'the id of a content item');
+  const found = find(id);
+  if (found === undefined) return undecided;
+  return found ?? new EventProblem('NOT_FOUND', path, 'there is no such content item');
+}
+
+function missingOr(value: unknown, path: string, expected: string): EventProblem {
+  return invalid(path, value === undefined ? 'is required' : `must be ${expected}`);
+}
+
+function invalid(path: string, detail: string): EventProblem {
+  return new EventProblem('VALIDATION_ERROR', path, detail);
+}

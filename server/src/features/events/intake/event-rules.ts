@@ -1,0 +1,125 @@
+/** What an event of each kind must hold in `data`. The table is also the documentation. */
+import { eventKinds, type EventKind } from '../logged-event.ts';
+
+/** What a value must be; the text completes "must be …". */
+export type FieldType = {
+  /** In a table. */
+  readonly label: string;
+  readonly expected: string;
+  readonly accepts: (value: unknown) => boolean;
+};
+
+export type FieldRule = {
+  readonly name: string;
+  readonly type: FieldType;
+  readonly required: boolean;
+  readonly about: string;
+};
+
+/** Far above every real value, and far below what sums of many could no longer hold exactly. */
+const most = 1e9;
+
+const text: FieldType = {
+  label: 'text',
+  expected: 'text that is not empty',
+  accepts: (value) => typeof value === 'string' && value !== '',
+};
+const anyText: FieldType = {
+  label: 'text, may be empty',
+  expected: 'text',
+  accepts: (value) => typeof value === 'string',
+};
+const flag: FieldType = {
+  label: 'true or false',
+  expected: 'true or false',
+  accepts: (value) => typeof value === 'boolean',
+};
+const amount: FieldType = {
+  label: 'number',
+  expected: 'a number from 0 to 1,000,000,000',
+  accepts: (value) => typeof value === 'number' && value >= 0 && value <= most,
+};
+const percent: FieldType = {
+  label: 'number',
+  expected: 'a number from 0 to 100',
+  accepts: (value) => typeof value === 'number' && value >= 0 && value <= 100,
+};
+const whole: FieldType = {
+  label: 'whole number',
+  expected: 'a whole number from 0 to 1,000,000,000',
+  accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most,
+};
+
+function required(name: string, type: FieldType, about: string): FieldRule {
+  return { name, type, required: true, about };
+}
+
+function optional(name: string, type: FieldType, about: string): FieldRule {
+  return { name, type, required: false, about };
+}
+
+/**
+ * The fields of `data` by kind. `swipe` is also read under the names of the event table; see
+ * `useEarlierNames` in event-parser.ts. Its `fromContentId` must be an item, like `contentId`.
+ */
+export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
+  impression: [
+    required('position', whole, 'Place in the feed, the first is 0'),
+    optional('entryPoint', text, 'Where from: feed, search, direct, share'),
+    optional('feedId', text, '`meta.feedId` of the feed page'),
+  ],
+  playStart: [
+    required('startupTime', whole, 'Milliseconds to the first frame'),
+    optional('rendition', text, 'First quality'),
+    optional('codec', text, 'Video codec'),
+    optional('autoplay', flag, 'Whether it started by itself'),
+  ],
+  watchProgress: [
+    required('currentTime', amount, 'Playback position in seconds'),
+    required('duration', amount, 'Length in seconds'),
+    optional('percentComplete', percent, 'Share that was watched, from 0 to 100'),
+    optional('rendition', text, 'Current quality'),
+    optional('watchTime', amount, 'Seconds watched in this view so far'),
+  ],
+  completion: [
+    required('watchTime', amount, 'Seconds watched in this view'),
+    required('looped', flag, 'Whether it started again'),
+    optional('loopCount', whole, 'How often it started again'),
+  ],
+  swipe: [
+    required('fromContentId', text, 'The item that was left'),
+    required('watchTimeOnFrom', amount, 'Seconds watched of it'),
+    optional('direction', text, 'Such as up or down'),
+  ],
+  like: [],
+  unlike: [],
+  share: [required('platform', text, 'Where it was shared')],
+  save: [],
+  unsave: [],
+  rebuffer: [
+    required('duration', whole, 'Milliseconds of the stall'),
+    required('currentTime', amount, 'Playback position in seconds'),
+    optional('rendition', text, 'Quality at that moment'),
+  ],
+  qualityChange: [
+    required('fromQuality', text, 'Quality before'),
+    required('toQuality', text, 'Quality after'),
+  ],
+  error: [
+    required('errorCode', text, 'Code of the player'),
+    required('errorMessage', anyText, 'What it says'),
+  ],
+};
+
+/** The table as Markdown, for the guide. */
+export function describeEventKinds(): string {
+  const rows = eventKinds.flatMap((kind) => {
+    const fields = dataRules[kind].map(
+      ({ name, type, required: isRequired, about }) =>
+        `\`${name}\`${isRequired ? '' : '?'} | ${type.label} | ${about}`,
+    );
+    const [first = '| |', ...others] = fields;
+    return [`| \`${kind}\` | ${first} |`, ...others.map((field) => `| | ${field} |`)];
+  });
+  return ['| Kind | Field of `data` | Type | |', '|---|---|---|---|', ...rows].join('\n');
+}

@@ -1,0 +1,95 @@
+/** What the metrics tell of event intake. */
+import type { Db } from '../../../platform/database/database.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { EventProblem } from './event-problem.ts';
+import type { FlushReport } from './group-commit.ts';
+import { measureLedger } from '../ledger/ledger-queries.ts';
+import { eventKinds, type EventKind, type LoggedEvent } from '../logged-event.ts';
+
+export type IntakeObserver = {
+  flushed(report: FlushReport): void;
+  rejected(problem: EventProblem, kind: string): void;
+};
+
+/** Counts events by kind and outcome, and what flushes hold and take. */
+export function observeIntake(metrics: Metrics): IntakeObserver {
+  const events = metrics.counter({
+    name: 'events_total',
+    help: 'Engagement events by kind and outcome: stored, duplicate, or why they were refused.',
+    labels: ['event', 'outcome'],
+  });
+  const size = metrics.histogram({
+    name: 'event_flush_events',
+    help: 'Events in a flush to the log.',
+    buckets: [1, 10, 30, 100, 300, 1_000, 2_000, 3_000, 4_000, 5_000],
+  });
+  const duration = metrics.histogram({
+    name: 'event_flush_duration_seconds',
+    help: 'Time from the start of a flush to its commit.',
+    labels: ['outcome'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+  });
+  return {
+    flushed({ drafts, added, durationMs }) {
+      duration.observe(durationMs / 1_000, { outcome: added === null ? 'failed' : 'stored' });
+      if (added === null) return;
+      size.observe(drafts.reduce((sum, draft) => sum + draft.events.length, 0));
+      const stored = new Map<EventKind, number>();
+      for (const [index, draft] of drafts.entries()) {
+        for (const { event } of draft.events) count(stored, event, 1);
+        for (const place of added[index]?.leftOut ?? []) {
+          const event = draft.events[place]?.event;
+          if (event === undefined) continue;
+          count(stored, event, -1);
+          events.add(1, { event, outcome: 'duplicate' });
+        }
+      }
+      for (const [event, amount] of stored) events.add(amount, { event, outcome: 'stored' });
+    },
+    rejected(problem, kind) {
+      // What a client calls its events must not become names of series.
+      const event = isKind(kind) ? kind : 'unknown';
+      events.add(1, { event, outcome: problem.code.toLowerCase() });
+    },
+  };
+}
+
+function count(counts: Map<EventKind, number>, event: LoggedEvent['event'], by: number): void {
+  counts.set(event, (counts.get(event) ?? 0) + by);
+}
+
+const kinds: ReadonlySet<string> = new Set(eventKinds);
+
+function isKind(text: string): text is EventKind {
+  return kinds.has(text);
+}
+
+/** What is found at scrape time: what waits in this process, and the size of the ledger. */
+export function collectIntakeMetrics(
+  metrics: Metrics,
+  parts: { db: Db; depth: () => { events: number; bytes: number; flushes: number } },
+): void {
+  metrics.collected({
+    type: 'gauge',
+    name: 'event_queue_depth',
+    help: 'Accepted events of this process that wait for a flush.',
+    collect: () => parts.depth().events,
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'event_flushes_under_way',
+    help: 'Flushes of this process to the log.',
+    collect: () => parts.depth().flushes,
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'event_ledger_bytes',
+    help: 'Size of the generations of the ledger that makes each event count once.',
+    labels: ['generation'],
+    collect: async () =>
+      (await measureLedger(parts.db)).map(({ generation, bytes }) => ({
+        labels: { generation },
+        value: bytes,
+      })),
+  });
+}

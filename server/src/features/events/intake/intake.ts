@@ -1,0 +1,100 @@
+/** Taking events in: parse each, then store those that are accepted, all in one go. */
+import { createHash } from 'node:crypto';
+import { ApiError, fieldError } from '../../../platform/http/errors.ts';
+import type { ContentId } from '../../../platform/ids.ts';
+import { isRecord } from './event-data.ts';
+import { clockOffsetOf, timestampExpected } from './event-time.ts';
+import { parseEvent, undecided, type EventSource } from './event-parser.ts';
+import { EventProblem } from './event-problem.ts';
+import type { GroupCommit } from './group-commit.ts';
+import type { KnownContent } from './known-content.ts';
+import type { LoggedEvent } from '../logged-event.ts';
+
+/** The events of one request. */
+export type Delivery = {
+  readonly organizationId: string;
+  /** As they came out of the JSON; nobody else may use them. */
+  readonly events: readonly unknown[];
+  readonly source: Omit<EventSource, 'findContent' | 'nowMs' | 'clockOffsetMs'>;
+  /** When the client has sent the request, by its own clock; undefined when it does not tell. */
+  readonly sentAt: unknown;
+  /** How long their JSON was. */
+  readonly bytes: number;
+  /** Makes the ids of events without one, the same for each repeat of the request. */
+  readonly idSeed: string | null;
+};
+
+/** What became of each event, in the order of the request. */
+export type Outcome = LoggedEvent | EventProblem;
+
+export type IntakeParts = {
+  /** Whether statistics can't keep up with what is taken in. */
+  readonly isBehind: () => boolean;
+  readonly known: KnownContent;
+  readonly commit: GroupCommit;
+  /** Told of each refused event. */
+  readonly onRejected: (organizationId: string, raw: unknown, problem: EventProblem) => void;
+};
+
+/** A swipe names two items, the second of which is asked for after the first; and one to spare. */
+const mostLookups = 3;
+
+/**
+ * Resolves when every accepted event is durable.
+ *
+ * @throws ApiError VALIDATION_ERROR when `sentAt` is not a timestamp
+ * @throws ApiError UNAVAILABLE when they could not be stored now; none of them is acknowledged then
+ */
+export async function takeEvents(parts: IntakeParts, delivery: Delivery): Promise<Outcome[]> {
+  if (delivery.idSeed !== null) nameEvents(delivery.events, delivery.idSeed);
+  const outcomes = await parseAll(parts.known, delivery);
+  const accepted: LoggedEvent[] = [];
+  for (let index = 0; index < outcomes.length; index += 1) {
+    const outcome = outcomes[index];
+    if (outcome instanceof EventProblem) {
+      parts.onRejected(delivery.organizationId, delivery.events[index], outcome);
+    } else if (outcome !== undefined) {
+      accepted.push(outcome);
+    }
+  }
+  if (accepted.length === 0) return outcomes;
+  const poison = await parts.commit.submit(delivery.organizationId, accepted, delivery.bytes);
+  if (poison.size === 0) return outcomes;
+  return outcomes.map((outcome) =>
+    outcome instanceof EventProblem || !poison.has(outcome) ? outcome : notStored,
+  );
+}
+
+const notStored = new EventProblem('INTERNAL_ERROR', '', 'The event could not be stored.');
+
+/** Parses the events; when they name content that nothing is known of, once more after a lookup. */
+async function parseAll(known: KnownContent, delivery: Delivery): Promise<Outcome[]> {
+  const { organizationId, events } = delivery;
+  const nowMs = Date.now();
+  const clockOffsetMs = clockOffsetOf(delivery.sentAt, nowMs);
+  if (clockOffsetMs === null) throw fieldError('sentAt', timestampExpected);
+  const askedAtMs = performance.now();
+  for (let lookup = 0; lookup < mostLookups; lookup += 1) {
+    const missing = new Set<ContentId>();
+    const findContent = known.finder(organizationId, missing, askedAtMs);
+    const source: EventSource = { ...delivery.source, nowMs, clockOffsetMs, findContent };
+    const outcomes: Outcome[] = [];
+    for (const event of events) {
+      const outcome = parseEvent(event, source);
+      if (outcome !== undecided) outcomes.push(outcome);
+    }
+    if (missing.size === 0) return outcomes;
+    await known.load(organizationId, missing);
+  }
+  throw new ApiError('UNAVAILABLE');
+}
+
+/** Gives an id to each event that has none. */
+function nameEvents(events: readonly unknown[], seed: string): void {
+  for (const [index, event] of events.entries()) {
+    if (!isRecord(event) || event['eventId'] !== undefined) continue;
+    const hex = createHash('sha256').update(`${seed}\0${index}`).digest('hex');
+    event['eventId'] =
+      `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  }
+}

@@ -1,0 +1,48 @@
+import { Bag, type BagMember } from '../../../platform/bag.ts';
+
+export type Waiting = BagMember & {
+  /** By the process's monotonic clock. */
+  readonly submittedAt: number;
+};
+
+/** Those without an answer, each of which is refused when it has waited for too long. */
+export class Patience<T extends Waiting> {
+  readonly #mostWaitMs: number;
+  readonly #onLate: (late: T[]) => void;
+  readonly #waiting = new Bag<T>();
+  #timer: NodeJS.Timeout | null = null;
+
+  /** @param onLate told of those that have waited for `mostWaitMs`; they are forgotten here */
+  constructor(mostWaitMs: number, onLate: (late: T[]) => void) {
+    this.#mostWaitMs = mostWaitMs;
+    this.#onLate = onLate;
+  }
+
+  add(one: T): void {
+    this.#waiting.add(one);
+    if (this.#timer === null) this.#lookIn(this.#mostWaitMs);
+  }
+
+  /** It has its answer. */
+  delete(one: T): void {
+    this.#waiting.delete(one);
+  }
+
+  #lookIn(ms: number): void {
+    this.#timer = setTimeout(() => this.#look(), ms).unref();
+  }
+
+  #look(): void {
+    this.#timer = null;
+    const lateFrom = performance.now() - this.#mostWaitMs;
+    const late: T[] = [];
+    let next = Infinity;
+    for (const one of this.#waiting) {
+      if (one.submittedAt <= lateFrom) late.push(one);
+      else next = Math.min(next, one.submittedAt);
+    }
+    for (const one of late) this.#waiting.delete(one);
+    if (next < Infinity) this.#lookIn(next - lateFrom);
+    if (late.length > 0) this.#onLate(late);
+  }
+}

@@ -1,0 +1,203 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError, platformErrors, type ErrorDetail } from '../../../platform/http/errors.ts';
+import { principalOf } from '../../../platform/http/principal.ts';
+import { answers } from '../../../platform/http/schemas.ts';
+import type { HttpApp } from '../../../platform/http/app.ts';
+import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
+import { Admission } from './admission.ts';
+import { eventErrors } from '../errors.ts';
+import { isRecord } from './event-data.ts';
+import { EventProblem } from './event-problem.ts';
+import { parseEventBodies, type EventBody } from './event-bodies.ts';
+import { senderOf } from './event-source.ts';
+import { takeEvents, type IntakeParts, type Outcome } from './intake.ts';
+import { BatchReceived, EventBatch, EventReceived, EventRequest, KeyQuery } from './schemas.ts';
+
+export type EventRouteParts = IntakeParts & {
+  readonly mutations: Mutations;
+  /** The header in which a proxy says the country of a request; lower case. */
+  readonly countryHeader: string;
+};
+
+/** The events of a body, and what it tells of the device's clock. */
+type SentEvents = { readonly events: readonly unknown[]; readonly sentAt: unknown };
+
+const tags = ['Events'];
+const mostEvents = 100;
+
+const about =
+  'The answer is sent when the events are durable. A body may also come as `text/plain`, and ' +
+  'compressed by gzip or br. Overload is 503 with `Retry-After`; send the same events again then.';
+
+export async function addEventRoutes(app: HttpApp, parts: EventRouteParts): Promise<void> {
+  await app.register(async (scope: HttpApp) => {
+    const admission = new Admission(scope, parts.isBehind);
+    parseEventBodies(scope, admission);
+    // The schemas describe the bodies; `takeEvents` checks them, event by event.
+    const options = {
+      config: { access: 'publishable', takesBeacons: true } as const,
+      validatorCompiler: () => () => true,
+    };
+    scope.post(
+      '/v1/events',
+      {
+        ...options,
+        schema: {
+          operationId: 'sendEvent',
+          summary: 'Send an engagement event',
+          description: `${about} A refused event is 400.`,
+          tags,
+          querystring: KeyQuery,
+          body: EventRequest,
+          response: answers({ 200: EventReceived }),
+        },
+      },
+      (request, reply) => admission.holdDuring(request, () => receiveOne(parts, request, reply)),
+    );
+    scope.post(
+      '/v1/events/batch',
+      {
+        ...options,
+        schema: {
+          operationId: 'sendEvents',
+          summary: 'Send up to 100 engagement events',
+          description: `${about} Each event is judged by itself: refused ones are in \`errors\`.`,
+          tags,
+          querystring: KeyQuery,
+          body: EventBatch,
+          response: answers({ 200: BatchReceived }),
+        },
+      },
+      (request, reply) => admission.holdDuring(request, () => receiveBatch(parts, request, reply)),
+    );
+  });
+}
+
+async function receiveOne(
+  parts: EventRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const body = bodyOf(request);
+  if (!isRecord(body.json)) throw notABody('The body must be an event: a JSON object.');
+  const sent = { events: [body.json], sentAt: body.json['sentAt'] };
+  return answer(parts, request, reply, sent, ([outcome]) => {
+    if (outcome === undefined || outcome instanceof EventProblem) throw refusal(outcome);
+    return { received: true, eventId: outcome.eventId };
+  });
+}
+
+async function receiveBatch(
+  parts: EventRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const sent = batchOf(bodyOf(request).json);
+  const { events } = sent;
+  return answer(parts, request, reply, sent, (outcomes) => {
+    const errors = outcomes.flatMap((outcome, index) =>
+      outcome instanceof EventProblem
+        ? [{ index, eventId: idOf(events[index]), code: outcome.code, message: outcome.message }]
+        : [],
+    );
+    return { received: outcomes.length - errors.length, failed: errors.length, errors };
+  });
+}
+
+/**
+ * Takes the events and sends what `present` makes of their outcomes. An Idempotency-Key of a
+ * secret key also gives their ids to events without one: what a kill left stored without an answer
+ * is then known when the request comes again.
+ */
+async function answer(
+  parts: EventRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { events, sentAt }: SentEvents,
+  present: (outcomes: Outcome[]) => object,
+): Promise<unknown> {
+  const { organizationId, type } = principalOf(request);
+  const { bytes, mayHoldBadText } = bodyOf(request);
+  const sender = senderOf(request, parts.countryHeader);
+  const take = async (taken: readonly unknown[], idSeed: string | null) => {
+    const source = { ...sender, mayHoldBadText };
+    return present(
+      await takeEvents(parts, { organizationId, events: taken, sentAt, source, bytes, idSeed }),
+    );
+  };
+  const idempotencyKey = request.headers['idempotency-key'];
+  if (type !== 'secret' || idempotencyKey === undefined) return { data: await take(events, null) };
+  const seed = `${organizationId}\0${String(idempotencyKey)}`;
+  // Storing needs a connection of its own, so none may be held meanwhile.
+  return parts.mutations.mutateAfter(
+    request,
+    reply,
+    () => take(copyOf(events), seed),
+    async (_tx, data) => ({ data }),
+  );
+}
+
+/** The intake writes into events; the body must stay as it was, to tell a repeat from another one. */
+function copyOf(events: readonly unknown[]): readonly unknown[] {
+  try {
+    return structuredClone(events);
+  } catch (error) {
+    const message = 'The body is nested too deep.';
+    throw new ApiError('INVALID_REQUEST', { message, cause: error });
+  }
+}
+
+function bodyOf(request: FastifyRequest): EventBody {
+  const body = request.body as EventBody | undefined | null;
+  if (body === undefined || body === null) throw notABody('The body is missing.');
+  return body;
+}
+
+/** @throws ApiError when the body is no batch, or has too few or too many events */
+function batchOf(json: unknown): SentEvents {
+  if (!isRecord(json)) throw notABody('The body must be a JSON object with the field events.');
+  const { events, sentAt } = json;
+  if (events === undefined) throw invalid('events', 'is required');
+  if (!Array.isArray(events)) throw invalid('events', 'must be an array');
+  const unknown = Object.keys(json).find((key) => key !== 'events' && key !== 'sentAt');
+  if (unknown !== undefined) throw invalid(unknown.toWellFormed(), 'is not a known field');
+  if (events.length === 0) throw invalid('events', 'must hold at least one event');
+  if (events.length > mostEvents) {
+    throw new ApiError('LIMIT_EXCEEDED', {
+      message: `events: must hold at most ${mostEvents} events`,
+      details: [{ path: 'events', message: `must hold at most ${mostEvents} events` }],
+    });
+  }
+  return { events, sentAt };
+}
+
+/** The id that the client has given, to find the event again. */
+function idOf(event: unknown): string | null {
+  const id = isRecord(event) ? event['eventId'] : null;
+  return typeof id === 'string' ? id.slice(0, 128).toWellFormed() : null;
+}
+
+function notABody(message: string): ApiError {
+  return new ApiError('INVALID_REQUEST', { message });
+}
+
+function invalid(path: string, message: string): ApiError {
+  return new ApiError('VALIDATION_ERROR', {
+    message: `${path}: ${message}`,
+    details: [{ path, message }],
+  });
+}
+
+/** A refused event is a wrong request, whatever its code stands for elsewhere. */
+function refusal(problem: EventProblem | undefined): ApiError {
+  if (problem === undefined || problem.code === 'INTERNAL_ERROR') {
+    return new ApiError('INTERNAL_ERROR');
+  }
+  const details: ErrorDetail[] =
+    problem.path === '' ? [] : [{ path: problem.path, message: problem.detail }];
+  return new ApiError({ ...platformErrors, ...eventErrors }[problem.code], {
+    message: problem.message,
+    statusCode: 400,
+    ...(details.length > 0 && { details }),
+  });
+}

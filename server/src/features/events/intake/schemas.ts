@@ -1,0 +1,115 @@
+import { Type } from 'typebox';
+import { Envelope, Nullable, OneOf } from '../../../platform/http/schemas.ts';
+import { dataRules } from './event-rules.ts';
+import { eventKinds } from '../logged-event.ts';
+
+const dataTable = eventKinds
+  .map((kind) => {
+    const fields = dataRules[kind].map(
+      ({ name, type, required }) => `\`${name}\`${required ? '' : '?'} (${type.expected})`,
+    );
+    return `- \`${kind}\`: ${fields.length === 0 ? 'nothing' : fields.join(', ')}`;
+  })
+  .join('\n');
+
+const SentAt = Type.Optional(
+  Type.String({
+    format: 'date-time',
+    description:
+      'When the request is sent, by the clock of the device. Where that differs from the ' +
+      "service's clock by more than a minute, timestamps are corrected by the difference.",
+  }),
+);
+
+/**
+ * For the API description. Events are checked one by one by `parseEvent`, which names what is wrong
+ * with each and lets the others pass; a schema would refuse the request as a whole.
+ */
+export const EventRequest = Type.Object(
+  {
+    event: OneOf(eventKinds, 'What happened.'),
+    contentId: Type.String({
+      description: 'The content item; of a swipe, the one that was swiped to.',
+    }),
+    eventId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description:
+          'Best a UUID of version 7. An event counts once, however often it is sent within 72 ' +
+          'hours. Left out: the service makes one, and a repeat counts again.',
+      }),
+    ),
+    userId: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    deviceId: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    sessionId: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    timestamp: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description:
+          'When it happened; now when it is left out or lies over 5 minutes ahead. Over 24 hours ' +
+          'ago is refused.',
+        examples: ['2026-01-31T12:00:00.000Z'],
+      }),
+    ),
+    sentAt: SentAt,
+    country: Type.Optional(Type.String({ description: 'ISO 3166-1 alpha-2.' })),
+    device: Type.Optional(OneOf(['ios', 'android', 'web'])),
+    data: Type.Optional(
+      Type.Object(
+        {},
+        {
+          description:
+            'At most 8 KiB of JSON and 8 levels. Further fields are kept. Fields by kind:\n' +
+            dataTable,
+        },
+      ),
+    ),
+  },
+  { description: 'Further fields are ignored.' },
+);
+
+export const EventBatch = Type.Object({
+  sentAt: SentAt,
+  events: Type.Array(EventRequest, { minItems: 1, maxItems: 100 }),
+});
+
+export const EventReceived = Envelope(
+  Type.Object({
+    received: Type.Boolean({ description: 'Also true for an event that was stored before.' }),
+    eventId: Type.String(),
+  }),
+);
+
+export const BatchReceived = Envelope(
+  Type.Object({
+    received: Type.Integer({
+      description: 'Events that are stored, now or by an earlier request.',
+    }),
+    failed: Type.Integer(),
+    errors: Type.Array(
+      Type.Object({
+        index: Type.Integer({ description: 'Its place in `events`, the first is 0.' }),
+        eventId: Nullable(Type.String()),
+        code: OneOf([
+          'VALIDATION_ERROR',
+          'UNKNOWN_EVENT',
+          'NOT_FOUND',
+          'EVENT_TOO_OLD',
+          'INTERNAL_ERROR',
+        ]),
+        message: Type.String(),
+      }),
+    ),
+  }),
+);
+
+/** The key of a page that cannot send headers. */
+export const KeyQuery = Type.Object({
+  key: Type.Optional(
+    Type.String({
+      maxLength: 512,
+      description: 'A publishable key, where no header can be sent, as by `sendBeacon`.',
+    }),
+  ),
+});

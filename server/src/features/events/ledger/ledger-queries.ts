@@ -1,0 +1,26 @@
+/** The SQL of the deduplication ledger, beside what `append_event_blocks` does. */
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../../platform/database/database.ts';
+
+/**
+ * Starts a new generation when the current one is `leastAgeHours` old, by the database's clock.
+ * Keys are known for that long at the least, and twice as long at the most.
+ */
+export async function rotateKeys(tx: Tx, leastAgeHours: number): Promise<boolean> {
+  await sql`select set_config('lock_timeout', '2s', true)`.execute(tx);
+  const { rows } = await sql<{ rotated: boolean }>`
+    select rotate_event_keys(make_interval(secs => ${leastAgeHours}::double precision * 3600))
+      as rotated`.execute(tx);
+  return rows[0]?.rotated ?? false;
+}
+
+export type GenerationSize = { generation: 'current' | 'previous'; bytes: number };
+
+/** Reads the catalogue only, however large the ledger is. */
+export async function measureLedger(db: Db): Promise<GenerationSize[]> {
+  const { rows } = await sql<GenerationSize>`
+    select case name when current_generation then 'current' else 'previous' end as generation,
+      pg_total_relation_size(('event_key_' || name)::regclass)::bigint as bytes
+    from event_key_generation, unnest(array['a', 'b']) as name`.execute(db);
+  return rows;
+}

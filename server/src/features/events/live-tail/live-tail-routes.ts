@@ -1,0 +1,147 @@
+import { Readable } from 'node:stream';
+import { Type } from 'typebox';
+import type { FastifyRequest } from 'fastify';
+import { ApiError } from '../../../platform/http/errors.ts';
+import { principalOf, type Authenticate } from '../../../platform/http/principal.ts';
+import { answers, Closed, OneOf } from '../../../platform/http/schemas.ts';
+import type { HttpApp } from '../../../platform/http/app.ts';
+import type { LiveTail } from './live-tail.ts';
+
+export type LiveTailRouteParts = {
+  readonly tail: LiveTail;
+  readonly authenticate: Authenticate;
+  readonly isClosing: () => boolean;
+};
+
+const mostOfOrganization = 20;
+const mostReaders = 200;
+const heartbeatMs = 15_000;
+/** How soon a stream ends when its key is revoked or the process shuts down. */
+const checkMs = 1_000;
+/** What may wait for a slow reader. */
+const mostWaitingBytes = 256 * 1024;
+
+const Filter = Closed({
+  status: Type.Optional(OneOf(['accepted', 'rejected'], 'Only these. Default: both.')),
+  event: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Only this kind, an unknown one too.' }),
+  ),
+  contentId: Type.Optional(Type.String({ maxLength: 64, description: 'Only of this item.' })),
+  userId: Type.Optional(Type.String({ maxLength: 256, description: 'Only of this viewer.' })),
+});
+
+/** OpenAPI 3.1 has no words for the events of a stream, so text describes them. */
+const tailOfEvents = {
+  'text/event-stream': {
+    schema: {
+      type: 'string',
+      description:
+        'Server-sent events, each with JSON as its `data`:\n' +
+        '- `event`: `status`, `receivedAt`, `eventId`, `event`, `contentId`, `userId`; if accepted, ' +
+        '`timestamp`, `deviceId`, `sessionId`, `country`, `device` and `data`; if rejected, ' +
+        '`code` and `message`. What an event did not tell is null.\n' +
+        '- `skipped`: the `count` of events that were left out.\n' +
+        '- `end`: the `reason` why the stream ends, a code of the key such as `KEY_REVOKED`, or ' +
+        '`shutdown`.',
+      examples: [
+        'event: event\n' +
+          'data: {"status":"rejected","receivedAt":"2026-01-31T12:00:00.000Z","eventId":"like-1",' +
+          '"event":"like","contentId":"no-such-item","userId":null,"code":"NOT_FOUND",' +
+          '"message":"contentId: there is no such content item"}\n\n' +
+          'event: skipped\ndata: {"count":1250}\n\n',
+      ],
+    },
+  },
+};
+
+export function addLiveTailRoutes(app: HttpApp, parts: LiveTailRouteParts): void {
+  app.get(
+    '/v1/events/stream',
+    {
+      config: { access: 'secret', describedStream: tailOfEvents },
+      schema: {
+        operationId: 'streamEvents',
+        summary: 'Watch events come in',
+        description:
+          'Accepted and rejected events of all processes from now on, until the client ends it. ' +
+          `Under load it is a sample. A comment comes every ${heartbeatMs / 1_000} seconds. At most ` +
+          `${mostOfOrganization} are open for an organization; one more is 429.`,
+        tags: ['Events'],
+        querystring: Filter,
+        response: answers({}),
+      },
+      exposeHeadRoute: false,
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { own, all } = parts.tail.count(organizationId);
+      if (own >= mostOfOrganization || all >= mostReaders) {
+        throw new ApiError('RATE_LIMITED', {
+          message: 'Too many live tails are open.',
+          headers: { 'retry-after': '5' },
+        });
+      }
+      const stream = openStream(parts, request, { organizationId, filter: request.query });
+      return reply
+        .type('text/event-stream; charset=utf-8')
+        .header('x-accel-buffering', 'no')
+        .send(stream);
+    },
+  );
+}
+
+type Wanted = {
+  organizationId: string;
+  filter: { status?: 'accepted' | 'rejected'; event?: string; contentId?: string; userId?: string };
+};
+
+/** The stream of one reader, which ends by itself with the key or the process. */
+function openStream(parts: LiveTailRouteParts, request: FastifyRequest, wanted: Wanted): Readable {
+  const stream = new Readable({ read: () => undefined });
+  const send = (text: string): boolean => {
+    if (stream.readableLength > mostWaitingBytes || stream.destroyed) return false;
+    stream.push(text);
+    return true;
+  };
+  let skipped = 0;
+  const remove = parts.tail.add({
+    ...wanted,
+    show: (json) => send(`event: event\ndata: ${json}\n\n`),
+    skipped(count) {
+      skipped += count;
+      if (send(`event: skipped\ndata: {"count":${skipped}}\n\n`)) skipped = 0;
+    },
+  });
+  const heartbeat = setInterval(() => send(': heartbeat\n\n'), heartbeatMs);
+  const check = setInterval(() => {
+    void whyEnd(parts, request).then((reason) => {
+      if (reason === null || stream.destroyed || stream.readableEnded) return;
+      stream.push(`event: end\ndata: {"reason":"${reason}"}\n\n`);
+      stream.push(null);
+      clearInterval(check);
+    });
+  }, checkMs);
+  stream.once('close', () => {
+    remove();
+    clearInterval(heartbeat);
+    clearInterval(check);
+  });
+  // So that a client knows at once that it is connected.
+  send(': connected\n\n');
+  return stream;
+}
+
+async function whyEnd(
+  { authenticate, isClosing }: LiveTailRouteParts,
+  request: FastifyRequest,
+): Promise<string | null> {
+  if (isClosing()) return 'shutdown';
+  const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
+  try {
+    await authenticate(bearer);
+    return null;
+  } catch (error) {
+    // While the database is away nothing is known against the key.
+    return error instanceof ApiError && error.statusCode === 401 ? error.code : null;
+  }
+}

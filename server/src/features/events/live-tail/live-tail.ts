@@ -1,0 +1,203 @@
+/**
+ * What comes in, as it comes in: accepted events are read from the end of the log, rejected ones
+ * from a small table, so a tail shows those of every process. Nothing runs while nobody looks.
+ *
+ * Under load it is a sample: in each round a bounded number of events is looked at and sent, and
+ * what was left out is counted. A reader that is too slow gets counts in place of events.
+ */
+import type { Logger } from 'pino';
+import type { Db } from '../../../platform/database/database.ts';
+import { currentSnapshot } from '../../../platform/database/snapshots.ts';
+import { background, sleep } from '../../../platform/lifecycle.ts';
+import type { LogPosition, StoredBlock } from '../../../platform/event-log/event-log.ts';
+import type { EngagementLog } from '../engagement-log.ts';
+import type { EventKind, LoggedEvent } from '../logged-event.ts';
+import { selectRejections } from './rejection-queries.ts';
+import type { Rejection } from './rejections.ts';
+
+export type TailFilter = {
+  readonly status?: 'accepted' | 'rejected';
+  readonly event?: string;
+  readonly contentId?: string;
+  readonly userId?: string;
+};
+
+export type TailReader = {
+  readonly organizationId: string;
+  readonly filter: TailFilter;
+  /** Takes one event as JSON; false when the reader is too slow for it. */
+  readonly show: (json: string) => boolean;
+  /** Told in each round how many events were left out, when there were some. */
+  readonly skipped: (count: number) => void;
+};
+
+/** An accepted event as a tail shows it. */
+type Acceptance = {
+  readonly status: 'accepted';
+  readonly receivedAt: string;
+  readonly eventId: string;
+  readonly event: EventKind;
+  readonly contentId: string;
+  readonly timestamp: string;
+  readonly userId: string | null;
+  readonly deviceId: string | null;
+  readonly sessionId: string | null;
+  readonly country: string | null;
+  readonly device: string | null;
+  readonly data: unknown;
+};
+
+const roundMs = 250;
+/** In each round: read from the database, looked at, and shown to one reader. */
+const mostBlocks = 500;
+const mostRead = 100_000;
+const mostLookedAt = 5_000;
+const mostShown = 100;
+const mostRejections = 500;
+
+export type LiveTailOptions = {
+  readonly db: Db;
+  readonly log: Logger;
+  readonly eventLog: EngagementLog;
+};
+
+export class LiveTail implements AsyncDisposable {
+  readonly #options: LiveTailOptions;
+  readonly #readers = new Set<TailReader>();
+  #loop: AsyncDisposable | null = null;
+
+  constructor(options: LiveTailOptions) {
+    this.#options = options;
+  }
+
+  /** How many readers there are, of one organization and in all. */
+  count(organizationId: string): { own: number; all: number } {
+    const own = [...this.#readers].filter((one) => one.organizationId === organizationId).length;
+    return { own, all: this.#readers.size };
+  }
+
+  /** Shows what comes from now on. @returns ends it */
+  add(reader: TailReader): () => void {
+    this.#readers.add(reader);
+    this.#loop ??= background('live tail', (signal) => this.#run(signal), this.#options.log);
+    return () => {
+      this.#readers.delete(reader);
+      if (this.#readers.size === 0) void this.#stop();
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#readers.clear();
+    await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
+    const loop = this.#loop;
+    this.#loop = null;
+    await loop?.[Symbol.asyncDispose]();
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { db, eventLog } = this.#options;
+    let position = await eventLog.end();
+    let { snapshot } = await currentSnapshot(db);
+    while (!signal.aborted) {
+      const shown = new Map<TailReader, number>();
+      const skipped = new Map<TailReader, number>();
+      const round = { shown, skipped };
+      position = await this.#showAccepted(position, round);
+      snapshot = await this.#showRejected(snapshot, round);
+      for (const [reader, count] of skipped) reader.skipped(count);
+      await sleep(roundMs, signal);
+    }
+  }
+
+  async #showAccepted(position: LogPosition, round: Round): Promise<LogPosition> {
+    const { blocks, next } = await this.#options.eventLog.scan(position, {
+      limitBlocks: mostBlocks,
+      limitEvents: mostRead,
+    });
+    let lookedAt = 0;
+    for (const block of blocks) {
+      const readers = this.#readersOf(block.organizationId, 'accepted');
+      if (readers.length === 0) continue;
+      // A block that has just left the memory counts as one that was not looked at.
+      const events = lookedAt < mostLookedAt ? block.decode() : null;
+      if (events === null) {
+        for (const reader of readers) add(round.skipped, reader, block.eventCount);
+        continue;
+      }
+      lookedAt += events.length;
+      for (const event of events) {
+        for (const reader of readers) {
+          if (matches(reader.filter, event)) {
+            show(reader, round, () => JSON.stringify(describe(block, event)));
+          }
+        }
+      }
+    }
+    return next;
+  }
+
+  async #showRejected(snapshot: string, round: Round): Promise<string> {
+    const found = await selectRejections(this.#options.db, snapshot, mostRejections);
+    for (const { organizationId, rejection, skipped } of found.rows) {
+      for (const reader of this.#readersOf(organizationId, 'rejected')) {
+        if (skipped > 0) add(round.skipped, reader, skipped);
+        if (matches(reader.filter, JSON.parse(rejection) as Rejection)) {
+          show(reader, round, () => rejection);
+        }
+      }
+    }
+    return found.snapshot;
+  }
+
+  #readersOf(organizationId: string, status: 'accepted' | 'rejected'): TailReader[] {
+    return [...this.#readers].filter(
+      (one) => one.organizationId === organizationId && (one.filter.status ?? status) === status,
+    );
+  }
+}
+
+/** What each reader got, and did not get, in one round. */
+type Round = { shown: Map<TailReader, number>; skipped: Map<TailReader, number> };
+
+function show(reader: TailReader, { shown, skipped }: Round, json: () => string): void {
+  const isShown = (shown.get(reader) ?? 0) < mostShown && reader.show(json());
+  add(isShown ? shown : skipped, reader, 1);
+}
+
+function add(counts: Map<TailReader, number>, reader: TailReader, count: number): void {
+  counts.set(reader, (counts.get(reader) ?? 0) + count);
+}
+
+type Matchable = {
+  readonly event: string | null;
+  readonly contentId: string | null;
+  readonly userId?: string | null;
+};
+
+function matches({ event, contentId, userId }: TailFilter, one: Matchable): boolean {
+  return (
+    (event === undefined || one.event === event) &&
+    (contentId === undefined || one.contentId?.toLowerCase() === contentId.toLowerCase()) &&
+    (userId === undefined || one.userId === userId)
+  );
+}
+
+function describe({ receivedAt }: StoredBlock<LoggedEvent>, event: LoggedEvent): Acceptance {
+  return {
+    status: 'accepted',
+    receivedAt: new Date(receivedAt).toISOString(),
+    eventId: event.eventId,
+    event: event.event,
+    contentId: event.contentId,
+    timestamp: new Date(event.at).toISOString(),
+    userId: event.userId ?? null,
+    deviceId: event.deviceId ?? null,
+    sessionId: event.sessionId ?? null,
+    country: event.country ?? null,
+    device: event.device ?? null,
+    data: event.data,
+  };
+}
