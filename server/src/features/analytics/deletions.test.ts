@@ -4,10 +4,14 @@ import { describe, test } from 'node:test';
 import { sql } from 'kysely';
 import { atEnd, openTestDatabase, silentLog } from '../../../test/database.ts';
 import type { Db } from '../../platform/database/database.ts';
-import type { LoggedEvent } from '../events/events.ts';
-import { countLiveViewers, eraseViewer, viewerAffinities } from './analytics.ts';
-import { pruneLiveViewers, pruneStatistics, purgeStatistics } from './maintenance.ts';
-import { allProjections } from './projecting/all-projections.ts';
+import { openEventLog, type LoggedEvent } from '../events/events.ts';
+import {
+  eraseFromProjections,
+  expireProjections,
+  purgeFromProjections,
+} from '../../platform/projections/upkeep.ts';
+import { countLiveViewers, viewerAffinities } from './analytics.ts';
+import { allProjections } from './projections/all-projections.ts';
 import {
   append,
   insertItems,
@@ -16,8 +20,8 @@ import {
   projectAll,
   readTables,
   waitForProjections,
-} from './projecting/projector.fixture.ts';
-import { startProjector } from './projecting/projector.ts';
+} from './projections/projector.fixture.ts';
+import { startProjector } from '../../platform/projections/projector.ts';
 
 const { signal } = new AbortController();
 const [kept = '', gone = '', stream = ''] = makeContentIds(3);
@@ -56,6 +60,10 @@ async function openFilled(): Promise<Db> {
   return db;
 }
 
+function erase(db: Db, of: string, userId: string): Promise<number> {
+  return eraseFromProjections(db, allProjections, { organizationId: of, userId });
+}
+
 async function rowsOf(db: Db, contentId: string): Promise<number> {
   const { rows } = await sql<{ rows: number }>`
     select (select count(*) from content_counter where content_id = ${contentId}::uuid)
@@ -79,11 +87,11 @@ describe('an item that is deleted for good', () => {
     // These are in the log, and not projected, when the item goes.
     await append(db, watching(gone, 'cem'));
     const items = [await deleteItem(db, gone), await deleteItem(db, stream)];
-    await purgeStatistics(db)(items, signal);
+    await purgeFromProjections(db, allProjections, items);
     assert.equal(await rowsOf(db, gone), 0);
     await append(db, watching(gone, 'dan'));
     await projectAll(db);
-    await purgeStatistics(db)(items, signal);
+    await purgeFromProjections(db, allProjections, items);
     assert.equal(await rowsOf(db, gone), 0);
     assert.equal(await rowsOf(db, stream), 0);
     assert.equal(await rowsOf(db, kept), before, 'the others keep theirs');
@@ -94,7 +102,12 @@ describe('an item that is deleted for good', () => {
 
   test('also while a projector writes about it', async () => {
     const db = await openFilled();
-    const projector = startProjector({ db, log: silentLog, projections: allProjections });
+    const projector = startProjector({
+      db,
+      log: silentLog,
+      eventLog: openEventLog(db),
+      projections: allProjections,
+    });
     atEnd(() => projector[Symbol.asyncDispose]());
     let items: Awaited<ReturnType<typeof deleteItem>>[] = [];
     for (let round = 0; round < 60; round += 1) {
@@ -102,7 +115,7 @@ describe('an item that is deleted for good', () => {
       projector.nudge();
       if (round !== 20) continue;
       items = [await deleteItem(db, gone)];
-      await purgeStatistics(db)(items, signal);
+      await purgeFromProjections(db, allProjections, items);
     }
     await waitForProjections(db);
     assert.equal(items.length, 1);
@@ -114,7 +127,7 @@ describe('a viewer who is erased', () => {
   test('leaves no row, and the others keep theirs', async () => {
     const db = await openFilled();
     const before = await readTables(db);
-    assert.ok((await eraseViewer(db, organizationId, 'ada')) > 0);
+    assert.ok((await erase(db, organizationId, 'ada')) > 0);
     const after = await readTables(db);
     const states = ['view_state_a', 'view_state_b', 'session_state_a', 'session_state_b'];
     for (const table of [...states, 'viewer_activity', 'viewer_profile']) {
@@ -123,18 +136,26 @@ describe('a viewer who is erased', () => {
     assert.deepEqual(after['content_counter'], before['content_counter']);
     const live = await countLiveViewers(db, organizationId, [stream]);
     assert.equal(live.get(stream), 1);
-    assert.equal(await eraseViewer(db, organizationId, 'ada'), 0);
-    assert.equal(await eraseViewer(db, 'org_other', 'bob'), 0, 'only of the organization');
+    assert.equal(await erase(db, organizationId, 'ada'), 0);
+    await sql`insert into organization (organization_id, name) values ('org_other', 'Other')`.execute(
+      db,
+    );
+    assert.equal(await erase(db, 'org_other', 'bob'), 0, 'only of the organization');
   });
 
   test('is new when they come back, also for a projector that remembers them', async () => {
     const db = await openFilled();
-    const projector = startProjector({ db, log: silentLog, projections: allProjections });
+    const projector = startProjector({
+      db,
+      log: silentLog,
+      eventLog: openEventLog(db),
+      projections: allProjections,
+    });
     atEnd(() => projector[Symbol.asyncDispose]());
     await append(db, watching(kept, 'ada'));
     projector.nudge();
     await waitForProjections(db);
-    await eraseViewer(db, organizationId, 'ada');
+    await erase(db, organizationId, 'ada');
     await append(db, watching(gone, 'ada'));
     projector.nudge();
     await waitForProjections(db);
@@ -164,14 +185,14 @@ test('live streams have those who watched them a moment ago, and nobody else doe
   assert.equal(live.get(stream), 2);
   assert.ok((live.get(kept) ?? 0) === 0);
   await sql`update live_viewer set last_at = now() - interval '6 minutes'`.execute(db);
-  await pruneLiveViewers(db, signal);
+  await expireProjections(db, allProjections, signal);
   assert.equal((await sql`select from live_viewer`.execute(db)).rows.length, 0);
 });
 
 test('rows by hour go after 90 days; days, totals and what is younger stay', async () => {
   const db = await openFilled();
   const before = await readTables(db);
-  await pruneStatistics(db, signal);
+  await expireProjections(db, allProjections, signal);
   assert.deepEqual(await readTables(db), before);
   for (const table of ['content_counter', 'audience_counter', 'viewer_set', 'quality_counter']) {
     await sql`
@@ -179,7 +200,7 @@ test('rows by hour go after 90 days; days, totals and what is younger stay', asy
       where grain <> 'total'`.execute(db);
   }
   await sql`update viewer_profile set last_at = now() - interval '91 days'`.execute(db);
-  await pruneStatistics(db, signal);
+  await expireProjections(db, allProjections, signal);
   const after = await readTables(db);
   for (const table of ['content_counter', 'audience_counter', 'viewer_set', 'quality_counter']) {
     const stay = before[table]?.filter((row) => !row.includes(',hour,'));

@@ -1,12 +1,12 @@
 import { addContentRoutes } from './reports/content-routes.ts';
 import { addEngagementRoutes } from './reports/engagement-routes.ts';
-import { addOverviewRoute } from './reports/overview-route.ts';
+import { addOverviewRoutes } from './reports/overview-route.ts';
 import type { ReportParts } from './reports/report-parts.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 
 /** The reading half of analytics: `GET /v1/analytics/…`. */
 export function addAnalyticsRoutes(app: HttpApp, parts: ReportParts): void {
-  addOverviewRoute(app, parts);
+  addOverviewRoutes(app, parts);
   addContentRoutes(app, parts);
   addEngagementRoutes(app, parts);
 }

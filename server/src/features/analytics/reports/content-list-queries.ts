@@ -1,7 +1,8 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { contentColumns } from '../engagement/contribution.ts';
+import { contentColumns } from '../projections/engagement/contribution.ts';
+import { contentItems } from '../../content/content.ts';
 import { inSpan, type Span } from './counter-queries.ts';
 import type { Counters } from './metrics.ts';
 
@@ -61,7 +62,7 @@ function countedItems(
       group by content_id
     ), counted as (
       select summed.*, item.title from summed
-      join content item on item.organization_id = ${organizationId}
+      join ${contentItems} item on item.organization_id = ${organizationId}
         and item.content_id = summed.content_id ${withTags}
     )`;
 }
@@ -146,7 +147,7 @@ export async function findItemCounters(
 ): Promise<ItemCounters[]> {
   const { rows } = await sql<ItemCounters>`
     with page as (
-      select content_id, title from content
+      select content_id, title from ${contentItems} item
       where organization_id = ${organizationId} and content_id = any(${contentIds}::uuid[])
     )
     select page.content_id, page.title, total.*

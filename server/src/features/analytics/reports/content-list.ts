@@ -17,6 +17,11 @@ import { daySpanOf } from './series.ts';
 import { countViewersOfItems, daysOf } from './unique-viewers.ts';
 
 type Listed = ItemCounters & { position: number; uniqueViewers: number };
+type ListedStatistics = {
+  contentId: string;
+  title: string;
+  metrics: ReturnType<typeof presentItemMetrics<number>>;
+};
 type After = { position: number; contentId: string } | null;
 
 /** The pages of the content list. */
@@ -24,7 +29,7 @@ export function listStatistics(
   db: Db,
   organizationId: OrganizationId,
   options: { period: Period; tags: readonly string[] | null; sort: ContentSort; order: Order },
-): PageSource<Listed, unknown> {
+): PageSource<Listed, ListedStatistics> {
   const { period, tags, sort, order } = options;
   const filter: ItemFilter = { span: daySpanOf(period), days: daysOf(period), tags };
   return {

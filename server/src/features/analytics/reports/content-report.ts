@@ -7,7 +7,7 @@ import {
   emptyDetail,
   stepLength,
   type Breakdown,
-} from '../engagement/content-detail.ts';
+} from '../projections/engagement/content-detail.ts';
 import { readItemCounters } from './counter-queries.ts';
 import { findTitle, readDetails } from './detail-queries.ts';
 import { presentCounted, ratio, seconds, sumCounters, type Counters } from './metrics.ts';

@@ -1,16 +1,20 @@
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { readPage } from '../../../platform/http/list-cursor.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
-import { answers, Envelope, IdParams, ListEnvelope } from '../../../platform/http/schemas.ts';
+import { answers, IdParams } from '../../../platform/http/schemas.ts';
+import { answerReport } from './answer.ts';
 import { listStatistics } from './content-list.ts';
 import { reportItem } from './content-report.ts';
 import { formatDay, readPeriod } from './period.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
 import {
+  asCsv,
   ContentStatistics,
   ContentStatisticsQuery,
   ItemStatistics,
   PeriodQuery,
+  Report,
+  ReportList,
 } from './schemas.ts';
 
 const { config, tags } = reportRoute;
@@ -20,7 +24,8 @@ export function addContentRoutes(app: HttpApp, parts: ReportParts): void {
   addItemRoute(app, parts);
 }
 
-function addListRoute(app: HttpApp, { db, cursors }: ReportParts): void {
+function addListRoute(app: HttpApp, parts: ReportParts): void {
+  const { db, cursors } = parts;
   app.get(
     '/v1/analytics/content',
     {
@@ -30,13 +35,13 @@ function addListRoute(app: HttpApp, { db, cursors }: ReportParts): void {
         summary: 'List the metrics of content items',
         description:
           'Items that had any event in the range, archived ones included; deleted ones are not in ' +
-          'it. Items without the rate that is sorted by come last.',
+          `it. Items without the rate that is sorted by come last. ${asCsv} the page.`,
         tags,
         querystring: ContentStatisticsQuery,
-        response: answers({ 200: ListEnvelope(ContentStatistics) }),
+        response: answers({ 200: ReportList(ContentStatistics) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { organizationId } = principalOf(request);
       const { limit, cursor, sort = 'plays', order = 'desc', tags: wanted } = request.query;
       const period = readPeriod(request.query, Date.now());
@@ -51,12 +56,17 @@ function addListRoute(app: HttpApp, { db, cursors }: ReportParts): void {
         ...(limit !== undefined && { limit }),
         ...(cursor !== undefined && { cursor }),
       };
-      return readPage(
+      const { data, meta } = await readPage(
         cursors,
         { list: 'content analytics', organizationId, filter },
         page,
         listStatistics(db, organizationId, { period, tags: split(wanted), sort, order }),
       );
+      const answered = await answerReport(request, reply, parts, {
+        data,
+        rows: data.map(({ metrics, ...item }) => ({ ...item, ...metrics })),
+      });
+      return { data, meta: { ...meta, ...answered.meta } };
     },
   );
 }
@@ -69,7 +79,7 @@ function split(list: string | undefined): string[] | null {
     .filter((tag) => tag !== '');
 }
 
-function addItemRoute(app: HttpApp, { db }: ReportParts): void {
+function addItemRoute(app: HttpApp, parts: ReportParts): void {
   app.get(
     '/v1/analytics/content/:id',
     {
@@ -77,17 +87,18 @@ function addItemRoute(app: HttpApp, { db }: ReportParts): void {
       schema: {
         operationId: 'getContentAnalytics',
         summary: 'Get the metrics of one content item',
-        description: 'With its series, its audience, and how far viewers watch.',
+        description: `With its series, its audience, and how far viewers watch. ${asCsv} the timeseries.`,
         tags,
         params: IdParams,
         querystring: PeriodQuery,
-        response: answers({ 200: Envelope(ItemStatistics) }),
+        response: answers({ 200: Report(ItemStatistics) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { organizationId } = principalOf(request);
       const period = readPeriod(request.query, Date.now());
-      return { data: await reportItem(db, organizationId, request.params.id, period) };
+      const data = await reportItem(parts.db, organizationId, request.params.id, period);
+      return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
   );
 }

@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { audienceColumns, contentColumns } from '../engagement/contribution.ts';
+import { audienceColumns, contentColumns } from '../projections/engagement/contribution.ts';
+import { contentItems } from '../../content/content.ts';
+import { matchesFilter, type ReportFilter } from './filter.ts';
 import type { AudienceCounters, Counters } from './metrics.ts';
 
 /** Of which rows a report is made: those of one grain from a moment until before another. */
@@ -30,6 +32,22 @@ export async function readAudience(
   const { rows } = await sql<Dated<AudienceCounters>>`
     select period, ${sums(audienceColumns)} from audience_counter
     where organization_id = ${organizationId} and ${inSpan(span)}
+    group by period
+  `.execute(db);
+  return rows.map(toSeries);
+}
+
+/** What a filter asks for, by day. */
+export async function readFiltered(
+  db: Db,
+  organizationId: OrganizationId,
+  filter: ReportFilter,
+  { startMs, endMs }: { startMs: number; endMs: number },
+): Promise<Series<Counters>> {
+  const { rows } = await sql<Dated<Counters>>`
+    select period, ${sums(contentColumns)} from segment_counter
+    where ${matchesFilter(organizationId, filter)}
+      and period >= ${new Date(startMs)} and period < ${new Date(endMs)}
     group by period
   `.execute(db);
   return rows.map(toSeries);
@@ -91,7 +109,7 @@ export async function readTagSegments(
     )
     select segment, ${sums(contentColumns)}
     from counted
-    join content item on item.organization_id = ${organizationId}
+    join ${contentItems} item on item.organization_id = ${organizationId}
       and item.content_id = counted.content_id
     cross join unnest(item.tags) segment
     group by segment

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { readDetail, type ContentDetail } from '../engagement/content-detail.ts';
+import { readDetail, type ContentDetail } from '../projections/engagement/content-detail.ts';
+import { contentItems } from '../../content/content.ts';
 
 /** The distributions of one item on each day on which it has any. */
 export async function readDetails(
@@ -25,7 +26,7 @@ export async function findTitle(
   contentId: string,
 ): Promise<string | null> {
   const { rows } = await sql<{ title: string }>`
-    select title from content
+    select title from ${contentItems} item
     where organization_id = ${organizationId} and content_id = ${contentId}
   `.execute(db);
   return rows[0]?.title ?? null;

@@ -1,12 +1,21 @@
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
-import { answers, Envelope } from '../../../platform/http/schemas.ts';
+import { answers } from '../../../platform/http/schemas.ts';
+import { answerReport } from './answer.ts';
 import { reportEngagement } from './engagement-report.ts';
 import { readPeriod } from './period.ts';
 import { reportQuality } from './quality-report.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
 import { reportRetention } from './retention-report.ts';
-import { Engagement, EngagementQuery, PeriodQuery, Quality, Retention } from './schemas.ts';
+import {
+  asCsv,
+  Engagement,
+  EngagementQuery,
+  PeriodQuery,
+  Quality,
+  Report,
+  Retention,
+} from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
@@ -17,7 +26,7 @@ export function addEngagementRoutes(app: HttpApp, parts: ReportParts): void {
   addRetentionRoute(app, parts);
 }
 
-function addEngagementRoute(app: HttpApp, { db }: ReportParts): void {
+function addEngagementRoute(app: HttpApp, parts: ReportParts): void {
   app.get(
     '/v1/analytics/engagement',
     {
@@ -25,22 +34,23 @@ function addEngagementRoute(app: HttpApp, { db }: ReportParts): void {
       schema: {
         operationId: 'getEngagementAnalytics',
         summary: 'Get the metrics of sessions',
-        description: 'In total, over time, and by device, country or tag.',
+        description: `In total, over time, and by device, country or tag. ${asCsv} the segments.`,
         tags,
         querystring: EngagementQuery,
-        response: answers({ 200: Envelope(Engagement) }),
+        response: answers({ 200: Report(Engagement) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { organizationId } = principalOf(request);
       const period = readPeriod(request.query, Date.now());
       const { segment = 'device' } = request.query;
-      return { data: await reportEngagement(db, organizationId, period, segment) };
+      const data = await reportEngagement(parts.db, organizationId, period, segment);
+      return answerReport(request, reply, parts, { data, rows: data.segments });
     },
   );
 }
 
-function addQualityRoute(app: HttpApp, { db }: ReportParts): void {
+function addQualityRoute(app: HttpApp, parts: ReportParts): void {
   app.get(
     '/v1/analytics/quality',
     {
@@ -48,21 +58,22 @@ function addQualityRoute(app: HttpApp, { db }: ReportParts): void {
       schema: {
         operationId: 'getQualityAnalytics',
         summary: 'Get the metrics of playback quality',
-        description: 'Start-up times, stalls and errors, also by rendition and codec.',
+        description: `Start-up times, stalls and errors, also by rendition and codec. ${asCsv} the timeseries.`,
         tags,
         querystring: PeriodQuery,
-        response: answers({ 200: Envelope(Quality) }),
+        response: answers({ 200: Report(Quality) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { organizationId } = principalOf(request);
       const period = readPeriod(request.query, Date.now());
-      return { data: await reportQuality(db, organizationId, period) };
+      const data = await reportQuality(parts.db, organizationId, period);
+      return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
   );
 }
 
-function addRetentionRoute(app: HttpApp, { db }: ReportParts): void {
+function addRetentionRoute(app: HttpApp, parts: ReportParts): void {
   app.get(
     '/v1/analytics/retention',
     {
@@ -72,17 +83,19 @@ function addRetentionRoute(app: HttpApp, { db }: ReportParts): void {
         summary: 'Get the retention of viewers',
         description:
           'Cohorts are the viewers of a first day or, by week, of the days of a first week. ' +
-          'Either way retention is counted in days, and `hour` gives days.',
+          `Either way retention is counted in days, and \`hour\` gives days. ${asCsv} a line for each ` +
+          'cohort.',
         tags,
         querystring: PeriodQuery,
-        response: answers({ 200: Envelope(Retention) }),
+        response: answers({ 200: Report(Retention) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { organizationId } = principalOf(request);
       const now = Date.now();
       const period = readPeriod(request.query, now);
-      return { data: await reportRetention(db, organizationId, period, now) };
+      const data = await reportRetention(parts.db, organizationId, period, now);
+      return answerReport(request, reply, parts, { data, rows: data.cohorts });
     },
   );
 }

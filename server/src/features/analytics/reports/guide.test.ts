@@ -10,7 +10,9 @@ const guide = await readFile(new URL('../../../../../docs/analytics.md', import.
 test('every example of the guide is answered', async () => {
   const service = await startService();
   const [contentId = ''] = await createReadyItems(service, 1);
-  const examples = [...guide.matchAll(/^curl "\$URL(\S+)" -H "Authorization: Bearer \$KEY"$/gm)];
+  const examples = [
+    ...guide.matchAll(/^curl "\$REELFEED(\S+)" -H "Authorization: Bearer \$SECRET_KEY"$/gm),
+  ];
   assert.equal(examples.length, guide.match(/^curl /gm)?.length, 'all of them are understood');
   const reports = new Set<string | undefined>();
   for (const [, path = ''] of examples) {

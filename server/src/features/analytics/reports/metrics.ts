@@ -1,39 +1,22 @@
 /** Counters become metrics: the formulas of docs/analytics.md. */
 
-import { audienceColumns, type contentColumns } from '../engagement/contribution.ts';
+import { audienceColumns, type contentColumns } from '../projections/engagement/contribution.ts';
 
 export type Counters = Readonly<Record<(typeof contentColumns)[number], number>>;
 /** `audience_counter` knows sessions as well. */
 export type AudienceCounters = Readonly<Record<(typeof audienceColumns)[number], number>>;
 
-export const noCounters: AudienceCounters = {
-  impressions: 0,
-  plays: 0,
-  completions: 0,
-  likes: 0,
-  shares: 0,
-  saves: 0,
-  swipes_away: 0,
-  views: 0,
-  completed_plays: 0,
-  watch_ms: 0,
-  stalls: 0,
-  stall_ms: 0,
-  attempted_views: 0,
-  errored_views: 0,
-  startable_views: 0,
-  exits_before_start: 0,
-  measured_views: 0,
-  watched_permille: 0,
-  sessions: 0,
-  session_ms: 0,
-};
+type Sums = Record<(typeof audienceColumns)[number], number>;
+
+const noCounters = Object.freeze(
+  Object.fromEntries(audienceColumns.map((column) => [column, 0])),
+) as AudienceCounters;
 
 /** All of them together; content counters have no sessions. */
 export function sumCounters(
   parts: Iterable<Counters & Partial<AudienceCounters>>,
 ): AudienceCounters {
-  const sum: Record<(typeof audienceColumns)[number], number> = { ...noCounters };
+  const sum: Sums = { ...noCounters };
   for (const part of parts) {
     for (const column of audienceColumns) sum[column] += part[column] ?? 0;
   }
@@ -67,6 +50,21 @@ export function presentCounted(counters: Counters) {
     likes,
     shares,
     saves,
+    ...presentViews(counters),
+  };
+}
+
+/** How views went: see docs/metrics.md. */
+function presentViews(counters: Counters) {
+  const { views } = counters;
+  return {
+    views,
+    engagedViews: counters.engaged_views,
+    hookRate: ratio(counters.hooked_views, views),
+    swipeAwayRate: ratio(counters.swiped_views, views),
+    loopRate: ratio(counters.replayed_views, views),
+    replays: counters.replays,
+    averagePercentWatched: ratio(counters.watched_permille / 1_000, counters.measured_views),
   };
 }
 
@@ -83,9 +81,10 @@ export function presentSessions(counters: AudienceCounters) {
 export function presentPlayback(counters: Counters) {
   const watchedHours = counters.watch_ms / 3_600_000;
   return {
-    rebufferRatio: ratio(counters.stall_ms, counters.watch_ms),
+    rebufferRatio: ratio(counters.stall_ms, counters.watch_ms + counters.stall_ms),
     rebuffersPerHour: ratio(counters.stalls, watchedHours),
     errorRate: ratio(counters.errored_views, counters.attempted_views),
+    failuresBeforeStart: ratio(counters.failures_before_start, counters.attempted_views),
     exitsBeforeStart: ratio(counters.exits_before_start, counters.startable_views),
   };
 }

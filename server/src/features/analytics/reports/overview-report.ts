@@ -1,31 +1,79 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { compare } from './comparison.ts';
-import { readAudience } from './counter-queries.ts';
+import { readAudience, readFiltered } from './counter-queries.ts';
+import type { ReportFilter } from './filter.ts';
 import { presentCounted, sumCounters, type AudienceCounters } from './metrics.ts';
-import { periodBefore, type Period } from './period.ts';
+import { comparablePeriods, type ComparablePeriods, type Period } from './period.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
 import { countOrganizationViewers } from './unique-viewers.ts';
 
 /** The organization in a period, by bucket, and against as many days before. */
-export async function reportOverview(db: Db, organizationId: OrganizationId, period: Period) {
-  // Only its total is asked for, which takes days and the fewest buckets.
-  const before = { ...periodBefore(period), granularity: 'week' } as const;
-  const [series, viewers, seriesBefore, viewersBefore] = await Promise.all([
+export async function reportOverview(
+  db: Db,
+  organizationId: OrganizationId,
+  { period, filter, nowMs }: { period: Period; filter: ReportFilter | null; nowMs: number },
+) {
+  if (filter !== null) return reportFiltered(db, organizationId, { period, filter, nowMs });
+  const [series, viewers, comparison] = await Promise.all([
     readAudience(db, organizationId, spanOf(period)),
     countOrganizationViewers(db, organizationId, period),
-    readAudience(db, organizationId, daySpanOf(before)),
-    countOrganizationViewers(db, organizationId, before),
+    comparePeriods(db, organizationId, comparablePeriods(period, nowMs)),
   ]);
-  const summary = present(sumCounters(series), viewers.total);
   return {
-    summary,
+    summary: present(sumCounters(series), viewers.total),
     timeseries: sumByBucket(period, series).map(({ bucket, counters }, index) => ({
       date: bucket.date,
       ...present(counters, viewers.byBucket[index] ?? 0),
     })),
-    comparison: compare(summary, present(sumCounters(seriesBefore), viewersBefore.total)),
+    comparison,
   };
+}
+
+/** The same for what a filter asks for. Whose views these were is not kept that finely. */
+async function reportFiltered(
+  db: Db,
+  organizationId: OrganizationId,
+  { period, filter, nowMs }: { period: Period; filter: ReportFilter; nowMs: number },
+) {
+  const { now, before } = comparablePeriods(period, nowMs);
+  const [series, compared, comparedBefore] = await Promise.all(
+    [period, now, before].map((span) => readFiltered(db, organizationId, filter, span)),
+  );
+  const presentKnown = (counters: AudienceCounters) => ({
+    ...presentCounted(counters),
+    uniqueViewers: null,
+    sessions: null,
+  });
+  return {
+    summary: presentKnown(sumCounters(series ?? [])),
+    timeseries: sumByBucket(period, series ?? []).map(({ bucket, counters }) => ({
+      date: bucket.date,
+      ...presentKnown(counters),
+    })),
+    comparison: compare(
+      presentKnown(sumCounters(compared ?? [])),
+      presentKnown(sumCounters(comparedBefore ?? [])),
+    ),
+  };
+}
+
+async function comparePeriods(
+  db: Db,
+  organizationId: OrganizationId,
+  { now, before }: ComparablePeriods,
+) {
+  const [one, other] = await Promise.all(
+    [now, before].map(async (period) => {
+      const [series, viewers] = await Promise.all([
+        readAudience(db, organizationId, daySpanOf(period)),
+        countOrganizationViewers(db, organizationId, period),
+      ]);
+      return present(sumCounters(series), viewers.total);
+    }),
+  );
+  const nothing = present(sumCounters([]), 0);
+  return compare(one ?? nothing, other ?? nothing);
 }
 
 function present(counters: AudienceCounters, uniqueViewers: number) {

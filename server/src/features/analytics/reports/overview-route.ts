@@ -1,14 +1,48 @@
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
-import { answers, Envelope } from '../../../platform/http/schemas.ts';
+import { answers } from '../../../platform/http/schemas.ts';
+import { reportAudience } from './audience-report.ts';
+import { answerReport } from './answer.ts';
 import { reportOverview } from './overview-report.ts';
+import { readFilter } from './filter.ts';
 import { readPeriod } from './period.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
-import { Overview, PeriodQuery } from './schemas.ts';
+import { asCsv, Audience, DaysQuery, FilteredQuery, Overview, Report } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
-export function addOverviewRoute(app: HttpApp, { db }: ReportParts): void {
+export function addOverviewRoutes(app: HttpApp, parts: ReportParts): void {
+  addOverviewRoute(app, parts);
+  addAudienceRoute(app, parts);
+}
+
+function addAudienceRoute(app: HttpApp, parts: ReportParts): void {
+  app.get(
+    '/v1/analytics/audience',
+    {
+      config,
+      schema: {
+        operationId: 'getAudienceAnalytics',
+        summary: 'Get active, new and returning viewers',
+        description:
+          'Viewers of the last day, of the 7 and of the 30 days that end with it, and for each day ' +
+          `who came for the first time and who came back. ${asCsv} the timeseries.`,
+        tags,
+        querystring: DaysQuery,
+        response: answers({ 200: Report(Audience) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const nowMs = Date.now();
+      const period = readPeriod(request.query, nowMs);
+      const data = await reportAudience(parts.db, organizationId, period, nowMs);
+      return answerReport(request, reply, parts, { data, rows: data.timeseries });
+    },
+  );
+}
+
+function addOverviewRoute(app: HttpApp, parts: ReportParts): void {
   app.get(
     '/v1/analytics/overview',
     {
@@ -16,16 +50,19 @@ export function addOverviewRoute(app: HttpApp, { db }: ReportParts): void {
       schema: {
         operationId: 'getAnalyticsOverview',
         summary: 'Get the metrics of the organization',
-        description: 'In total, over time, and against as many days before.',
+        description: `In total, over time, and against as many days before. ${asCsv} the timeseries.`,
         tags,
-        querystring: PeriodQuery,
-        response: answers({ 200: Envelope(Overview) }),
+        querystring: FilteredQuery,
+        response: answers({ 200: Report(Overview) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const period = readPeriod(request.query, Date.now());
-      return { data: await reportOverview(db, organizationId, period) };
+      const nowMs = Date.now();
+      const period = readPeriod(request.query, nowMs);
+      const filter = readFilter(request.query, period);
+      const data = await reportOverview(parts.db, organizationId, { period, filter, nowMs });
+      return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
   );
 }

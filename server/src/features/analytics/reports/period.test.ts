@@ -1,3 +1,4 @@
+import { dayMs, hourMs } from '../../../platform/time.ts';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../../../platform/http/errors.ts';
@@ -5,10 +6,8 @@ import {
   bucketIndex,
   bucketsOf,
   bucketStart,
-  dayMs,
   formatDay,
-  hourMs,
-  periodBefore,
+  comparablePeriods,
   readPeriod,
   type PeriodQuery,
 } from './period.ts';
@@ -126,7 +125,19 @@ describe('buckets', () => {
 
 test('the period before has as many days and ends where this one begins', () => {
   const period = readPeriod({ startDate: '2026-03-01', endDate: '2026-03-31' }, nowMs);
-  const before = periodBefore(period);
+  const { now, before } = comparablePeriods(period, Date.parse('2026-06-01'));
+  assert.deepEqual([now.startMs, now.endMs], [period.startMs, period.endMs]);
   assert.equal(formatDay(before.startMs), '2026-01-29');
   assert.equal(formatDay(before.endMs - 1), '2026-02-28');
+});
+
+test('a day that is not over is compared with nothing, and its counterpart is left out', () => {
+  const period = readPeriod({ startDate: '2026-03-01', endDate: '2026-03-07' }, nowMs);
+  const { now, before } = comparablePeriods(period, Date.parse('2026-03-07T09:30:00Z'));
+  const days = [now.startMs, now.endMs - 1, before.startMs, before.endMs - 1].map(formatDay);
+  assert.deepEqual(days, ['2026-03-01', '2026-03-06', '2026-02-22', '2026-02-27']);
+  const today = readPeriod({ startDate: '2026-03-07', endDate: '2026-03-07' }, nowMs);
+  const empty = comparablePeriods(today, Date.parse('2026-03-07T09:30:00Z'));
+  assert.equal(empty.now.startMs, empty.now.endMs);
+  assert.equal(empty.before.startMs, empty.before.endMs);
 });

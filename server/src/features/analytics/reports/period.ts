@@ -7,14 +7,12 @@
  * buckets of a range always add up to its summary.
  */
 import { fieldError } from '../../../platform/http/errors.ts';
-import { parseTimestamp } from '../../../platform/time.ts';
-import { hoursKeptDays } from '../maintenance.ts';
+import { dayMs, hourMs, parseTimestamp } from '../../../platform/time.ts';
+import { hoursKeptDays } from '../projections/table-queries.ts';
 
 export const granularities = ['hour', 'day', 'week'] as const;
 export type Granularity = (typeof granularities)[number];
 
-export const hourMs = 3_600_000;
-export const dayMs = 24 * hourMs;
 const weekMs = 7 * dayMs;
 /** 1 January 1970 was a Thursday; the Monday before it. */
 const firstMondayMs = -3 * dayMs;
@@ -86,9 +84,20 @@ function readDay(name: string, value: string): number {
   return ms;
 }
 
-/** As many days, ending where the period begins. */
-export function periodBefore({ startMs, endMs, granularity }: Period): Period {
-  return { startMs: startMs - (endMs - startMs), endMs: startMs, granularity };
+export type ComparablePeriods = { readonly now: Period; readonly before: Period };
+
+/**
+ * What a period is compared with: as many days right before it. A last day that is not over yet would
+ * always look like a fall, so it is left out, and so is its counterpart. Both are empty for today
+ * alone. Only totals are compared, so weeks make the fewest buckets.
+ */
+export function comparablePeriods({ startMs, endMs }: Period, nowMs: number): ComparablePeriods {
+  const lengthMs = endMs - startMs;
+  const today = startOfDay(nowMs);
+  const comparedMs = today >= startMs && today < endMs ? today - startMs : lengthMs;
+  const of = (start: number) =>
+    ({ startMs: start, endMs: start + comparedMs, granularity: 'week' }) as const;
+  return { now: of(startMs), before: of(startMs - lengthMs) };
 }
 
 /** The buckets of a period in order, without a gap, also where nothing happened. */

@@ -1,6 +1,6 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { startupPercentile } from '../startup-histogram.ts';
+import { startupPercentile } from '../statistics/startup-histogram.ts';
 import { readAudience } from './counter-queries.ts';
 import { presentPlayback, ratio, seconds, sumCounters } from './metrics.ts';
 import { bucketIndex, type Period } from './period.ts';

@@ -60,6 +60,7 @@ export class EventCounts {
       likes,
       shares,
       saves,
+      ...howViewsWent(views),
     };
   }
 
@@ -81,6 +82,7 @@ export class EventCounts {
   playback(from: number, to: number) {
     const views = this.viewsOf({}, from, to);
     const watchMs = total(views.map((view) => view.watchMs));
+    const stallMs = total(views.map((view) => view.stallMs));
     const attempts = views.filter((view) => view.plays > 0 || view.errors > 0);
     const startable = views.filter((view) => view.impressions > 0 || view.plays > 0);
     const starts = this.events.filter(
@@ -97,11 +99,17 @@ export class EventCounts {
         p95: percentile(0.95),
         p99: percentile(0.99),
       },
-      rebufferRatio: rate(total(views.map(({ stallMs }) => stallMs)), watchMs),
+      rebufferRatio: rate(stallMs, watchMs + stallMs),
       rebuffersPerHour: rate(total(views.map(({ stalls }) => stalls)), watchMs / hour),
       errorRate: rate(attempts.filter(({ errors }) => errors > 0).length, attempts.length),
+      failuresBeforeStart: rate(attempts.filter((view) => !view.isWatched).length, attempts.length),
       exitsBeforeStart: rate(
-        startable.filter((view) => !view.isWatched && view.errors === 0).length,
+        startable.filter(
+          (view) =>
+            !view.isWatched &&
+            view.errors === 0 &&
+            Math.max(view.lastAt - view.firstAt, view.watchMs) >= 1_000,
+        ).length,
         startable.length,
       ),
     };
@@ -145,6 +153,34 @@ export class EventCounts {
   visitsOf(part: Part, from: number, to: number): Visit[] {
     return this.#visits.filter((visit) => isWithin(visit.firstAt, from, to) && isOf(part, visit));
   }
+}
+
+function howViewsWent(all: readonly View[]) {
+  const views = all.filter(({ isWatched }) => isWatched);
+  const of = (is: (view: View) => boolean) => views.filter(is).length;
+  return {
+    views: views.length,
+    engagedViews: of((view) => view.watchMs >= 10_000 || view.completions > 0),
+    hookRate: rate(
+      of(({ watchMs }) => watchMs >= 3_000),
+      views.length,
+    ),
+    swipeAwayRate: rate(
+      of(({ watchMs, swipes }) => swipes > 0 && watchMs < 3_000),
+      views.length,
+    ),
+    loopRate: rate(all.filter(({ replays }) => replays > 0).length, views.length),
+    replays: total(all.map(({ replays }) => replays)),
+    averagePercentWatched: percentWatched(all),
+  };
+}
+
+export function percentWatched(views: readonly View[]): number | null {
+  const measured = views.filter(({ durationMs }) => durationMs > 0);
+  const permille = measured.map(({ watchMs, durationMs }) =>
+    Math.round((1_000 * watchMs) / durationMs),
+  );
+  return rate(total(permille) / 1_000, measured.length);
 }
 
 function isOf(

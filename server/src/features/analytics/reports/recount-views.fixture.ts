@@ -1,15 +1,18 @@
 /** Views and visits, made from all of their events at once, for the recount. */
 import type { LoggedEvent } from '../../events/events.ts';
 import { total } from './recount-numbers.fixture.ts';
-import { dayOf } from './recount-time.fixture.ts';
 
 export type View = {
   contentId: string;
   firstAt: number;
   plays: number;
   isWatched: boolean;
+  completions: number;
   completedPlays: number;
   watchMs: number;
+  lastAt: number;
+  swipes: number;
+  replays: number;
   reachedMs: number;
   durationMs: number;
   stalls: number;
@@ -31,24 +34,38 @@ export function toViews(events: readonly LoggedEvent[]): View[] {
   const byView = Map.groupBy(events, (event) =>
     JSON.stringify([
       viewerOf(event),
-      event.sessionId ?? dayOf(event.at),
+      event.sessionId ?? null,
       subjectOf(event),
       event.data['viewId'] ?? null,
     ]),
   );
-  return [...byView.values()].map(toView);
+  return [...byView.values()].flatMap(cutByPauses).map(toView);
 }
 
 export function toVisits(events: readonly LoggedEvent[]): Visit[] {
   const byVisit = Map.groupBy(events, (event) =>
-    JSON.stringify([viewerOf(event), event.sessionId ?? dayOf(event.at)]),
+    JSON.stringify([viewerOf(event), event.sessionId ?? null]),
   );
-  return [...byVisit.values()].map((own) => ({
+  return [...byVisit.values()].flatMap(cutByPauses).map((own) => ({
     firstAt: Math.min(...own.map(({ at }) => at)),
     lastAt: Math.max(...own.map(({ at }) => at)),
     device: firstOf(own, 'device'),
     country: firstOf(own, 'country'),
   }));
+}
+
+const timeoutMs = 30 * 60_000;
+
+/** After half an hour without an event, the next one begins something new. */
+function cutByPauses(events: readonly LoggedEvent[]): LoggedEvent[][] {
+  const pieces: LoggedEvent[][] = [];
+  let lastAt = -Infinity;
+  for (const event of events.toSorted((a, b) => a.at - b.at)) {
+    if (event.at - lastAt >= timeoutMs) pieces.push([]);
+    pieces.at(-1)?.push(event);
+    lastAt = event.at;
+  }
+  return pieces;
 }
 
 function toView(events: readonly LoggedEvent[]): View {
@@ -58,16 +75,25 @@ function toView(events: readonly LoggedEvent[]): View {
   const plays = of('playStart').length;
   const durationMs = most('watchProgress', 'duration');
   const isCompleted = of('completion').length > 0;
+  const told = events.flatMap(({ data }) => {
+    const seconds = data['watchTimeOnFrom'] ?? data['watchTime'];
+    return typeof seconds === 'number' ? [Math.round(seconds * 1_000)] : [];
+  });
   return {
     contentId: subjectOf(events[0] as LoggedEvent),
     firstAt: Math.min(...events.map(({ at }) => at)),
     plays,
     isWatched: plays > 0 || of('watchProgress').length > 0,
+    completions: of('completion').length,
     completedPlays: Math.min(of('completion').length, plays),
-    watchMs: Math.max(
-      most('watchProgress', 'currentTime'),
-      most('completion', 'watchTime'),
-      most('swipe', 'watchTimeOnFrom'),
+    watchMs: told.length > 0 ? Math.max(...told) : most('watchProgress', 'currentTime'),
+    lastAt: Math.max(...events.map(({ at }) => at)),
+    swipes: of('swipe').length,
+    replays: Math.max(
+      0,
+      of('completion').length - 1,
+      of('completion').filter(({ data }) => data['looped'] === true).length,
+      ...of('completion').map(({ data }) => (data['loopCount'] as number | undefined) ?? 0),
     ),
     reachedMs: Math.max(most('watchProgress', 'currentTime'), isCompleted ? durationMs : 0),
     durationMs,

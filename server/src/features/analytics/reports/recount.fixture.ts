@@ -4,12 +4,13 @@
  * from all events, which is slow and simple.
  */
 import type { LoggedEvent } from '../../events/events.ts';
-import { EventCounts } from './recount-counts.fixture.ts';
+import { EventCounts, percentWatched } from './recount-counts.fixture.ts';
 import { by, movement, rate, total } from './recount-numbers.fixture.ts';
 import { bucketsOf, day, dayOf, isWithin, spanOf, type Range } from './recount-time.fixture.ts';
 import { dropoff, durationOf, viewerOf } from './recount-views.fixture.ts';
 
 export type { Range } from './recount-time.fixture.ts';
+export type Filter = { device?: string; country?: string; tag?: string; contentId?: string };
 export type RecountedItem = { id: string; title: string; tags: string[] };
 
 export class Recount {
@@ -24,7 +25,12 @@ export class Recount {
   overview(range: Range) {
     const { from, to } = spanOf(range);
     const summary = this.#overview(from, to);
-    const before = this.#overview(from - (to - from), from);
+    // A day that is not over is compared with nothing.
+    const today = dayOf(Date.now());
+    const length = isWithin(today, from, to) ? today - from : to - from;
+    const start = from - (to - from);
+    const compared = this.#overview(from, from + length);
+    const before = this.#overview(start, start + length);
     return {
       summary,
       timeseries: bucketsOf(range).map((one) => ({
@@ -32,11 +38,30 @@ export class Recount {
         ...this.#overview(one.from, one.to),
       })),
       comparison: Object.fromEntries(
-        Object.entries(summary).map(([name, now]) => [
+        Object.entries(compared).map(([name, now]) => [
           name,
           movement(now, before[name as keyof typeof before]),
         ]),
       ),
+    };
+  }
+
+  /** The summary of an overview with a filter. */
+  filtered({ tag, contentId, ...audience }: Filter, range: Range) {
+    const { from, to } = spanOf(range);
+    const own = this.#items.filter(
+      ({ id, tags }) =>
+        (tag === undefined || tags.includes(tag)) && (contentId === undefined || id === contentId),
+    );
+    const contentIds = new Set(own.map(({ id }) => id));
+    const unknown = { uniqueViewers: null, sessions: null };
+    return {
+      summary: { ...this.#counts.counted({ ...audience, contentIds }, from, to), ...unknown },
+      timeseries: bucketsOf(range).map((one) => ({
+        date: one.date,
+        ...this.#counts.counted({ ...audience, contentIds }, one.from, one.to),
+        ...unknown,
+      })),
     };
   }
 
@@ -58,10 +83,6 @@ export class Recount {
   item(id: string, range: Range) {
     const { from, to } = spanOf(range);
     const views = this.#counts.viewsOf({ contentIds: new Set([id]) }, from, to);
-    const measured = views.filter(({ durationMs }) => durationMs > 0);
-    const permille = measured.map(({ reachedMs, durationMs }) =>
-      Math.round((1_000 * Math.min(reachedMs, durationMs)) / durationMs),
-    );
     return {
       contentId: id,
       title: this.#items.find((item) => item.id === id)?.title,
@@ -74,7 +95,7 @@ export class Recount {
       devices: this.#breakdown(id, 'device', from, to),
       countries: this.#breakdown(id, 'country', from, to),
       engagement: {
-        averagePercentWatched: rate(total(permille) / 1_000, measured.length),
+        averagePercentWatched: percentWatched(views),
         dropoffPoints: dropoff(views.filter(({ isWatched }) => isWatched)),
       },
     };

@@ -158,6 +158,13 @@ describe('nothing', () => {
       likes: 0,
       shares: 0,
       saves: 0,
+      views: 0,
+      engagedViews: 0,
+      hookRate: null,
+      swipeAwayRate: null,
+      loopRate: null,
+      replays: 0,
+      averagePercentWatched: null,
       uniqueViewers: 0,
       sessions: 0,
     });
@@ -315,4 +322,45 @@ test('what cannot be answered is refused by name', async () => {
     key: service.publishableKey,
   });
   assert.equal(status, 403);
+});
+
+test('the audience of rolling days, with new and returning viewers', async () => {
+  const own = await withEvents('Audience', 1, ([id = '']) => {
+    const play = (userId: string, day: string) =>
+      event('playStart', id, `${day}T12:00:00.000Z`, { userId, data: { startupTime: 1 } });
+    return [
+      play('ada', '2026-03-01'),
+      play('bob', '2026-03-20'),
+      play('ada', '2026-03-27'),
+      play('cem', '2026-03-27'),
+      play('ada', '2026-03-28'),
+      event('like', id, '2026-03-28T13:00:00.000Z', { userId: 'only likes' }),
+    ];
+  });
+  const days = { startDate: '2026-03-27', endDate: '2026-03-28' };
+  assert.deepEqual(await own.read('audience', days), {
+    date: '2026-03-28',
+    dailyActiveViewers: 1,
+    weeklyActiveViewers: 2,
+    monthlyActiveViewers: 3,
+    stickiness: 1 / 3,
+    newViewers: 2,
+    timeseries: [
+      { date: '2026-03-27', newViewers: 1, returningViewers: 1 },
+      { date: '2026-03-28', newViewers: 1, returningViewers: 1 },
+    ],
+  });
+  const { timeseries, ...rest } = (await own.read('audience', {
+    startDate: '2025-01-01',
+    endDate: '2025-01-02',
+  })) as { timeseries: object[] };
+  assert.equal(timeseries.length, 2);
+  assert.deepEqual(rest, {
+    date: '2025-01-02',
+    dailyActiveViewers: 0,
+    weeklyActiveViewers: 0,
+    monthlyActiveViewers: 0,
+    stickiness: null,
+    newViewers: 0,
+  });
 });

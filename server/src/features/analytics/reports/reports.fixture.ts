@@ -9,7 +9,7 @@ import {
   type Reply,
   type TestService,
 } from '../../../../test/service.ts';
-import { appendToLog, type LoggedEvent } from '../../events/events.ts';
+import { openEventLog, type LoggedEvent } from '../../events/events.ts';
 import type { RecountedItem } from './recount.fixture.ts';
 
 export type ReportOrganization = {
@@ -116,7 +116,7 @@ async function append(
 ): Promise<void> {
   for (let at = 0, turn = 0; at < events.length; turn += 1) {
     const size = sizes[turn % sizes.length] ?? 100;
-    await appendToLog(db, [{ organizationId, events: events.slice(at, at + size) }]);
+    await openEventLog(db).append([{ organizationId, events: events.slice(at, at + size) }]);
     at += size;
   }
 }

@@ -1,13 +1,13 @@
 /** A week of traffic: the answers are those of a recount, whatever way the events have come. */
+import { dayMs } from '../../../platform/time.ts';
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import type { LoggedEvent } from '../../events/events.ts';
+import { eventKinds, type LoggedEvent } from '../../events/events.ts';
 import { Recount, type Range } from './recount.fixture.ts';
 import { contentSorts } from './schemas.ts';
 import { makeItems, startReportService } from './reports.fixture.ts';
 import { createRandom, makeTraffic, shuffled } from './traffic.fixture.ts';
 
-const dayMs = 86_400_000;
 const today = Math.floor(Date.now() / dayMs) * dayMs;
 const dayOf = (daysAgo: number) => new Date(today - daysAgo * dayMs).toISOString().slice(0, 10);
 const startMs = today - 9 * dayMs;
@@ -50,7 +50,7 @@ before(async () => {
 
 describe('a week of traffic is answered as it is recounted', () => {
   test('the traffic has every kind of event and every kind of viewer', () => {
-    assert.equal(new Set(traffic.map(({ event }) => event)).size, 11);
+    assert.equal(new Set(traffic.map(({ event }) => event)).size, eventKinds.length);
     assert.ok(traffic.some((event) => event.userId === undefined && event.deviceId === undefined));
     assert.ok(traffic.some((event) => event.sessionId === undefined));
     assert.ok(traffic.length > 5_000, `${traffic.length} events`);
@@ -60,6 +60,34 @@ describe('a week of traffic is answered as it is recounted', () => {
     for (const one of ranges) {
       assert.deepEqual(await service.read('overview', one), recount.overview(one), named(one));
     }
+  });
+
+  test('overview with filters, alone and combined', async () => {
+    const contentId = items[0]?.id ?? '';
+    const filters = [
+      { device: 'ios' },
+      { country: 'DE' },
+      { tag: 'group-1' },
+      { contentId },
+      { device: 'web', country: 'FR' },
+      { device: 'android', country: 'US', tag: 'all' },
+      { device: 'ios', country: 'DE', tag: 'group-0', contentId },
+      { country: 'AQ' },
+    ];
+    for (const filter of filters) {
+      for (const one of ranges.filter(({ granularity }) => granularity !== 'hour')) {
+        const { summary, timeseries } = (await service.read('overview', { ...one, ...filter })) as {
+          summary: object;
+          timeseries: object[];
+        };
+        const expected = recount.filtered(filter, one);
+        assert.deepEqual({ summary, timeseries }, expected, JSON.stringify({ filter, one }));
+      }
+    }
+    const hours = await service.ask('overview', { granularity: 'hour', device: 'ios' });
+    assert.equal(hours.status, 400);
+    assert.equal((await service.ask('overview', { country: 'Germany' })).status, 400);
+    assert.equal((await service.ask('overview', { contentId: 'x' })).status, 400);
   });
 
   test('the list of items', async () => {

@@ -1,6 +1,7 @@
+import { dayMs } from '../../../platform/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { bucketIndex, bucketsOf, dayMs, formatDay, type Period } from './period.ts';
+import { bucketIndex, bucketsOf, formatDay, type Period } from './period.ts';
 import { readRetention, type RetentionCount } from './retention-queries.ts';
 
 export type Cohort = { date: string; size: number; retention: number[] };

@@ -1,7 +1,7 @@
 /** The shapes of analytics answers. Times are seconds, rates 0 to 1 and null without a base. */
-import { Type } from 'typebox';
+import { Type, type TSchema } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
-import { hoursKeptDays } from '../maintenance.ts';
+import { hoursKeptDays } from '../projections/table-queries.ts';
 import { granularities, mostDaysOfHours } from './period.ts';
 
 /** Read by `readPeriod`. */
@@ -20,6 +20,62 @@ export const periodQuery = {
 };
 
 export const PeriodQuery = Closed(periodQuery);
+
+/** Of reports that only know days. */
+export const DaysQuery = Closed({
+  startDate: periodQuery.startDate,
+  endDate: periodQuery.endDate,
+});
+
+const text = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
+
+/** Read by `readFilter`. */
+const filterQuery = {
+  device: Type.Optional(OneOf(['ios', 'android', 'web'] as const, 'Only from this device.')),
+  country: Type.Optional(
+    Type.String({ maxLength: 2, description: 'Only from this country.', examples: ['DE'] }),
+  ),
+  contentId: Type.Optional(Type.String({ maxLength: 64, description: 'Only of this item.' })),
+  tag: text('Only of items that have this tag now.'),
+  author: text('Only of items that have this author now.'),
+  section: text('Only of items that are in this section now.'),
+};
+
+export const FilteredQuery = Closed({ ...periodQuery, ...filterQuery });
+
+const meta = {
+  requestId: Type.Optional(Type.String()),
+  asOf: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'Every event that was answered before this moment is counted.',
+    }),
+  ),
+};
+
+/** `{ data, meta: { requestId, asOf } }` */
+export function Report<T extends TSchema>(data: T) {
+  return Type.Object({ data, meta: Type.Object(meta) }, { description: 'The result.' });
+}
+
+/** A page of a report that is a list. */
+export function ReportList<T extends TSchema>(item: T) {
+  return Type.Object(
+    {
+      data: Type.Array(item),
+      meta: Type.Object({
+        ...meta,
+        total: Type.Integer({ description: 'Items of the whole list.' }),
+        nextCursor: Nullable(Type.String()),
+      }),
+    },
+    { description: 'A page of the list.' },
+  );
+}
+
+/** In the description of every report. */
+export const asCsv = 'With `Accept: text/csv` it answers';
 
 const count = (description?: string) =>
   Type.Integer({ minimum: 0, ...(description !== undefined && { description }) });
@@ -42,10 +98,27 @@ const counted = {
   likes: count(),
   shares: count(),
   saves: count(),
+  views: count('Views that have played.'),
+  engagedViews: count('Views of 10 s at least, or completed.'),
+  hookRate: rate('Views that lasted 3 s, by views.'),
+  swipeAwayRate: rate('Views that were swiped away before 3 s, by views.'),
+  loopRate: rate('Views that began again at least once, by views.'),
+  replays: count('How often views began again.'),
+  averagePercentWatched: Nullable(
+    Type.Number({
+      minimum: 0,
+      description:
+        'Mean of watch time by duration, over the views that told one. Over 1 for loops.',
+    }),
+  ),
 };
 const uniqueViewers = count('Distinct viewers that have played.');
 
-const overviewMetrics = { ...counted, uniqueViewers, sessions: count() };
+const overviewMetrics = {
+  ...counted,
+  uniqueViewers: Nullable(count('Distinct viewers that have played. Null with a filter.')),
+  sessions: Nullable(count('Null with a filter.')),
+};
 
 const date = Type.String({
   description: 'The day, the Monday of the week, or the moment at which the hour begins.',
@@ -62,7 +135,29 @@ export const Overview = Type.Object({
   timeseries: Type.Array(Type.Object({ date, ...overviewMetrics })),
   comparison: Type.Object(
     Object.fromEntries(Object.keys(overviewMetrics).map((name) => [name, Comparison])),
-    { description: 'Against as many days right before the range.' },
+    {
+      description:
+        'Against as many days right before the range. A last day that is not over yet is left out, ' +
+        'with its counterpart.',
+    },
+  ),
+});
+
+export const Audience = Type.Object({
+  date: Type.String({ description: 'The last day of the range, or today if that comes earlier.' }),
+  dailyActiveViewers: count('Distinct viewers that have played on that day.'),
+  weeklyActiveViewers: count('In the 7 days that end with it.'),
+  monthlyActiveViewers: count('In the 30 days that end with it.'),
+  stickiness: Nullable(
+    Type.Number({ minimum: 0, description: 'Daily by monthly active viewers.' }),
+  ),
+  newViewers: count('Viewers who did anything for the first time in the range.'),
+  timeseries: Type.Array(
+    Type.Object({
+      date: Type.String({ examples: ['2026-01-31'] }),
+      newViewers: count('Viewers who did anything for the first time.'),
+      returningViewers: count('Active viewers who had done anything on an earlier day.'),
+    }),
   ),
 });
 
@@ -130,7 +225,7 @@ export const ItemStatistics = Type.Object({
   devices: Type.Array(Type.Object({ device: label('Null is unknown.'), ...breakdown })),
   countries: Type.Array(Type.Object({ country: label('Null is unknown.'), ...breakdown })),
   engagement: Type.Object({
-    averagePercentWatched: rate('Of the duration, over the views that have played.'),
+    averagePercentWatched: counted.averagePercentWatched,
     dropoffPoints: Type.Array(
       Type.Object({
         second: count(
@@ -186,11 +281,18 @@ const playback = {
     p99: milliseconds('99 of 100 start as fast.'),
   }),
   rebufferRatio: Nullable(
-    Type.Number({ minimum: 0, description: 'Time of stalls by time watched.' }),
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'Time of stalls by time watched and stalled.',
+    }),
   ),
   rebuffersPerHour: Nullable(Type.Number({ minimum: 0, description: 'Stalls an hour watched.' })),
   errorRate: rate('Views with an error, by views that were attempted.'),
-  exitsBeforeStart: rate('Views that were left before playback, without an error.'),
+  failuresBeforeStart: rate('Views that failed before playback, by views that were attempted.'),
+  exitsBeforeStart: rate(
+    'Views that were left before playback without an error, after a second at least.',
+  ),
 };
 
 const renditionPlays = {

@@ -183,10 +183,12 @@ class Session {
 
   #react(contentId: string): void {
     if (this.#random() < 0.15) this.#add('like', contentId, {});
+    if (this.#random() < 0.05) this.#add('unlike', contentId, {});
     if (this.#random() < 0.05) {
       this.#add('share', contentId, { platform: this.#oneOf(platforms) });
     }
     if (this.#random() < 0.04) this.#add('save', contentId, {});
+    if (this.#random() < 0.02) this.#add('unsave', contentId, {});
   }
 
   #swipe(fromContentId: string, toContentId: string, watchTimeOnFrom: number): void {

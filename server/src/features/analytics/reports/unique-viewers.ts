@@ -1,4 +1,5 @@
 /** Unique viewers of longer times: the merge of their days, never a sum. */
+import { dayMs } from '../../../platform/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import {
@@ -7,8 +8,8 @@ import {
   decodeViewerSet,
   mergeViewerSets,
   type ViewerSet,
-} from '../viewer-set.ts';
-import { bucketIndex, bucketsOf, dayMs, type Period } from './period.ts';
+} from '../statistics/viewer-set.ts';
+import { bucketIndex, bucketsOf, type Period } from './period.ts';
 import { readItemSets, readOrganizationSets, type StoredSet } from './viewer-set-queries.ts';
 
 /** Of a whole period and of each of its buckets; null where it isn't known. */

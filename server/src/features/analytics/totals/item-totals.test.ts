@@ -29,10 +29,13 @@ beforeEach(() => {
 
 async function count(contentId: string, plays: number, organization = organizationId) {
   await sql`
-    insert into content_counter (organization_id, grain, period, content_id, plays, likes)
-    values (${organization}, 'total', 'epoch', ${contentId}, ${plays}, 1)
+    insert into content_counter (organization_id, grain, period, content_id, plays)
+    values (${organization}, 'total', 'epoch', ${contentId}, ${plays})
     on conflict (organization_id, grain, period, content_id) do update set plays = ${plays}
   `.execute(database.db);
+  await sql`
+    insert into reaction_counter (organization_id, content_id, likes)
+    values (${organization}, ${contentId}, 1) on conflict do nothing`.execute(database.db);
 }
 
 const views = (totals: readonly { views: number }[]) => totals.map((one) => one.views);

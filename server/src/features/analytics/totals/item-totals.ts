@@ -1,8 +1,9 @@
 /**
- * What viewers have done with items since the beginning, for feed pages. A page must not wait for
- * the database, nor may its numbers be old, so they are kept for a moment: up to `freshMs` they are
- * as good as new; up to `usableMs` they are served while they are being read anew; older ones are
- * waited for. However many pages ask, an organization has one statement under way.
+ * What viewers have done with items since the beginning, for feed pages. Likes and saves are those
+ * that hold now. A page must not wait for the database, nor may its numbers be old, so they are cached:
+ * up to `freshMs` they are as good as new; up to `usableMs` they are served while they are being
+ * refreshed; older ones are waited for. However many pages ask, an organization has one statement under
+ * way.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';

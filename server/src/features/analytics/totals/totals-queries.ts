@@ -10,16 +10,26 @@ export type TotalsRow = {
   saves: number;
 };
 
-/** What was counted for items since the beginning; items without any event have no row. */
+/**
+ * What was counted for items since the beginning, and how many viewers like them and have saved them
+ * now; items without any event have no row.
+ */
 export async function readTotals(
   db: Db,
   organizationId: OrganizationId,
   contentIds: readonly string[],
 ): Promise<TotalsRow[]> {
   const { rows } = await sql<TotalsRow>`
-    select content_id, plays, likes, shares, saves from content_counter
-    where organization_id = ${organizationId} and grain = 'total' and period = 'epoch'
-      and content_id = any(${contentIds}::uuid[])
+    select content_id, coalesce(counter.plays, 0) as plays, coalesce(counter.shares, 0) as shares,
+      coalesce(reaction.likes, 0) as likes, coalesce(reaction.saves, 0) as saves
+    from (
+      select content_id, plays, shares from content_counter
+      where organization_id = ${organizationId} and grain = 'total' and period = 'epoch'
+        and content_id = any(${contentIds}::uuid[])
+    ) counter full join (
+      select content_id, likes, saves from reaction_counter
+      where organization_id = ${organizationId} and content_id = any(${contentIds}::uuid[])
+    ) reaction using (content_id)
   `.execute(db);
   return rows;
 }

@@ -1,0 +1,46 @@
+import { duration } from '../../platform/config-values.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { ListCursors } from '../../platform/http/list-cursor.ts';
+import { setting } from '../../platform/settings.ts';
+import type { EngagementLog } from '../events/events.ts';
+import { experimentUnits } from '../experiments/experiments.ts';
+import { createProjections } from './projections/all-projections.ts';
+import { addAnalyticsRoutes } from './routes.ts';
+
+type Parts = { db: Db; cursors: ListCursors; eventLog: EngagementLog };
+
+export const analytics = defineFeature({
+  name: 'analytics',
+  settings: {
+    sessionTimeoutMs: setting({
+      env: 'REELFEED_SESSION_TIMEOUT',
+      parse: duration({ min: '1m' }),
+      fallback: '30m',
+      about:
+        'A session and its views end after this long without an event. After a change, run `reelfeed rebuild engagement`.',
+    }),
+  },
+  tables: [
+    'content_counter',
+    'audience_counter',
+    'segment_counter',
+    'content_day',
+    'viewer_set',
+    'quality_counter',
+    'retention_counter',
+    'viewer_activity',
+    'viewer_profile',
+    'viewer_reaction',
+    'reaction_counter',
+    'live_viewer',
+    'view_state_a',
+    'view_state_b',
+    'session_state_a',
+    'session_state_b',
+  ],
+  projections: (settings) => createProjections(settings, [experimentUnits]),
+  build(parts: Parts) {
+    return { routes: (app) => addAnalyticsRoutes(app, parts) };
+  },
+});

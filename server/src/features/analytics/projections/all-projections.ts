@@ -1,0 +1,27 @@
+import {
+  createEngagement,
+  type EngagementOptions as ProjectionSettings,
+} from './engagement/engagement.ts';
+
+import type { EventProjection } from '../../events/events.ts';
+import type { EngagementFollower } from './engagement/follower.ts';
+import { live } from './live/live.ts';
+import { quality } from './quality/quality.ts';
+import { reactions } from './reactions/reactions.ts';
+import { retention } from './retention/retention.ts';
+import { viewers } from './viewers/viewers.ts';
+
+export type { ProjectionSettings };
+
+/** Every projection of this feature, with what others make from views and sessions. */
+export function createProjections(
+  settings: ProjectionSettings,
+  followers: readonly EngagementFollower[] = [],
+): readonly EventProjection[] {
+  return [createEngagement(settings, followers), quality, retention, viewers, reactions, live];
+}
+
+export const defaultSessionTimeoutMs = 30 * 60_000;
+
+/** With default settings. */
+export const allProjections = createProjections({ sessionTimeoutMs: defaultSessionTimeoutMs });

@@ -1,0 +1,198 @@
+/** What a view or a session adds to the counters: pure functions of its state. */
+import type { EventKind } from '../../../events/events.ts';
+import type { SessionState } from './session-state.ts';
+import { hasStarted, watchMsOf, type ViewState } from './view-state.ts';
+
+/** Columns that count distinct events, each in the period of the event. */
+const plainColumns = [
+  'impressions',
+  'plays',
+  'completions',
+  'likes',
+  'shares',
+  'saves',
+  'swipes_away',
+] as const;
+
+/** Columns that are made from views, each in the period in which the view began. */
+const viewColumns = [
+  'views',
+  'completed_plays',
+  'watch_ms',
+  'stalls',
+  'stall_ms',
+  'attempted_views',
+  'errored_views',
+  'startable_views',
+  'exits_before_start',
+  'failures_before_start',
+  'measured_views',
+  'watched_permille',
+  'hooked_views',
+  'engaged_views',
+  'swiped_views',
+  'replayed_views',
+  'replays',
+] as const;
+
+/** The columns of content_counter, in the order of a row of counts. */
+export const contentColumns = [...plainColumns, ...viewColumns] as const;
+/** audience_counter has the same and two more. */
+export const audienceColumns = [...contentColumns, 'sessions', 'session_ms'] as const;
+
+type AudienceColumn = (typeof audienceColumns)[number];
+type ViewCounts = Record<(typeof viewColumns)[number], number>;
+
+/** A row of counts, by `columnIndex`. Dense arrays, since passes add up millions of them. */
+export type Counts = Float64Array;
+
+/** Where a column stands in a row of counts. */
+export const columnIndex = Object.freeze(
+  Object.fromEntries(audienceColumns.map((column, index) => [column, index])),
+) as Readonly<Record<AudienceColumn, number>>;
+
+const viewColumnIndexes = viewColumns.map((column) => [column, columnIndex[column]] as const);
+
+export function emptyContentCounts(): Counts {
+  return new Float64Array(contentColumns.length);
+}
+
+export function emptyAudienceCounts(): Counts {
+  return new Float64Array(audienceColumns.length);
+}
+
+/** The column of a plain count by the kind of event; null for kinds that only views count. */
+export function plainColumnOf(kind: EventKind): (typeof plainColumns)[number] | null {
+  switch (kind) {
+    case 'impression':
+      return 'impressions';
+    case 'playStart':
+      return 'plays';
+    case 'completion':
+      return 'completions';
+    case 'like':
+      return 'likes';
+    case 'share':
+      return 'shares';
+    case 'save':
+      return 'saves';
+    case 'swipe':
+      return 'swipes_away';
+    case 'unlike':
+    case 'unsave':
+    case 'watchProgress':
+    case 'rebuffer':
+    case 'qualityChange':
+    case 'error':
+      return null;
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** From here on a viewer has stayed: the opening has worked. */
+export const hookMs = 3_000;
+/** From here on a view is one that a viewer meant to watch. */
+export const engagedMs = 10_000;
+/** Whoever leaves before the start within this time has only swiped past. */
+export const shortExitMs = 1_000;
+/** A view that loops for hours on a clip of seconds would outweigh all others. */
+const maxWatchedPermille = 100_000;
+
+function countView(view: ViewState): ViewCounts {
+  const isWatched = hasStarted(view);
+  const hasError = view.errors > 0;
+  const isStartable = view.impressions > 0 || view.plays > 0;
+  const isMeasured = view.durationMs > 0;
+  const watchMs = watchMsOf(view);
+  const replays = replaysOf(view);
+  const leftBeforeStart = isStartable && !isWatched && !hasError;
+  return {
+    views: count(isWatched),
+    completed_plays: Math.min(view.completions, view.plays),
+    watch_ms: watchMs,
+    stalls: view.stalls,
+    stall_ms: view.stallMs,
+    attempted_views: count(view.plays > 0 || hasError),
+    errored_views: count(hasError),
+    startable_views: count(isStartable),
+    exits_before_start: count(leftBeforeStart && dwellMsOf(view) >= shortExitMs),
+    failures_before_start: count(hasError && !isWatched),
+    measured_views: count(isMeasured),
+    watched_permille: isMeasured ? watchedPermille(watchMs, view.durationMs) : 0,
+    hooked_views: count(isWatched && watchMs >= hookMs),
+    engaged_views: count(isWatched && (watchMs >= engagedMs || view.completions > 0)),
+    swiped_views: count(isWatched && view.swipes > 0 && watchMs < hookMs),
+    replayed_views: count(replays > 0),
+    replays,
+  };
+}
+
+function count(is: boolean): number {
+  return is ? 1 : 0;
+}
+
+/** How often a view has begun again: clients tell loops by number, by a mark, or by completions. */
+function replaysOf({ loopCount, loopedCompletions, completions }: ViewState): number {
+  return Math.max(loopCount, loopedCompletions, completions - 1, 0);
+}
+
+/** How long the item was on the screen, as far as anything tells. */
+function dwellMsOf(view: ViewState): number {
+  return Math.max(view.lastAt - view.firstAt, view.visibleMs, watchMsOf(view));
+}
+
+/** What a view counts for by itself. */
+export type ViewWatch = {
+  readonly plays: number;
+  readonly completedPlays: number;
+  readonly watchMs: number;
+};
+
+export function watchOf(view: ViewState): ViewWatch {
+  const { plays, completions } = view;
+  return { plays, completedPlays: Math.min(completions, plays), watchMs: watchMsOf(view) };
+}
+
+/**
+ * How far a view got. Between the last progress and the end only the completion tells anything, so a
+ * completed view has reached the duration that it told.
+ */
+export function reachedMs({ completions, positionMs, durationMs }: ViewState): number {
+  return completions > 0 ? Math.max(positionMs, durationMs) : positionMs;
+}
+
+/** Adds what a view counts for, `times` 1 or −1, to rows of counts. */
+export function addViewCounts(rows: readonly Counts[], view: ViewState, times: 1 | -1): void {
+  const counts = countView(view);
+  for (const row of rows) {
+    for (const [column, index] of viewColumnIndexes) {
+      row[index] = (row[index] ?? 0) + counts[column] * times;
+    }
+  }
+}
+
+/** Watch time by duration, in thousandths: a whole number, so that sums are exact. Over 1,000 for loops. */
+function watchedPermille(watchMs: number, durationMs: number): number {
+  return Math.min(Math.round((1_000 * watchMs) / durationMs), maxWatchedPermille);
+}
+
+export function addSessionCounts(counts: Counts, session: SessionState, times: 1 | -1): void {
+  addTo(counts, 'sessions', times);
+  addTo(counts, 'session_ms', (session.lastAt - session.firstAt) * times);
+}
+
+export function addTo(counts: Counts, column: AudienceColumn, value: number): void {
+  const index = columnIndex[column];
+  counts[index] = (counts[index] ?? 0) + value;
+}
+
+export function addCounts(into: Counts, from: Counts): void {
+  for (let index = 0; index < from.length; index += 1) {
+    into[index] = (into[index] ?? 0) + (from[index] ?? 0);
+  }
+}
+
+export function isZero(counts: Counts): boolean {
+  return counts.every((value) => value === 0);
+}

@@ -1,0 +1,50 @@
+/** Taking an erased viewer out of the sets of viewers. */
+import { sql } from 'kysely';
+import type { Tx } from '../../../../platform/database/database.ts';
+import { memberOf } from '../../statistics/viewer-key.ts';
+import {
+  createViewerSet,
+  decodeViewerSet,
+  encodeViewerSet,
+  addViewer,
+} from '../../statistics/viewer-set.ts';
+
+type SetRow = { grain: string; period: Date; content_id: string; sketch: Buffer };
+
+/**
+ * Removes a viewer from the sets of an organization that hold their members, and those that are empty
+ * then. It reads all of the organization's sets once.
+ *
+ * @returns how many sets the viewer was in
+ */
+export async function removeFromSets(
+  tx: Tx,
+  organizationId: string,
+  viewerKey: Buffer,
+): Promise<number> {
+  const member = memberOf(viewerKey.toString('latin1'));
+  const alone = createViewerSet();
+  addViewer(alone, member);
+  const memberBytes = encodeViewerSet(alone).subarray(1);
+  // The bytes may also stand across two other members: decoding tells.
+  const { rows } = await sql<SetRow>`
+    select grain, period, content_id, sketch from viewer_set
+    where organization_id = ${organizationId} and get_byte(sketch, 0) = ${exactForm}::int
+      and position(${memberBytes}::bytea in sketch) > 0`.execute(tx);
+  let removed = 0;
+  for (const { grain, period, content_id: contentId, sketch } of rows) {
+    const set = decodeViewerSet(sketch);
+    if (set.members?.delete(member) !== true) continue;
+    removed += 1;
+    const row = sql`organization_id = ${organizationId} and grain = ${grain}
+      and period = ${period} and content_id = ${contentId}::uuid`;
+    if (set.members.size === 0) await sql`delete from viewer_set where ${row}`.execute(tx);
+    else {
+      await sql`update viewer_set set sketch = ${encodeViewerSet(set)} where ${row}`.execute(tx);
+    }
+  }
+  return removed;
+}
+
+/** The first byte of a set that holds its members; see viewer-set.ts. */
+const exactForm = 1;

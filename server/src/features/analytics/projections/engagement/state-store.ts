@@ -1,0 +1,112 @@
+/**
+ * Where the states of views and sessions are kept between passes: two tables that take turns, and a
+ * memory of those that were used last. A row holds all states of one key that may still change, which
+ * is nearly always one.
+ *
+ * A generation is three days of the log, by the time at which blocks were received. A row that changes
+ * moves to the table of the current generation, by its parity, and is also found in the one before;
+ * older ones are truncated when a new generation begins. A state that was not touched in the current
+ * generation nor in the one before no longer exists, wherever its row may be: that is decided by the
+ * log alone, so it is the same for every cut into passes. Events are refused when they are older than
+ * a day, so nothing that an event could still belong to is forgotten.
+ *
+ * The memory is right only as long as one process writes and its transactions commit. Whoever is
+ * overtaken, or fails, must `forget`.
+ */
+import { dayMs } from '../../../../platform/time.ts';
+import type { Tx } from '../../../../platform/database/database.ts';
+import { RecentRecords, type RecordCodec } from '../../statistics/recent-records.ts';
+import { selectStates, upsertStates, type StateTableName } from './state-queries.ts';
+
+export const generationMs = 3 * dayMs;
+
+export function generationOf(receivedAtMs: number): number {
+  return Math.floor(receivedAtMs / generationMs);
+}
+
+/** What every state has: see `Segment`, and the head of this file. */
+type Kept = { firstAt: number; generation: number };
+
+export type StateKind<State extends Kept> = RecordCodec<State> & {
+  /** The table of even generations and that of odd ones. */
+  readonly tables: readonly [StateTableName, StateTableName];
+  readonly remembered: number;
+  readonly empty: () => State;
+};
+
+export class StateStore<State extends Kept> {
+  readonly #kind: StateKind<State>;
+  readonly #memory: RecentRecords<State>;
+
+  constructor(kind: StateKind<State>) {
+    this.#kind = kind;
+    this.#memory = new RecentRecords(kind.remembered, kind);
+  }
+
+  /** The states of these keys (16 bytes as a string), in the order of the keys. */
+  async load(tx: Tx, keys: readonly string[], generation: number): Promise<State[][]> {
+    const { tables } = this.#kind;
+    const states: State[][] = [];
+    const missing = new Map<string, number>();
+    for (const [index, key] of keys.entries()) {
+      const state = this.#memory.get(key);
+      if (state === null || isSeveral(state)) missing.set(key, index);
+      states.push(state === null || isSeveral(state) ? [] : [state]);
+    }
+    // The current generation first: it has the newer row where both have one.
+    for (const table of [tables[generation % 2], tables[(generation + 1) % 2]]) {
+      if (missing.size === 0 || table === undefined) break;
+      for (const { key, state } of await selectStates(tx, table, [...missing.keys()].toSorted())) {
+        const name = key.toString('latin1');
+        const index = missing.get(name);
+        if (index !== undefined) states[index] = this.#read(state);
+        missing.delete(name);
+      }
+    }
+    return states.map((found) => found.filter((state) => state.generation >= generation - 1));
+  }
+
+  #read(row: Buffer): State[] {
+    const { sizeBytes, read } = this.#kind;
+    const states: State[] = [];
+    for (let at = 0; at + sizeBytes <= row.length; at += sizeBytes) states.push(read(row, at));
+    return states;
+  }
+
+  async save(
+    tx: Tx,
+    keys: readonly string[],
+    states: readonly (readonly State[])[],
+    generation: number,
+  ): Promise<void> {
+    const { tables, sizeBytes, write } = this.#kind;
+    const table = tables[generation % 2] ?? tables[0];
+    await upsertStates(tx, table, {
+      keys,
+      sizesBytes: states.map((own) => own.length * sizeBytes),
+      write(index, bytes, at) {
+        for (const [place, state] of (states[index] ?? []).entries()) {
+          write(state, bytes, at + place * sizeBytes);
+        }
+      },
+    });
+    for (const [index, key] of keys.entries()) {
+      const [state, ...others] = states[index] ?? [];
+      if (state === undefined) continue;
+      this.#memory.set(key, others.length === 0 ? state : several(this.#kind.empty()));
+    }
+  }
+
+  forget(): void {
+    this.#memory.clear();
+  }
+}
+
+// A record of the memory holds one state. Of keys with several, it only says that they have to be read.
+function several<State extends Kept>(state: State): State {
+  return { ...state, firstAt: Number.NaN };
+}
+
+function isSeveral(state: Kept): boolean {
+  return Number.isNaN(state.firstAt);
+}

@@ -1,0 +1,101 @@
+/**
+ * The projection `live`: who watches a live stream at this moment. A viewer is there for 45 seconds
+ * behind a playStart or a watchProgress, by the time at which it happened, and at most by the time
+ * at which it came: a clock that is fast keeps nobody.
+ */
+import type { Tx } from '../../../../platform/database/database.ts';
+import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
+import { getOrMake } from '../engagement/engagement-pass.ts';
+import { ViewerSecrets } from '../../../organizations/organizations.ts';
+import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
+import type { EventProjection } from '../../../events/events.ts';
+import { RecentMap } from '../../statistics/recent-map.ts';
+import { hashViewer, viewerOf } from '../../statistics/viewer-key.ts';
+import { deleteItemRows, deleteViewerRows } from '../table-queries.ts';
+import {
+  clearLiveViewers,
+  deleteFormerViewers,
+  selectLiveStreams,
+  upsertLiveViewers,
+  type LiveViewer,
+} from './live-queries.ts';
+
+export const live: EventProjection = {
+  name: 'live',
+  tables: ['live_viewer'],
+  createWriter: () => new LiveWriter(),
+  maxDuty: 1,
+  eraseViewer: (tx, viewer) => deleteViewerRows(tx, 'live_viewer', viewer),
+  purgeItems: (tx, items) => deleteItemRows(tx, 'live_viewer', items),
+  expire: [(tx, limit) => deleteFormerViewers(tx, formerViewerSeconds, limit)],
+  // Who watches now is known within a minute, and nothing else is kept.
+  rebuild: { from: 'now', clear: clearLiveViewers },
+};
+
+const formerViewerSeconds = 300;
+
+/** What happened so long before it came counts for nobody any more. */
+const oldestMs = 60_000;
+/** Reading the log again from its start, there is nothing to do before its end. */
+const oldestBlockMs = 10 * 60_000;
+
+/** The viewers of an item, and when each was last seen. */
+type Item = { organizationId: string; contentId: string; lastAt: Map<string, number> };
+
+class LiveWriter implements ProjectionWriter<LoggedEvent> {
+  /** By item: their ids are unique beyond organizations. */
+  #pass = new Map<string, Item>();
+  readonly #secrets = new ViewerSecrets();
+  /** Whether an item is a live stream, which never changes. */
+  readonly #isLive = new RecentMap<boolean>(50_000);
+
+  collect(blocks: readonly EventBlock[]): void {
+    const now = Date.now();
+    for (const { organizationId, events, receivedAt } of blocks) {
+      if (receivedAt < now - oldestBlockMs) continue;
+      for (const event of events) {
+        if (event.event !== 'playStart' && event.event !== 'watchProgress') continue;
+        const { contentId } = event;
+        const at = Math.min(event.at, receivedAt);
+        if (at < receivedAt - oldestMs || this.#isLive.get(contentId) === false) continue;
+        const viewer = viewerOf(event);
+        if (viewer === null) continue;
+        const item = getOrMake(this.#pass, contentId, () => newItem(organizationId, contentId));
+        item.lastAt.set(viewer, Math.max(at, item.lastAt.get(viewer) ?? 0));
+      }
+    }
+  }
+
+  async write(tx: Tx): Promise<void> {
+    const pass = this.#pass;
+    this.#pass = new Map();
+    const unknown = [...pass.values()].filter(
+      ({ contentId }) => this.#isLive.get(contentId) === undefined,
+    );
+    if (unknown.length > 0) {
+      const found = await selectLiveStreams(tx, unknown);
+      const streams = new Set(found.map(({ contentId }) => contentId));
+      for (const { contentId } of unknown) this.#isLive.set(contentId, streams.has(contentId));
+    }
+    await this.#secrets.load(tx, new Set(Array.from(pass.values(), (item) => item.organizationId)));
+    // By key: two ids may have one hash, and a row can be written only once.
+    const viewers = new Map<string, LiveViewer>();
+    for (const { organizationId, contentId, lastAt } of pass.values()) {
+      if (this.#isLive.get(contentId) !== true) continue;
+      for (const [viewer, at] of lastAt) {
+        const key = hashViewer(this.#secrets, organizationId, viewer);
+        viewers.set(`${contentId} ${key}`, { organizationId, contentId, key, lastAt: at });
+      }
+    }
+    await upsertLiveViewers(tx, [...viewers.values()]);
+  }
+
+  forget(): void {
+    this.#pass = new Map();
+    this.#isLive.clear();
+  }
+}
+
+function newItem(organizationId: string, contentId: string): Item {
+  return { organizationId, contentId, lastAt: new Map() };
+}

@@ -1,0 +1,143 @@
+/** Projections in tests: events into the log, all of it into the tables, and the tables compared. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { openTestDatabase } from '../../../../test/database.ts';
+import { inTransaction, type Db } from '../../../platform/database/database.ts';
+import { newContentId } from '../../../platform/ids.ts';
+import { openEventLog, type LoggedEvent } from '../../events/events.ts';
+import { latestEncounters, readEncounters } from './viewers/profile.ts';
+import { allProjections } from './all-projections.ts';
+import { claimProjections, insertProjections } from '../../../platform/projections/queries.ts';
+import { ProjectionRun } from '../../../platform/projections/run.ts';
+
+export const organizationId = 'org_01jd0000000000000000000000';
+
+/** Makes an organization with these items, of which the last is a live stream. */
+export async function insertItems(db: Db, contentIds: readonly string[]): Promise<void> {
+  // The same secret in every database, so that their tables can be compared.
+  await sql`
+    insert into organization (organization_id, name, viewer_secret)
+    values (${organizationId}, 'Test', ${Buffer.alloc(32, 7)}) on conflict do nothing`.execute(db);
+  for (const [index, contentId] of contentIds.entries()) {
+    const type = index === contentIds.length - 1 ? 'live_stream' : 'video';
+    await sql`
+      insert into content (organization_id, content_id, content_type, title, tags, author,
+        playback_id, upload_status, publish_status, progress)
+      values (${organizationId}, ${contentId}::uuid, ${type}, 'Item', ${[`tag${index % 7}`, 'all']},
+        ${`author ${index % 5}`}, ${randomUUID()}, 'ready', 'published', 1)`.execute(db);
+  }
+}
+
+export function makeContentIds(count: number): string[] {
+  return Array.from({ length: count }, () => newContentId());
+}
+
+/** Puts events into the log as they are, in blocks of these sizes in turn. */
+export async function append(
+  db: Db,
+  events: readonly LoggedEvent[],
+  blockSizes: readonly number[] = [100],
+): Promise<void> {
+  for (let at = 0, turn = 0; at < events.length; turn += 1) {
+    const size = blockSizes[turn % blockSizes.length] ?? 100;
+    await openEventLog(db).append([{ organizationId, events: events.slice(at, at + size) }]);
+    at += size;
+  }
+}
+
+/** Projects all that is in the log, in passes of so many blocks, without a projector. */
+export async function projectAll(db: Db, blocksOfPass = 1_000): Promise<void> {
+  const eventLog = openEventLog(db);
+  const names = allProjections.map(({ name }) => name);
+  await inTransaction(db, (tx) => insertProjections(tx, names));
+  const held = await inTransaction(db, (tx) =>
+    claimProjections(tx, { names, writerId: randomUUID(), leaseMs: 0 }),
+  );
+  for (const projection of allProjections) {
+    const run = new ProjectionRun(projection, eventLog.start);
+    const progress = held.find(({ name }) => name === projection.name);
+    if (progress === undefined) throw new Error(`${projection.name} is held by another writer`);
+    run.resume(progress);
+    for (;;) {
+      const page = await eventLog.read(run.position, {
+        limitBlocks: blocksOfPass,
+        limitEvents: 1_000_000,
+      });
+      run.collect(page.blocks, page.next);
+      if (page.blocks.length > 0) await run.write(db);
+      if (page.isLast) break;
+    }
+  }
+}
+
+/** A database with these items, and events in its log and in the tables of all projections. */
+export async function openProjected(
+  contentIds: readonly string[],
+  events: readonly LoggedEvent[],
+  { blockSizes, blocksOfPass }: { blockSizes?: readonly number[]; blocksOfPass?: number } = {},
+): Promise<Db> {
+  const { db } = await openTestDatabase();
+  await insertItems(db, contentIds);
+  await append(db, events, blockSizes);
+  await projectAll(db, blocksOfPass);
+  return db;
+}
+
+/**
+ * Resolves when running projectors have written everything that is in the log now. `live` is left out:
+ * it skips what is old when it is started anew.
+ */
+export async function waitForProjections(db: Db, withinMs = 20_000): Promise<void> {
+  const end = Date.now() + withinMs;
+  for (;;) {
+    const { rows } = await sql<{ behind: number }>`
+      select count(*) as behind from projection
+      where name <> 'live' and events < (select coalesce(sum(event_count), 0) from event_block)`.execute(
+      db,
+    );
+    const { rows: all } = await sql<{ all: number }>`
+      select count(*) as all from projection`.execute(db);
+    if (rows[0]?.behind === 0 && all[0]?.all === allProjections.length) return;
+    if (Date.now() > end) throw new Error('the projections did not catch up');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const compared = allProjections
+  .flatMap(({ tables }) => tables)
+  .filter((table) => table !== 'live_viewer');
+
+/** What the tables of all projections hold, in one order. */
+export async function readTables(db: Db): Promise<Record<string, string[]>> {
+  const tables: Record<string, string[]> = {};
+  for (const table of compared) {
+    const { rows } = await sql<{ row: string }>`
+      select ${sql.ref(table)}::text as row from ${sql.table(table)} order by 1`.execute(db);
+    tables[table] = rows.map(({ row }) => row);
+  }
+  tables['viewer_profile'] = await readProfiles(db);
+  return tables;
+}
+
+/** Compares what the tables hold one by one, so that a failure names its table. */
+export async function assertTables(db: Db, expected: Record<string, string[]>): Promise<void> {
+  const found = await readTables(db);
+  for (const [table, rows] of Object.entries(expected)) {
+    assert.deepEqual(found[table], rows, table);
+  }
+}
+
+/** Profiles are equal when they say the same: their bytes keep the passes in which it was learned. */
+async function readProfiles(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('viewer_profile')
+    .select(['viewer_key', 'last_at', 'recent', 'folded'])
+    .orderBy('viewer_key')
+    .execute();
+  return rows.map(({ viewer_key: key, last_at: lastAt, recent, folded }) => {
+    const profile = readEncounters(Buffer.concat([folded, recent]));
+    const sorted = latestEncounters(profile).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return JSON.stringify([key.toString('hex'), lastAt, sorted]);
+  });
+}

@@ -1,0 +1,186 @@
+/**
+ * The projection `quality`: how playing went, counted by labels that clients send. Each event counts
+ * by itself, so there is no state. Labels are bounded, since anyone with the publishable key can make
+ * them up: the first 200 of a measure on a day count, the rest under one label. That is the one place
+ * where the order of events can show, and only for who sends more.
+ */
+import { dayMs, hourMs } from '../../../../platform/time.ts';
+import type { Tx } from '../../../../platform/database/database.ts';
+import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
+import { getOrMake } from '../engagement/engagement-pass.ts';
+import { wholeMilliseconds } from '../engagement/view-state.ts';
+import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
+import type { EventProjection } from '../../../events/events.ts';
+import { RecentMap } from '../../statistics/recent-map.ts';
+import { startupBucket } from '../../statistics/startup-histogram.ts';
+import { expireHours, keepOldPeriods } from '../table-queries.ts';
+import { addQuality, selectLabels, type LabelKey, type QualityRow } from './quality-queries.ts';
+
+export const quality: EventProjection = {
+  name: 'quality',
+  tables: ['quality_counter'],
+  createWriter: () => new QualityWriter(),
+  maxDuty: 1,
+  eraseViewer: 'no viewer data',
+  purgeItems: 'no items',
+  expire: [expireHours('quality_counter')],
+  rebuild: {
+    from: 'log',
+    keepOld: (tx, schema, firstDayMs) =>
+      keepOldPeriods(tx, { schema, tables: ['quality_counter'], firstDayMs }),
+  },
+};
+
+const mostLabels = 200;
+const longestLabel = 64;
+const otherLabels = '(other)';
+
+type Tally = { count: number; total: number };
+/** What was counted in one hour: tallies by measure and label. */
+type HourPass = Map<string, Map<string, Tally>>;
+
+class QualityWriter implements ProjectionWriter<LoggedEvent> {
+  /** By organization and hour. */
+  #pass = new Map<string, Map<number, HourPass>>();
+  /** The labels of a measure on a day. */
+  readonly #labels = new RecentMap<Set<string>>(5_000);
+
+  collect(blocks: readonly EventBlock[]): void {
+    for (const { organizationId, events } of blocks) {
+      const hours = getOrMake(this.#pass, organizationId, () => new Map<number, HourPass>());
+      for (const event of events) collectEvent(hours, event);
+    }
+  }
+
+  async write(tx: Tx): Promise<void> {
+    const collected = [...rowsOf(this.#pass)];
+    this.#pass = new Map();
+    await this.#loadLabels(tx, collected);
+    const rows = new Map<string, QualityRow>();
+    for (const row of collected) {
+      const label = row.measure === 'startup' ? row.label : this.#admit(row);
+      const day = row.periodMs - (row.periodMs % dayMs);
+      add(rows, { ...row, label });
+      add(rows, { ...row, label, grain: 'day', periodMs: day });
+    }
+    await addQuality(tx, [...rows.values()]);
+  }
+
+  forget(): void {
+    this.#pass = new Map();
+    this.#labels.clear();
+  }
+
+  async #loadLabels(tx: Tx, rows: readonly QualityRow[]): Promise<void> {
+    const missing = new Map<string, LabelKey>();
+    for (const row of rows) {
+      const name = labelsName(row);
+      if (row.measure !== 'startup' && this.#labels.get(name) === undefined) {
+        missing.set(name, { ...row, periodMs: row.periodMs - (row.periodMs % dayMs) });
+      }
+    }
+    for (const name of missing.keys()) this.#labels.set(name, new Set());
+    if (missing.size === 0) return;
+    const found = await selectLabels(tx, [...missing.values()]);
+    for (const row of found) this.#labels.get(labelsName(row))?.add(row.label);
+  }
+
+  #admit(row: QualityRow): string {
+    const labels = this.#labels.get(labelsName(row));
+    if (labels === undefined || labels.has(row.label)) return row.label;
+    if (labels.size >= mostLabels) return otherLabels;
+    labels.add(row.label);
+    return row.label;
+  }
+}
+
+function collectEvent(hours: Map<number, HourPass>, event: LoggedEvent): void {
+  const { event: kind, at, data } = event;
+  switch (kind) {
+    case 'playStart': {
+      const startupMs = wholeMilliseconds(data['startupTime']);
+      count(hours, at, 'startup', startupBucket(startupMs), startupMs);
+      count(hours, at, 'rendition', data['rendition'], startupMs);
+      count(hours, at, 'codec', data['codec'], startupMs);
+      break;
+    }
+    case 'watchProgress':
+      count(hours, at, 'watching', data['rendition'], 0);
+      break;
+    case 'rebuffer':
+      count(hours, at, 'rebuffer', data['rendition'], wholeMilliseconds(data['duration']));
+      break;
+    case 'qualityChange':
+      count(hours, at, 'switch', data['toQuality'], 0);
+      break;
+    case 'error':
+      count(hours, at, 'error', data['errorCode'], 0);
+      break;
+    case 'impression':
+    case 'completion':
+    case 'swipe':
+    case 'like':
+    case 'share':
+    case 'save':
+    case 'unlike':
+    case 'unsave':
+      break;
+    default:
+      kind satisfies never;
+  }
+}
+
+function count(
+  hours: Map<number, HourPass>,
+  at: number,
+  measure: string,
+  label: unknown,
+  total: number,
+): void {
+  const hour = getOrMake(hours, at - (at % hourMs), () => new Map<string, Map<string, Tally>>());
+  const labels = getOrMake(hour, measure, () => new Map<string, Tally>());
+  const tally = getOrMake(labels, labelOf(label), newTally);
+  tally.count += 1;
+  tally.total += total;
+}
+
+function newTally(): Tally {
+  return { count: 0, total: 0 };
+}
+
+function* rowsOf(pass: Map<string, Map<number, HourPass>>): Generator<QualityRow> {
+  for (const [organizationId, hours] of pass) {
+    for (const [periodMs, measures] of hours) {
+      for (const [measure, labels] of measures) {
+        const row = { organizationId, grain: 'hour', periodMs, measure } as const;
+        for (const [label, tally] of labels) yield { ...row, label: storable(label), ...tally };
+      }
+    }
+  }
+}
+
+/** As PostgreSQL can hold it. The intake refuses what it can't; a projection must not stop at it. */
+function storable(label: string): string {
+  return label.toWellFormed().replaceAll('\u0000', '\ufffd');
+}
+
+function add(rows: Map<string, QualityRow>, row: QualityRow): void {
+  const { organizationId, grain, periodMs, measure, label } = row;
+  const key = `${organizationId} ${grain} ${periodMs} ${measure} ${label}`;
+  const found = rows.get(key);
+  if (found === undefined) rows.set(key, { ...row });
+  else {
+    found.count += row.count;
+    found.total += row.total;
+  }
+}
+
+function labelsName({ organizationId, periodMs, measure }: LabelKey): string {
+  return `${organizationId} ${periodMs - (periodMs % dayMs)} ${measure}`;
+}
+
+function labelOf(value: unknown): string {
+  if (typeof value === 'number') return String(value).slice(0, longestLabel);
+  if (typeof value !== 'string') return '';
+  return value.length <= longestLabel ? value : value.slice(0, longestLabel);
+}

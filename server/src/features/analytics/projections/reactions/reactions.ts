@@ -1,0 +1,78 @@
+/**
+ * The projection `reactions`: how many viewers like an item now, and how many have saved it. Of each
+ * viewer the latest event of a pair decides, by its moment and then by its id; so a viewer counts
+ * once, and the counts are a function of the set of events.
+ */
+import type { Tx } from '../../../../platform/database/database.ts';
+import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
+import type { EventBlock, EventProjection, LoggedEvent } from '../../../events/events.ts';
+import { ViewerSecrets } from '../../../organizations/organizations.ts';
+import { hashViewer, viewerOf } from '../../statistics/viewer-key.ts';
+import { deleteItemRows, deleteViewerRows } from '../table-queries.ts';
+import { keepEarlierReactions, writeReactions, type ViewerReaction } from './reaction-queries.ts';
+
+export const reactions: EventProjection = {
+  name: 'reactions',
+  tables: ['viewer_reaction', 'reaction_counter'],
+  createWriter: () => new ReactionsWriter(),
+  maxDuty: 1,
+  eraseViewer: (tx, viewer) => deleteViewerRows(tx, 'viewer_reaction', viewer),
+  async purgeItems(tx, items) {
+    for (const table of ['viewer_reaction', 'reaction_counter'] as const) {
+      await deleteItemRows(tx, table, items);
+    }
+  },
+  expire: [],
+  rebuild: { from: 'log', carryOver: keepEarlierReactions },
+};
+
+/** Before the viewer is hashed. */
+type FoundReaction = Omit<ViewerReaction, 'viewerKey'> & { readonly viewer: string };
+
+class ReactionsWriter implements ProjectionWriter<LoggedEvent> {
+  #pass = new Map<string, FoundReaction>();
+  readonly #secrets = new ViewerSecrets();
+
+  collect(blocks: readonly EventBlock[]): void {
+    for (const { organizationId, events } of blocks) {
+      for (const event of events) {
+        const pair = pairOf(event);
+        if (pair === null) continue;
+        const { contentId, at, eventId } = event;
+        const viewer = viewerOf(event) ?? `e:${eventId}`;
+        const key = `${organizationId} ${contentId} ${pair.reaction} ${viewer}`;
+        const found = { organizationId, contentId, viewer, at, eventId, ...pair };
+        const before = this.#pass.get(key);
+        if (before === undefined || isLater(found, before)) this.#pass.set(key, found);
+      }
+    }
+  }
+
+  async write(tx: Tx): Promise<void> {
+    const found = [...this.#pass.values()];
+    this.#pass = new Map();
+    if (found.length === 0) return;
+    await this.#secrets.load(tx, new Set(found.map(({ organizationId }) => organizationId)));
+    const hashed = found.map(({ viewer, ...rest }) => ({
+      ...rest,
+      viewerKey: hashViewer(this.#secrets, rest.organizationId, viewer),
+    }));
+    await writeReactions(tx, hashed);
+  }
+
+  forget(): void {
+    this.#pass = new Map();
+  }
+}
+
+function pairOf({ event }: LoggedEvent): Pick<ViewerReaction, 'reaction' | 'isSet'> | null {
+  if (event === 'like' || event === 'unlike') return { reaction: 'like', isSet: event === 'like' };
+  if (event === 'save' || event === 'unsave') return { reaction: 'save', isSet: event === 'save' };
+  return null;
+}
+
+/** Ids are compared as the database compares them: by their bytes. */
+function isLater(one: FoundReaction, other: FoundReaction): boolean {
+  if (one.at !== other.at) return one.at > other.at;
+  return Buffer.compare(Buffer.from(one.eventId), Buffer.from(other.eventId)) > 0;
+}

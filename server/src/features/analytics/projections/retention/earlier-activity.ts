@@ -1,0 +1,60 @@
+import { dayMs } from '../../../../platform/time.ts';
+import { inTransaction, type Db } from '../../../../platform/database/database.ts';
+import { setSearchPath } from '../../../../platform/projections/queries.ts';
+import { forEachCount, type Activity } from './activity.ts';
+import {
+  addRetention,
+  selectActivityPage,
+  upsertActivities,
+  type CohortCount,
+  type ViewerActivity,
+} from './retention-queries.ts';
+
+const viewersAtOnce = 5_000;
+
+type Rebuild = { db: Db; schema: string; firstDayMs: number; signal: AbortSignal };
+
+/**
+ * Puts what was known of viewers before the log's first day into the copies of a rebuild, so that
+ * they stay in the cohort of their first day.
+ */
+export async function keepEarlierActivity({
+  db,
+  schema,
+  firstDayMs,
+  signal,
+}: Rebuild): Promise<void> {
+  if (firstDayMs === -Infinity) return;
+  const firstDay = firstDayMs / dayMs;
+  for (let after: Buffer | null = null; ;) {
+    signal.throwIfAborted();
+    const viewers = await selectActivityPage(db, after, viewersAtOnce);
+    const last = viewers.at(-1);
+    if (last === undefined) return;
+    const earlier = viewers
+      .map((viewer) => ({ ...viewer, activity: daysBefore(viewer.activity, firstDay) }))
+      .filter(({ activity }) => activity.length > 0);
+    await inTransaction(db, async (tx) => {
+      await setSearchPath(tx, schema);
+      await upsertActivities(tx, earlier);
+      await addRetention(tx, cohortsOf(earlier));
+    });
+    after = Buffer.from(last.key, 'latin1');
+  }
+}
+
+function daysBefore(activity: Activity, firstDay: number): Activity {
+  return activity.filter((day) => day < firstDay);
+}
+
+function cohortsOf(viewers: readonly ViewerActivity[]): CohortCount[] {
+  const cohorts = new Map<string, CohortCount>();
+  for (const { organizationId, activity } of viewers) {
+    forEachCount(activity, (cohortDay, day) => {
+      const key = `${organizationId} ${cohortDay} ${day}`;
+      const found = cohorts.get(key) ?? { organizationId, cohortDay, day, viewers: 0 };
+      cohorts.set(key, { ...found, viewers: found.viewers + 1 });
+    });
+  }
+  return [...cohorts.values()];
+}

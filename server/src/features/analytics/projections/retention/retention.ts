@@ -1,0 +1,111 @@
+/** The projection `retention`: cohorts of viewers by their first day, and how many came back. */
+import { dayMs } from '../../../../platform/time.ts';
+import type { Tx } from '../../../../platform/database/database.ts';
+import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
+import { getOrMake, isSameSession } from '../engagement/engagement-pass.ts';
+import { ViewerSecrets } from '../../../organizations/organizations.ts';
+import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
+import type { EventProjection } from '../../../events/events.ts';
+import { RecentMap } from '../../statistics/recent-map.ts';
+import { hashViewer, viewerOf, type Hash } from '../../statistics/viewer-key.ts';
+import { deleteViewerRows } from '../table-queries.ts';
+import { forEachCount, mergeActivity, type Activity } from './activity.ts';
+import { keepEarlierActivity } from './earlier-activity.ts';
+import {
+  addRetention,
+  selectActivities,
+  upsertActivities,
+  type CohortCount,
+  type ViewerActivity,
+} from './retention-queries.ts';
+
+export const retention: EventProjection = {
+  name: 'retention',
+  tables: ['retention_counter', 'viewer_activity'],
+  createWriter: () => new RetentionWriter(),
+  maxDuty: 1,
+  eraseViewer: (tx, viewer) => deleteViewerRows(tx, 'viewer_activity', viewer),
+  purgeItems: 'no items',
+  expire: [],
+  rebuild: { from: 'log', carryOver: keepEarlierActivity },
+};
+
+class RetentionWriter implements ProjectionWriter<LoggedEvent> {
+  /** Days by viewer by organization. */
+  #pass = new Map<string, Map<string, Set<number>>>();
+  readonly #secrets = new ViewerSecrets();
+  readonly #remembered = new RecentMap<Activity>(60_000);
+
+  collect(blocks: readonly EventBlock[]): void {
+    for (const { organizationId, events } of blocks) {
+      const viewers = getOrMake(this.#pass, organizationId, () => new Map<string, Set<number>>());
+      let before: LoggedEvent | null = null;
+      for (const event of events) {
+        const day = Math.floor(event.at / dayMs);
+        // Clients send several events together, which mostly say the same.
+        const isKnown = before !== null && isSameSession(before, event);
+        if (isKnown && before !== null && Math.floor(before.at / dayMs) === day) continue;
+        before = event;
+        const viewer = viewerOf(event);
+        if (viewer !== null) getOrMake(viewers, viewer, () => new Set()).add(day);
+      }
+    }
+  }
+
+  async write(tx: Tx): Promise<void> {
+    await this.#secrets.load(tx, this.#pass.keys());
+    const news = this.#news();
+    this.#pass = new Map();
+    const unknown = [...news.keys()].filter((key) => this.#remembered.get(key) === undefined);
+    for (const { key, activity } of await selectActivities(tx, unknown)) {
+      this.#remembered.set(key, activity);
+    }
+    const cohorts = new Map<string, CohortCount>();
+    const changed: ViewerActivity[] = [];
+    for (const [key, { organizationId, days }] of news) {
+      const before = this.#remembered.get(key) ?? [];
+      const activity = mergeActivity(before, days);
+      this.#remembered.set(key, activity);
+      if (activity.length === before.length && activity[0] === before[0]) continue;
+      changed.push({ key, organizationId, activity });
+      forEachCount(before, (cohort, day) => count(cohorts, organizationId, cohort, day, -1));
+      forEachCount(activity, (cohort, day) => count(cohorts, organizationId, cohort, day, 1));
+    }
+    await addRetention(
+      tx,
+      [...cohorts.values()].filter(({ viewers }) => viewers !== 0),
+    );
+    await upsertActivities(tx, changed);
+  }
+
+  forget(): void {
+    this.#pass = new Map();
+    this.#remembered.clear();
+  }
+
+  /** The viewers of the pass with days that are not known to be counted already. */
+  #news(): Map<Hash, { organizationId: string; days: Set<number> }> {
+    const news = new Map<Hash, { organizationId: string; days: Set<number> }>();
+    for (const [organizationId, viewers] of this.#pass) {
+      for (const [viewer, days] of viewers) {
+        const key = hashViewer(this.#secrets, organizationId, viewer);
+        const known = this.#remembered.get(key);
+        if (known !== undefined && [...days].every((day) => known.includes(day))) continue;
+        news.set(key, { organizationId, days });
+      }
+    }
+    return news;
+  }
+}
+
+function count(
+  cohorts: Map<string, CohortCount>,
+  organizationId: string,
+  cohortDay: number,
+  day: number,
+  viewers: number,
+): void {
+  const key = `${organizationId} ${cohortDay} ${day}`;
+  getOrMake(cohorts, key, () => ({ organizationId, cohortDay, day, viewers: 0 })).viewers +=
+    viewers;
+}

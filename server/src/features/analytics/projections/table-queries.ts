@@ -1,0 +1,95 @@
+/** The SQL that projections share: expiry, erasure, purges, and what a rebuild keeps. */
+import { sql, type RawBuilder } from 'kysely';
+import { textArray, uuidArray } from '../../../platform/database/binary-arrays.ts';
+import type { Tx } from '../../../platform/database/database.ts';
+import type { Expiry, Item, Viewer } from '../../../platform/projections/projection.ts';
+import { erasedKeys } from '../statistics/viewer-keys.ts';
+
+/** A table with rows by hour beside rows that stay. */
+type HourTable = 'content_counter' | 'audience_counter' | 'viewer_set' | 'quality_counter';
+
+/** How long rows by hour stay. Reports by hour reach as far back. */
+export const hoursKeptDays = 90;
+
+/** Removes rows by hour whose time is over. Days and totals stay. */
+export function expireHours(table: HourTable): Expiry {
+  return async (tx, limit) => {
+    // Through the primary key, organization by organization: old hours are the first of their grain.
+    const { numAffectedRows = 0n } = await sql`
+      delete from ${sql.table(table)} where ctid = any(array(
+        select old.ctid from organization, lateral (
+          select ctid from ${sql.table(table)} counter
+          where counter.organization_id = organization.organization_id and counter.grain = 'hour'
+            and counter.period < now() - make_interval(days => ${hoursKeptDays}::int)
+          limit ${limit}) old
+        limit ${limit}))
+    `.execute(tx);
+    return Number(numAffectedRows);
+  };
+}
+
+type ItemTable =
+  | 'content_counter'
+  | 'segment_counter'
+  | 'viewer_set'
+  | 'content_day'
+  | 'live_viewer'
+  | 'viewer_reaction'
+  | 'reaction_counter';
+
+/** Every row of these items in a table. */
+export async function deleteItemRows(
+  tx: Tx,
+  table: ItemTable,
+  items: readonly Item[],
+): Promise<void> {
+  await sql`
+    delete from ${sql.table(table)} counted
+    using unnest(${textArray(items.map(({ organizationId }) => organizationId))}::text[],
+      ${uuidArray(items.map(({ contentId }) => contentId))}::uuid[])
+      as gone (organization_id, content_id)
+    where counted.organization_id = gone.organization_id
+      and counted.content_id = gone.content_id
+      -- Lets the index of viewer_set be used, which leaves out the sets of organizations.
+      and counted.content_id <> '00000000-0000-0000-0000-000000000000'
+  `.execute(tx);
+}
+
+/** Removes the rows of an erased viewer. @returns how many */
+export async function deleteViewerRows(
+  tx: Tx,
+  table: 'viewer_activity' | 'viewer_profile' | 'viewer_reaction' | 'live_viewer',
+  viewer: Viewer,
+): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from ${sql.table(table)} where viewer_key = any(${await erasedKeys(tx, viewer)}::bytea[])`.execute(
+    tx,
+  );
+  return Number(numAffectedRows);
+}
+
+/** Takes over the periods before the log's first day into the copies that a rebuild has made. */
+export async function keepOldPeriods(
+  tx: Tx,
+  rebuild: { schema: string; tables: readonly HourTable[]; firstDayMs: number },
+): Promise<void> {
+  const { schema, tables, firstDayMs } = rebuild;
+  await sql`set local statement_timeout = 0`.execute(tx);
+  const isOld = sql`period < ${toTimestamp(firstDayMs)}::timestamptz and grain <> 'total'`;
+  for (const table of tables) await keepOldRows(tx, { schema, table, isOld });
+}
+
+export async function keepOldRows(
+  tx: Tx,
+  what: { schema: string; table: string; isOld: RawBuilder<unknown> },
+): Promise<void> {
+  const { schema, table, isOld } = what;
+  const copy = sql.id(schema, table);
+  await sql`delete from ${copy} where ${isOld}`.execute(tx);
+  await sql`insert into ${copy} select * from ${sql.table(table)} where ${isOld}`.execute(tx);
+}
+
+export function toTimestamp(ms: number): string {
+  if (ms === Infinity) return 'infinity';
+  return ms === -Infinity ? '-infinity' : new Date(ms).toISOString();
+}

@@ -1,0 +1,42 @@
+/** The metrics of items day by day, for exports. */
+import { dayMs } from '../../../platform/time.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+import { contentItems } from '../../content/content.ts';
+import { contentColumns } from '../projections/engagement/contribution.ts';
+import { presentItemMetrics } from './content-report.ts';
+import type { Counters } from './metrics.ts';
+import { formatDay } from './period.ts';
+import { countViewersOfItems } from './unique-viewers.ts';
+
+/** A page of the items that were counted on a day, by their ids. */
+export async function readDailyMetrics(
+  db: Db,
+  organizationId: OrganizationId,
+  page: { dayMs: number; after: string | null; limit: number },
+) {
+  const day = new Date(page.dayMs);
+  const { rows } = await sql<Counters & { content_id: string; title: string }>`
+    select counter.content_id, item.title, ${sql.join(contentColumns.map((name) => sql.ref(name)))}
+    from content_counter counter
+    join ${contentItems} item on item.organization_id = counter.organization_id
+      and item.content_id = counter.content_id
+    where counter.organization_id = ${organizationId} and counter.grain = 'day'
+      and counter.period = ${day}
+      and counter.content_id > ${page.after ?? '00000000-0000-0000-0000-000000000000'}::uuid
+    order by counter.content_id limit ${page.limit}
+  `.execute(db);
+  const viewers = await countViewersOfItems(
+    db,
+    organizationId,
+    rows.map((row) => row.content_id),
+    { startMs: page.dayMs, endMs: page.dayMs + dayMs, granularity: 'day' },
+  );
+  return rows.map(({ content_id: contentId, title, ...counters }) => ({
+    date: formatDay(page.dayMs),
+    contentId,
+    title,
+    metrics: presentItemMetrics(counters, viewers.get(contentId) ?? 0),
+  }));
+}

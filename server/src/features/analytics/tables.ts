@@ -1,0 +1,151 @@
+/**
+ * The tables of statistics. Projections make them from the event log; 0007_analytics.sql says what
+ * each number means.
+ */
+import type { Generated } from 'kysely';
+import type { Json, Timestamp } from '../../platform/database/column-types.ts';
+
+/** What is counted of one item, and of one part of the audience. */
+type EngagementCounts = {
+  impressions: Generated<number>;
+  plays: Generated<number>;
+  completions: Generated<number>;
+  likes: Generated<number>;
+  shares: Generated<number>;
+  saves: Generated<number>;
+  swipes_away: Generated<number>;
+  views: Generated<number>;
+  completed_plays: Generated<number>;
+  watch_ms: Generated<number>;
+  stalls: Generated<number>;
+  stall_ms: Generated<number>;
+  attempted_views: Generated<number>;
+  errored_views: Generated<number>;
+  startable_views: Generated<number>;
+  exits_before_start: Generated<number>;
+  measured_views: Generated<number>;
+  watched_permille: Generated<number>;
+  failures_before_start: Generated<number>;
+  hooked_views: Generated<number>;
+  engaged_views: Generated<number>;
+  swiped_views: Generated<number>;
+  replayed_views: Generated<number>;
+  replays: Generated<number>;
+};
+
+export type Grain = 'hour' | 'day' | 'total';
+
+type ContentCounterTable = EngagementCounts & {
+  organization_id: string;
+  grain: Grain;
+  period: Timestamp;
+  content_id: string;
+};
+
+type AudienceCounterTable = EngagementCounts & {
+  organization_id: string;
+  grain: Exclude<Grain, 'total'>;
+  period: Timestamp;
+  device: string;
+  country: string;
+  sessions: Generated<number>;
+  session_ms: Generated<number>;
+};
+
+type SegmentCounterTable = EngagementCounts & {
+  organization_id: string;
+  period: Timestamp;
+  content_id: string;
+  device: string;
+  country: string;
+};
+
+type ContentDayTable = {
+  organization_id: string;
+  day: string;
+  content_id: string;
+  detail: Json<unknown>;
+};
+
+type ViewerSetTable = {
+  organization_id: string;
+  grain: Exclude<Grain, 'total'>;
+  period: Timestamp;
+  content_id: string;
+  sketch: Buffer;
+};
+
+type QualityCounterTable = {
+  organization_id: string;
+  grain: Exclude<Grain, 'total'>;
+  period: Timestamp;
+  measure: string;
+  label: string;
+  count: number;
+  total: number;
+};
+
+type RetentionCounterTable = {
+  organization_id: string;
+  cohort_day: string;
+  day: string;
+  viewers: number;
+};
+
+type ViewerActivityTable = { viewer_key: Buffer; organization_id: string; activity: Buffer };
+
+type ViewerProfileTable = {
+  viewer_key: Buffer;
+  organization_id: string;
+  last_at: Timestamp;
+  recent: Generated<Buffer>;
+  folded: Generated<Buffer>;
+};
+
+type ViewerReactionTable = {
+  organization_id: string;
+  content_id: string;
+  reaction: 'like' | 'save';
+  viewer_key: Buffer;
+  at: Timestamp;
+  event_id: string;
+  is_set: boolean;
+};
+
+type ReactionCounterTable = {
+  organization_id: string;
+  content_id: string;
+  likes: Generated<number>;
+  saves: Generated<number>;
+};
+
+type LiveViewerTable = {
+  organization_id: string;
+  content_id: string;
+  viewer_key: Buffer;
+  last_at: Timestamp;
+};
+
+/** The states of views and sessions, by the hash of their viewer and of the rest. */
+type StateTable = { key: Buffer; state: Buffer };
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    content_counter: ContentCounterTable;
+    audience_counter: AudienceCounterTable;
+    segment_counter: SegmentCounterTable;
+    content_day: ContentDayTable;
+    viewer_set: ViewerSetTable;
+    quality_counter: QualityCounterTable;
+    retention_counter: RetentionCounterTable;
+    viewer_activity: ViewerActivityTable;
+    viewer_profile: ViewerProfileTable;
+    viewer_reaction: ViewerReactionTable;
+    reaction_counter: ReactionCounterTable;
+    live_viewer: LiveViewerTable;
+    view_state_a: StateTable;
+    view_state_b: StateTable;
+    session_state_a: StateTable;
+    session_state_b: StateTable;
+  }
+}
