@@ -1,10 +1,11 @@
 /**
- * The feed's cursor carries the whole session: the items that were chosen for the next pages, in
+ * The feed's cursor carries the whole session: the items that were chosen for the next page, in
  * order, and those that were served already. So one cursor always gives one page, on any process
- * and after any restart, whatever is edited meanwhile, and a feed read writes nothing.
+ * and after any restart, whatever changes meanwhile, and a feed read writes nothing.
  *
- * Bytes: version, signature, feed id, then two lists of numbers as varints: the order as signed
- * differences, the served ones sorted as gaps. 200 items take about half a kilobyte.
+ * Bytes: version, signature, feed id, then numbers as varints: how many items the next page was
+ * planned for, the order as signed differences, the places in it that are explorations, and the
+ * served items, sorted, as gaps. A session of a few pages takes about 150 bytes.
  */
 import { ApiError } from '../../platform/http/errors.ts';
 import type { FeedId, OrganizationId } from '../../platform/ids.ts';
@@ -12,8 +13,12 @@ import type { Signer } from '../../platform/signing-keys.ts';
 
 export type FeedSession = {
   feedId: FeedId;
-  /** Serial numbers of the items for the next pages. */
+  /** The limit of the page that `order` was made for; 0 at the start of a session. */
+  planned: number;
+  /** Serial numbers of the items for the next page. */
   order: readonly number[];
+  /** Places in `order` whose items are there to be explored. */
+  explorations: readonly number[];
   served: ReadonlySet<number>;
 };
 
@@ -27,7 +32,7 @@ export type FeedCursors = {
   decode(scope: FeedScope, cursor: string): FeedSession;
 };
 
-const version = 1;
+const version = 2;
 const signatureBytes = 12;
 const feedIdCharacters = 30;
 /** Servers and proxies take request lines of 8 KB; the rest of the line needs room as well. */
@@ -59,15 +64,16 @@ export function createFeedCursors(signer: Signer): FeedCursors {
   };
 }
 
-function encodeSession({ feedId, order, served }: FeedSession): Buffer {
-  const numbers: number[] = [order.length];
+function encodeSession(session: FeedSession): Buffer {
+  const { feedId, planned, order, explorations, served } = session;
+  const numbers: number[] = [planned, order.length];
   let previous = 0;
   for (const serial of order) {
     const difference = serial - previous;
     numbers.push(difference >= 0 ? difference * 2 : -difference * 2 - 1);
     previous = serial;
   }
-  numbers.push(served.size);
+  numbers.push(explorations.length, ...explorations);
   previous = 0;
   for (const serial of [...served].toSorted((a, b) => a - b)) {
     numbers.push(serial - previous);
@@ -77,21 +83,24 @@ function encodeSession({ feedId, order, served }: FeedSession): Buffer {
 }
 
 function decodeSession(body: Buffer): FeedSession {
-  const numbers = fromVarints(body.subarray(feedIdCharacters));
-  const [orderLength = 0] = numbers;
-  const order: number[] = [];
+  const numbers = fromVarints(body.subarray(feedIdCharacters)).values();
+  const next = () => numbers.next().value ?? 0;
+  const planned = next();
   let serial = 0;
-  for (const coded of numbers.slice(1, 1 + orderLength)) {
+  const order = Array.from({ length: next() }, () => {
+    const coded = next();
     serial += coded % 2 === 0 ? coded / 2 : -(coded + 1) / 2;
-    order.push(serial);
-  }
+    return serial;
+  });
+  const explorations = Array.from({ length: next() }, next);
   const served = new Set<number>();
   serial = 0;
-  for (const gap of numbers.slice(2 + orderLength)) {
+  for (const gap of numbers) {
     serial += gap;
     served.add(serial);
   }
-  return { feedId: body.toString('latin1', 0, feedIdCharacters) as FeedId, order, served };
+  const feedId = body.toString('latin1', 0, feedIdCharacters) as FeedId;
+  return { feedId, planned, order, explorations, served };
 }
 
 /** Seven bits a byte, lowest first; division, not shifts, so that numbers may pass 32 bits. */

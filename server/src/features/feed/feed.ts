@@ -1,11 +1,24 @@
 /** The feed: what a viewer sees next. */
+import type { Device } from '@reelfeed/client/assignment';
+import type { Logger } from 'pino';
 import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
-import { isDue } from './feed-entry.ts';
+import type { ViewerIds } from '../analytics/analytics.ts';
+import type { Assign, Assignment } from './assignments.ts';
 import type { FeedCursors, FeedSession } from './feed-cursor.ts';
-import type { FeedIndex, FeedView } from './feed-index.ts';
 import type { Hydrator } from './hydrate.ts';
-import { applyRules, rank, skeleton, type FeedFilter, type RankedEntry } from './pipeline.ts';
+import type { FeedEntry } from './items/feed-entry.ts';
+import type { FeedIndex, FeedView } from './items/feed-index.ts';
+import type { LiveState, LiveStreams } from './live.ts';
+import { takePage } from './page.ts';
 import { presentPage } from './present.ts';
+import { Choice, type ChoiceParts } from './ranking/choice.ts';
+import { EditorialRules } from './ranking/editorial.ts';
+import type { FeedFilter } from './ranking/filter.ts';
+import { explain } from './ranking/rank.ts';
+import { mergeWeights } from './ranking/weights.ts';
+import type { SettingsReader } from './settings/ranking-settings.ts';
+import { unknownViewer, type ViewerProfiles } from './viewers/viewer-profiles.ts';
+import type { ViewerProfile } from './viewers/viewer-profile.ts';
 
 export type FeedRequest = {
   organizationId: OrganizationId;
@@ -14,19 +27,35 @@ export type FeedRequest = {
   filter: FeedFilter;
   excludedIds: ReadonlySet<string>;
   explain: boolean;
+  viewer: ViewerIds;
+  country: string | null;
+  device: Device | null;
+  segments: readonly string[];
 };
 
-export type FeedParts = { index: FeedIndex; cursors: FeedCursors; hydrate: Hydrator };
+export type FeedParts = {
+  index: FeedIndex;
+  feedCursors: FeedCursors;
+  hydrate: Hydrator;
+  profiles: ViewerProfiles;
+  settings: SettingsReader;
+  assign: Assign;
+  liveStreams: LiveStreams;
+  log: Logger;
+  /** False serves everything newest first. */
+  isRanked: boolean;
+  /** Ranking that takes longer gives way to newest first. */
+  rankingBudgetMs: number;
+  onFallback: (reason: string) => void;
+};
 
-/** Items ordered ahead: those of a page and of the pages after it. */
-const orderedAhead = 200;
-/** The largest page: a cursor holds at least one, so that it gives the same page each time. */
+/** The largest page. */
 export const largestPage = 50;
 
 /**
- * One page of the feed as the bytes of its JSON. The first page fixes an order that later pages
- * follow, so nothing repeats while items and schedules change; an item that may not be shown any
- * more is left out, whatever a cursor says.
+ * One page of the feed as the bytes of its JSON: skeleton → rank → rules → hydrate → present. The
+ * cursor fixes the next page, so nothing repeats while items, likes and schedules change; an item that
+ * may not be shown any more is left out, whatever a cursor says.
  *
  * @throws ApiError INVALID_CURSOR, UNAVAILABLE
  */
@@ -35,65 +64,127 @@ export async function readFeedPage(
   request: FeedRequest,
   requestId: string,
 ): Promise<Buffer> {
-  const { organizationId, filter } = request;
-  const scope = { organizationId, filter };
+  const { organizationId } = request;
+  const scope = { organizationId, filter: request.filter };
   const session: FeedSession =
-    request.cursor === null
-      ? { feedId: newTypeId('fed'), order: [], served: new Set() }
-      : parts.cursors.decode(scope, request.cursor);
+    request.cursor === null ? newSession() : parts.feedCursors.decode(scope, request.cursor);
   const view = await parts.index.view(organizationId);
-  const { page, next } = takePage(view, request, session);
-  const items = await parts.hydrate(
-    organizationId,
-    page.map(({ entry }) => entry),
+  const { choice, assignment, isKnown } = await prepareChoice(parts, request, view);
+  const live = await parts.liveStreams(organizationId);
+  const taken = takePage(
+    choice,
+    {
+      limit: request.limit,
+      session,
+      live: activeOf(view, live),
+      isRanked: parts.isRanked && isKnown,
+    },
+    (error) => parts.log.error({ err: error, organizationId }, 'a feed page could not be ranked'),
   );
-  const hasMore = next.order.length > 0;
-  const nextCursor = hasMore ? parts.cursors.encode(scope, next) : null;
-  return presentPage(page, items, {
+  const fallback = parts.isRanked && !isKnown ? 'viewer_unknown' : taken.fallback;
+  if (fallback !== null) parts.onFallback(fallback);
+  const entries = taken.page.map(({ entry }) => entry);
+  const explanations = request.explain ? explainPage(choice, taken.page, fallback, live) : null;
+  const items = await parts.hydrate(organizationId, entries, live);
+  const hasMore = taken.next.order.length > 0;
+  const nextCursor = hasMore ? parts.feedCursors.encode(scope, taken.next) : null;
+  return presentPage(items, {
     requestId,
     feedId: session.feedId,
     nextCursor,
-    explain: request.explain,
+    isExhausted: taken.isExhausted,
+    experiments: assignment.experiments,
+    explanations,
   });
 }
 
-type Taken = { page: RankedEntry[]; next: FeedSession };
-
-/**
- * Takes the next items of the session's order, and orders more for the pages after it. What a
- * cursor gives is in the cursor: a page is never filled up with items that came later, so reading
- * it again gives the same one, less what may not be shown any more.
- */
-function takePage(view: FeedView, request: FeedRequest, session: FeedSession): Taken {
-  const isFirst = request.cursor === null;
-  const order = isFirst ? orderMore(view, request, [], session.served) : session.order;
-  const served = new Set(session.served);
-  const page: RankedEntry[] = [];
-  let used = 0;
-  while (page.length < request.limit && used < order.length) {
-    const serialNumber = order[used] ?? -1;
-    used += 1;
-    served.add(serialNumber);
-    const entry = view.index.find(serialNumber);
-    if (entry === undefined || !isDue(entry, view.nowMs)) continue;
-    if (!request.excludedIds.has(entry.contentId)) page.push(...rank([entry], view.nowMs));
-  }
-  const rest = order.slice(used);
-  const ahead = rest.length < largestPage ? orderMore(view, request, rest, served) : rest;
-  return { page, next: { feedId: session.feedId, order: ahead, served } };
+function newSession(): FeedSession {
+  return { feedId: newTypeId('fed'), planned: 0, order: [], explorations: [], served: new Set() };
 }
 
-function orderMore(
-  view: FeedView,
+/** Gathers what a choice needs; `isKnown` is false when the viewer could not be read in time. */
+async function prepareChoice(
+  parts: FeedParts,
   request: FeedRequest,
-  order: readonly number[],
-  served: ReadonlySet<number>,
-): readonly number[] {
-  const { excludedIds } = request;
-  const taken = new Set([...served, ...order]);
-  const wanted = orderedAhead - order.length;
-  // As many more as the rules may leave out, so that exclusions alone never end a feed.
-  const candidates = skeleton(view, request.filter, taken, wanted + excludedIds.size);
-  const more = applyRules(rank(candidates, view.nowMs), excludedIds).slice(0, wanted);
-  return [...order, ...more.map(({ entry }) => entry.serialNumber)];
+  view: FeedView,
+): Promise<{ choice: ChoiceParts; assignment: Assignment; isKnown: boolean }> {
+  const { organizationId, viewer: ids } = request;
+  const deadline = performance.now() + parts.rankingBudgetMs;
+  const settings = await parts.settings.of(organizationId);
+  const found =
+    parts.profiles.find(organizationId, ids) ?? (await loadInTime(parts, request, view, deadline));
+  const viewer = found ?? parts.profiles.findOld(organizationId, ids) ?? unknownViewer;
+  const country = request.country ?? viewer.country;
+  const assignment = await parts.assign(organizationId, ids, {
+    country,
+    device: request.device,
+    segments: request.segments,
+    weightsSetAtMs: settings.setAtMs,
+  });
+  const { config } = settings;
+  const weights = mergeWeights(config.weights, assignment.rankingWeights ?? {});
+  return {
+    choice: {
+      index: view.index,
+      viewer,
+      config: { ...config, weights },
+      rules: new EditorialRules(settings.rules, view.nowMs),
+      filter: request.filter,
+      excludedIds: request.excludedIds,
+      country,
+      nowMs: view.nowMs,
+      random: Math.random,
+      deadline,
+    },
+    assignment,
+    isKnown: found !== null,
+  };
+}
+
+/** The viewer's profile; null when it could not be read before the deadline. */
+async function loadInTime(
+  { profiles, log }: FeedParts,
+  { organizationId, viewer }: FeedRequest,
+  { index }: FeedView,
+  deadline: number,
+): Promise<ViewerProfile | null> {
+  const loading = profiles.load(organizationId, viewer, index).catch((error: unknown) => {
+    log.info({ err: error, organizationId }, 'a viewer could not be read');
+    return null;
+  });
+  const { promise: tooLate, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), Math.max(0, deadline - performance.now()));
+  try {
+    return await Promise.race([loading, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Entries of streams that broadcast now, those with most viewers first. */
+function activeOf({ index }: FeedView, live: ReadonlyMap<string, LiveState>): FeedEntry[] {
+  if (live.size === 0) return [];
+  return [...live]
+    .filter(([, { status }]) => status === 'active')
+    .toSorted(([, a], [, b]) => b.currentViewers - a.currentViewers)
+    .flatMap(([contentId]) => index.findById(contentId) ?? []);
+}
+
+function explainPage(
+  parts: ChoiceParts,
+  page: ReturnType<typeof takePage>['page'],
+  fallback: string | null,
+  live: ReadonlyMap<string, LiveState>,
+) {
+  const choice = new Choice(parts);
+  return page.map(({ entry, isExploration }) => {
+    const isLive = live.get(entry.contentId)?.status === 'active';
+    const reasons = [
+      ...(fallback === null ? [] : ['fallback']),
+      ...(isLive ? ['live'] : []),
+      ...(parts.rules.isPinned(entry) ? ['pinned'] : []),
+      ...(isExploration ? ['exploration'] : []),
+    ];
+    return explain(choice, entry, reasons);
+  });
 }

@@ -1,8 +1,16 @@
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { ItemTotals, ItemTotalsReader } from '../analytics/analytics.ts';
-import { findItems, presentItem, type ItemRow, type MediaUrls } from '../content/content.ts';
-import type { FeedEntry } from './feed-entry.ts';
+import {
+  findCarouselVideos,
+  findItems,
+  isInFeed,
+  presentItem,
+  type ItemRow,
+  type MediaUrls,
+} from '../content/content.ts';
+import type { FeedEntry } from './items/feed-entry.ts';
+import type { LiveState } from './live.ts';
 
 const mostCachedItems = 10_000;
 
@@ -15,6 +23,7 @@ type Fragment = { revision: number; json: Buffer };
 export type Hydrator = (
   organizationId: OrganizationId,
   entries: readonly FeedEntry[],
+  live: ReadonlyMap<string, LiveState>,
 ) => Promise<(FeedItemJson | null)[]>;
 
 /**
@@ -29,7 +38,7 @@ export function createHydrator(db: Db, urls: MediaUrls, totals: ItemTotalsReader
   function remember(row: ItemRow): Fragment {
     const fragment = {
       revision: row.revision,
-      json: Buffer.from(JSON.stringify(presentFeedItem(row, urls)).slice(0, -1)),
+      json: Buffer.from(JSON.stringify(presentItem(row, urls)).slice(0, -1)),
     };
     // A Map keeps the order of insertion, so the first key is the one that was stored longest ago.
     const [oldest] = fragments.keys();
@@ -54,13 +63,17 @@ export function createHydrator(db: Db, urls: MediaUrls, totals: ItemTotalsReader
       }
     }
     const isMissing = new Set(missing);
+    const videos = await readVideos(db, urls, organizationId, entries);
     return entries.map((entry) => {
       const source = isMissing.has(entry) ? fresh : fragments;
-      return source.get(entry.contentId)?.json ?? null;
+      const json = source.get(entry.contentId)?.json ?? null;
+      if (json === null || entry.contentType !== 'video_carousel') return json;
+      const shown = videos.get(entry.contentId);
+      return shown === undefined ? null : Buffer.concat([json, shown]);
     });
   }
 
-  return async (organizationId, entries) => {
+  return async (organizationId, entries, live) => {
     const ids = entries.map((entry) => entry.contentId);
     const [items, engagement] = await Promise.all([
       readItems(organizationId, entries),
@@ -68,41 +81,62 @@ export function createHydrator(db: Db, urls: MediaUrls, totals: ItemTotalsReader
     ]);
     return items.map((item, index) => {
       const total = engagement[index];
-      return item === null || total === undefined
-        ? null
-        : { item, engagement: engagementJson(total) };
+      if (item === null || total === undefined) return null;
+      const state = live.get(ids[index] ?? '');
+      return { item, engagement: state === undefined ? tailOf(total) : liveTail(total, state) };
     });
   };
 }
 
-/** Totals are one object until they change, so their bytes are made once. */
-const engagementBytes = new WeakMap<ItemTotals, Buffer>();
+/**
+ * The field `videos` of each video carousel, by the carousel's id. It is read for every page: a video
+ * that may not be shown any more is left out at once, and a carousel without any is absent here.
+ */
+async function readVideos(
+  db: Db,
+  urls: MediaUrls,
+  organizationId: OrganizationId,
+  entries: readonly FeedEntry[],
+): Promise<Map<string, Buffer>> {
+  const carousels = entries.filter(({ contentType }) => contentType === 'video_carousel');
+  if (carousels.length === 0) return new Map();
+  const ids = carousels.map(({ contentId }) => contentId);
+  const rows = await findCarouselVideos(db, organizationId, ids);
+  return new Map(
+    [...Map.groupBy(rows, (row) => row.carousel_id)].map(([id, videos]) => {
+      const shown = videos.map((row) => ({ ...presentItem(row, urls), ...notLive }));
+      return [id, Buffer.from(`,"videos":${JSON.stringify(shown)}`)];
+    }),
+  );
+}
 
-function engagementJson(total: ItemTotals): Buffer {
-  let bytes = engagementBytes.get(total);
+const notLive = {
+  isLive: false,
+  liveStreamId: null,
+  liveStreamStatus: null,
+  currentViewers: 0,
+};
+
+/** Totals are one object until they change, so the bytes of what changes all the time are made once. */
+const tails = new WeakMap<ItemTotals, Buffer>();
+
+function tailOf(total: ItemTotals): Buffer {
+  let bytes = tails.get(total);
   if (bytes === undefined) {
-    bytes = Buffer.from(`,"engagement":${JSON.stringify(total)}}`);
-    engagementBytes.set(total, bytes);
+    bytes = liveTail(total, null);
+    tails.set(total, bytes);
   }
   return bytes;
 }
 
-/** The condition of the index, on a row that was read after it. */
-function isInFeed(row: ItemRow): boolean {
-  return (
-    row.upload_status === 'ready' &&
-    row.publish_status === 'published' &&
-    row.visibility === 'public'
-  );
-}
-
-/** An item with the fields that only the feed has, but for its engagement. */
-function presentFeedItem(row: ItemRow, urls: MediaUrls) {
-  return {
-    ...presentItem(row, urls),
-    isLive: false,
-    liveStreamId: null,
-    liveStreamStatus: null,
-    currentViewers: 0,
-  };
+/** The fields that only the feed has, with the brace that closes the item. */
+function liveTail(engagement: ItemTotals, live: LiveState | null): Buffer {
+  const fields = JSON.stringify({
+    isLive: live?.status === 'active',
+    liveStreamId: live?.liveStreamId ?? null,
+    liveStreamStatus: live?.status ?? null,
+    currentViewers: live?.currentViewers ?? 0,
+    engagement,
+  });
+  return Buffer.from(`,${fields.slice(1)}`);
 }

@@ -1,11 +1,14 @@
 import type { FeedItemJson } from './hydrate.ts';
-import { weights, type RankedEntry } from './pipeline.ts';
+import type { Explanation } from './ranking/rank.ts';
 
 export type PageMeta = {
   requestId: string;
   feedId: string;
   nextCursor: string | null;
-  explain: boolean;
+  isExhausted: boolean;
+  experiments: readonly { experimentId: string; variantId: string }[];
+  /** Of each item; null where nobody asked. */
+  explanations: readonly Explanation[] | null;
 };
 
 const opening = Buffer.from('{"data":[');
@@ -16,33 +19,31 @@ const comma = Buffer.from(',');
  * several times faster than encoding the text of the page.
  */
 export function presentPage(
-  page: readonly RankedEntry[],
   items: readonly (FeedItemJson | null)[],
-  { requestId, feedId, nextCursor, explain }: PageMeta,
+  { requestId, feedId, nextCursor, isExhausted, experiments, explanations }: PageMeta,
 ): Buffer {
   const parts: Buffer[] = [opening];
-  for (const [index, ranked] of page.entries()) {
-    const json = items[index] ?? null;
+  for (const [index, json] of items.entries()) {
     if (json === null) continue;
     if (parts.length > 1) parts.push(comma);
     parts.push(json.item);
-    if (explain) parts.push(json.engagement.subarray(0, -1), explanation(ranked));
-    else parts.push(json.engagement);
+    const explanation = explanations?.[index];
+    if (explanation === undefined) parts.push(json.engagement);
+    else parts.push(json.engagement.subarray(0, -1), rankingJson(explanation));
   }
   const meta = JSON.stringify({
     requestId,
     nextCursor,
     hasMore: nextCursor !== null,
     feedId,
-    exhausted: nextCursor === null,
-    experiments: [],
+    exhausted: isExhausted,
+    experiments,
   });
   parts.push(Buffer.from(`],"meta":${meta}}`));
   return Buffer.concat(parts);
 }
 
-/** The end of an item that says why it stands there: Σ weight·signal / Σ weight is the score. */
-function explanation({ score, signals }: RankedEntry): Buffer {
-  const ranking = JSON.stringify({ score, signals, weights, reasons: ['recency'] });
-  return Buffer.from(`,"ranking":${ranking}}`);
+/** The end of an item that says why it stands there. */
+function rankingJson(explanation: Explanation): Buffer {
+  return Buffer.from(`,"ranking":${JSON.stringify(explanation)}}`);
 }

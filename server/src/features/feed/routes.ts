@@ -4,12 +4,24 @@ import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
+import type { ViewerIds } from '../analytics/analytics.ts';
 import { readFeedPage, type FeedParts, type FeedRequest } from './feed.ts';
-import { FeedPage, FeedQuery } from './schemas.ts';
+import { addConfigRoutes, type SettingsRouteParts } from './settings/config-routes.ts';
+import { addPreviewRoute } from './settings/preview-route.ts';
+import { addRuleRoutes } from './settings/rule-routes.ts';
+import { FeedPage, FeedQuery, maxViewerId } from './schemas.ts';
 
 const mostExcludedIds = 200;
 
-export function addFeedRoutes(app: HttpApp, parts: FeedParts): void {
+/** The feed and everything that decides about its ranking. */
+export function addFeedRoutes(app: HttpApp, parts: FeedParts & SettingsRouteParts): void {
+  addFeedRoute(app, parts);
+  addConfigRoutes(app, parts);
+  addRuleRoutes(app, parts);
+  addPreviewRoute(app, parts);
+}
+
+function addFeedRoute(app: HttpApp, parts: FeedParts): void {
   app.get(
     '/v1/feed',
     {
@@ -18,8 +30,9 @@ export function addFeedRoutes(app: HttpApp, parts: FeedParts): void {
         operationId: 'getFeed',
         summary: 'Get a page of the feed',
         description:
-          'Items that are ready, published, public and within their schedule. Follow ' +
-          '`meta.nextCursor` for the next page: nothing repeats within one `feedId`.',
+          'Items that are ready, published, public and within their schedule, ranked for the viewer. ' +
+          'Follow `meta.nextCursor` for the next page: nothing repeats within one `feedId`. What a ' +
+          'viewer does changes a running session from the page after next on, and a new one at once.',
         tags: ['Feed'],
         querystring: FeedQuery,
         response: answers({ 200: FeedPage }),
@@ -53,7 +66,46 @@ function toFeedRequest(request: FastifyRequest, query: Static<typeof FeedQuery>)
     },
     excludedIds: new Set(excluded.map((id) => id.toLowerCase())),
     explain: query.explain ?? false,
+    viewer: viewerOfRequest(request, query),
+    country: query.country?.toUpperCase() ?? null,
+    device: query.device ?? null,
+    segments: segmentsOf(request, query.segments),
   };
+}
+
+/** The headers say the same as the parameters, which come first. */
+function viewerOfRequest(request: FastifyRequest, query: Static<typeof FeedQuery>): ViewerIds {
+  const userId = query.userId ?? readHeader(request, 'x-user-id');
+  const deviceId = query.deviceId ?? readHeader(request, 'x-device-id');
+  const sessionId = query.sessionId ?? readHeader(request, 'x-session-id');
+  return {
+    ...(userId !== undefined && { userId }),
+    ...(deviceId !== undefined && { deviceId }),
+    ...(sessionId !== undefined && { sessionId }),
+  };
+}
+
+function readHeader(request: FastifyRequest, name: string, most = maxViewerId): string | undefined {
+  const value = request.headers[name];
+  if (typeof value !== 'string' || value === '') return undefined;
+  // Node reads headers as Latin-1; clients send UTF-8.
+  const text = Buffer.from(value, 'latin1').toString('utf8');
+  if (text.length > most)
+    throw fieldError(`headers.${name}`, `must have at most ${most} characters`);
+  return text;
+}
+
+const maxSegments = 50;
+const maxSegmentCharacters = 100;
+
+function segmentsOf(request: FastifyRequest, given: string | undefined): string[] {
+  const segments = split(given ?? readHeader(request, 'x-user-segments', 5_000)) ?? [];
+  const isFitting = segments.every(({ length }) => length <= maxSegmentCharacters);
+  if (segments.length > maxSegments || !isFitting) {
+    const limit = `${maxSegments} names of at most ${maxSegmentCharacters} characters`;
+    throw fieldError('query.segments', `must be a comma list of at most ${limit}`);
+  }
+  return segments;
 }
 
 function split(list: string | undefined): string[] | null {

@@ -3,8 +3,11 @@ import { Closed, Nullable, OneOf } from '../../platform/http/schemas.ts';
 import { ContentItem, contentTypes } from '../content/content.ts';
 import { largestPage } from './feed.ts';
 
+/** As events have it. */
+export const maxViewerId = 256;
+
 const viewerId = (description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
+  Type.Optional(Type.String({ minLength: 1, maxLength: maxViewerId, description }));
 
 export const FeedQuery = Closed({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: largestPage, default: 20 })),
@@ -16,6 +19,14 @@ export const FeedQuery = Closed({
     Type.String({ pattern: '^[A-Za-z]{2}$', description: 'ISO 3166-1 alpha-2.' }),
   ),
   device: Type.Optional(OneOf(['ios', 'android', 'web'] as const)),
+  segments: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 5_000,
+      description:
+        'Comma list of the viewer’s segments, for experiments. The header X-User-Segments says the same.',
+    }),
+  ),
   tags: Type.Optional(
     Type.String({ minLength: 1, maxLength: 2000, description: 'Comma list; any of them matches.' }),
   ),
@@ -34,27 +45,35 @@ export const FeedQuery = Closed({
   ),
 });
 
-const FeedItem = Type.Object({
-  ...ContentItem.properties,
-  isLive: Type.Boolean(),
-  liveStreamId: Nullable(Type.String()),
-  liveStreamStatus: Nullable(OneOf(['idle', 'active', 'ended'] as const)),
-  currentViewers: Type.Integer(),
-  engagement: Type.Object({
-    views: Type.Integer(),
-    likes: Type.Integer(),
-    shares: Type.Integer(),
-    saves: Type.Integer(),
-  }),
-  ranking: Type.Optional(
-    Type.Object({
-      score: Type.Number(),
-      signals: Type.Record(Type.String(), Type.Number()),
-      weights: Type.Record(Type.String(), Type.Number()),
-      reasons: Type.Array(Type.String()),
+const FeedItem = Type.Object(
+  {
+    ...ContentItem.properties,
+    videos: Type.Optional(
+      Type.Array(Type.Unknown(), {
+        description: 'Video carousels only: the videos that may be shown now, as feed items.',
+      }),
+    ),
+    isLive: Type.Boolean(),
+    liveStreamId: Nullable(Type.String()),
+    liveStreamStatus: Nullable(OneOf(['idle', 'active', 'ended'] as const)),
+    currentViewers: Type.Integer(),
+    engagement: Type.Object({
+      views: Type.Integer(),
+      likes: Type.Integer(),
+      shares: Type.Integer(),
+      saves: Type.Integer(),
     }),
-  ),
-});
+    ranking: Type.Optional(
+      Type.Object({
+        score: Type.Number(),
+        signals: Type.Record(Type.String(), Type.Number()),
+        weights: Type.Record(Type.String(), Type.Number()),
+        reasons: Type.Array(Type.String()),
+      }),
+    ),
+  },
+  { title: 'FeedItem' },
+);
 
 export const FeedPage = Type.Object({
   data: Type.Array(FeedItem),
@@ -63,7 +82,11 @@ export const FeedPage = Type.Object({
     nextCursor: Nullable(Type.String()),
     hasMore: Type.Boolean(),
     feedId: Type.String({ description: 'Of the whole session; impressions send it back.' }),
-    exhausted: Type.Boolean({ description: 'There is nothing more for this viewer now.' }),
+    exhausted: Type.Boolean({
+      description:
+        'There is nothing more for this viewer now that they have not seen. What was seen within 30 ' +
+        'days follows, least recently seen first.',
+    }),
     experiments: Type.Array(Type.Object({ experimentId: Type.String(), variantId: Type.String() })),
   }),
 });

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { Db } from '../../platform/database/database.ts';
-import { ApiError } from '../../platform/http/errors.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
-import { background, sleep } from '../../platform/lifecycle.ts';
+import type { Db } from '../../../platform/database/database.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+import { background, sleep } from '../../../platform/lifecycle.ts';
 import { OrganizationIndex } from './organization-index.ts';
 import {
   loadMembers,
@@ -10,7 +10,7 @@ import {
   readMoment,
   type ChangePosition,
   type Moment,
-} from './queries.ts';
+} from './index-queries.ts';
 
 /** Changes of other processes are seen after this long at most. */
 const pollIntervalMs = 250;
@@ -41,6 +41,8 @@ export class FeedIndex implements AsyncDisposable {
   #changes = 0;
   #appliedChanges = 0;
   #turn: Promise<unknown> = Promise.resolve();
+  #prepare: (organizationId: OrganizationId, index: OrganizationIndex) => Promise<void> =
+    async () => undefined;
 
   constructor(db: Db, log: Logger) {
     this.#db = db;
@@ -66,6 +68,22 @@ export class FeedIndex implements AsyncDisposable {
   /** Tells that this process has committed a change: the next view contains it. */
   markChanged(): void {
     this.#changes += 1;
+  }
+
+  /** What is done with each index after it was loaded, and before anybody sees it. */
+  prepareWith(
+    prepare: (organizationId: OrganizationId, index: OrganizationIndex) => Promise<void>,
+  ): void {
+    this.#prepare = prepare;
+  }
+
+  /** The index of an organization whose feed this process serves; else null. */
+  peek(organizationId: OrganizationId): OrganizationIndex | null {
+    return this.#known.get(organizationId)?.index ?? null;
+  }
+
+  *all(): Generator<readonly [OrganizationId, OrganizationIndex]> {
+    for (const [organizationId, { index }] of this.#known) yield [organizationId, index];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -128,7 +146,7 @@ export class FeedIndex implements AsyncDisposable {
       for (const [id, items] of Map.groupBy(page.items, (item) => item.organizationId)) {
         this.#known.get(id as OrganizationId)?.index.apply(items);
       }
-      if (page.items.length < changesAtOnce) return;
+      if (page.last === null) return;
       after = page.last;
     }
   }
@@ -138,6 +156,7 @@ export class FeedIndex implements AsyncDisposable {
     // Polling rests while nothing is known, so the last moment may be long ago.
     await this.#refresh();
     const index = new OrganizationIndex(await loadMembers(this.#db, organizationId));
+    await this.#prepare(organizationId, index);
     this.#known.set(organizationId, { index, usedAt: performance.now() });
   }
 

@@ -1,5 +1,8 @@
-/** What the feed knows of an item in memory: enough to choose it, too little to show it. */
-export type FeedEntry = {
+import type { GeoTargeting } from '../ranking/signals/geo-relevance.ts';
+import type { ItemStats } from './item-stats.ts';
+
+/** What the content tables say of an item, as far as choosing it needs. */
+export type EntryFields = {
   /** The item's short number, which cursors carry. */
   readonly serialNumber: number;
   readonly contentId: string;
@@ -13,17 +16,33 @@ export type FeedEntry = {
   readonly section: string | null;
   readonly author: string | null;
   readonly tags: readonly string[];
+  readonly durationSeconds: number | null;
+  readonly geo: GeoTargeting | null;
+};
+
+/**
+ * An item of an index. The object stays the same while the item is in the index, and its fields
+ * change in place.
+ */
+export type FeedEntry = EntryFields & {
+  /** What viewers did with it; null before the first event. */
+  stats: ItemStats | null;
+  /**
+   * The number of the last choice in which the entry was taken, or must not be. It stands in for a
+   * set, which would cost more than everything else that a page does with its candidates.
+   */
+  stamp: number;
 };
 
 /**
  * Whether an entry may be shown at a moment. Entries are only of items that are ready, published,
  * public and not archived, so the schedule is all that is left to ask.
  */
-export function isDue(entry: FeedEntry, nowMs: number): boolean {
+export function isDue(entry: EntryFields, nowMs: number): boolean {
   return entry.publishAtMs <= nowMs && nowMs < entry.expiresAtMs;
 }
 
 /** Newest first; of two at the same millisecond, the one that was made later. */
-export function byFreshness(a: FeedEntry, b: FeedEntry): number {
+export function byFreshness(a: EntryFields, b: EntryFields): number {
   return b.freshSinceMs - a.freshSinceMs || b.serialNumber - a.serialNumber;
 }

@@ -1,0 +1,32 @@
+/** What the feed asks of experiments; see `features/experiments`. */
+import type { Device } from '@reelfeed/client/assignment';
+import type { OrganizationId } from '../../platform/ids.ts';
+import type { Weights } from './ranking/weights.ts';
+
+export type AssignmentTargeting = {
+  readonly country: string | null;
+  readonly device: Device | null;
+  readonly segments: readonly string[];
+  /** When the organization chose its weights: it takes the place of what was rolled out before. */
+  readonly weightsSetAtMs: number;
+};
+
+export type Assignment = {
+  readonly experiments: readonly { readonly experimentId: string; readonly variantId: string }[];
+  /** Weights that replace those of the organization; null for none. */
+  readonly rankingWeights: Partial<Weights> | null;
+};
+
+/**
+ * What a viewer is assigned to, from memory; it waits only for changes that this process has just
+ * made. The unit is the user, else the device; a viewer without ids has no assignment.
+ */
+export type Assign = (
+  organizationId: OrganizationId,
+  viewer: { readonly userId?: string; readonly deviceId?: string },
+  targeting: AssignmentTargeting,
+) => Promise<Assignment>;
+
+const nothing = Promise.resolve<Assignment>({ experiments: [], rankingWeights: null });
+
+export const noAssignments: Assign = () => nothing;

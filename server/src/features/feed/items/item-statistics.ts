@@ -1,0 +1,272 @@
+import type { LoggedEvent } from '../../events/events.ts';
+import {
+  bucketCount,
+  bucketOf,
+  completionRate,
+  smoothedRate,
+  type DurationBucket,
+} from '../ranking/signals/completion-rate.ts';
+import { engagement, lowerBound, type EngagementScale } from '../ranking/signals/engagement.ts';
+import type { PlaysByCountry } from '../ranking/signals/geo-relevance.ts';
+import type { FeedEntry } from './feed-entry.ts';
+import {
+  completionsOf,
+  emptyCounts,
+  emptyStats,
+  playsOf,
+  reactionsOf,
+  shownOf,
+  type Counts,
+  type ItemStats,
+} from './item-stats.ts';
+
+/** What an index tells of its entries. */
+type Items = {
+  readonly newestFirst: readonly FeedEntry[];
+  find(serialNumber: number): FeedEntry | undefined;
+  findById(contentId: string): FeedEntry | undefined;
+};
+
+/** The scale is made from a sample of this size, so that its cost does not grow with the items. */
+const sampleSize = 5_000;
+const maxPopular = 500;
+const maxUnexplored = 400;
+/** The newest items are looked through for unexplored ones as far as this. */
+const newestLookedAt = 4_000;
+/** An item with fewer impressions is still being explored. */
+export const exploredImpressions = 100;
+
+const weights: Partial<Record<string, number>> = {
+  like: 1,
+  unlike: -1,
+  save: 2,
+  unsave: -2,
+  share: 3,
+};
+const unknownSignals = { engagement: 0, completionRate: 0.5 };
+
+/** What viewers did with the items of one organization, and the scales that single items have. */
+export class ItemStatistics {
+  readonly #items: Items;
+  #stats = new Map<number, ItemStats>();
+  #scale: EngagementScale = { mean: 0, high: 0 };
+  #buckets: readonly DurationBucket[] = emptyBuckets();
+  /** Signals of entries that nobody has met yet, by bucket. */
+  #untouched = Array.from({ length: bucketCount }, () => ({ ...unknownSignals }));
+  #version = 0;
+  #isDirty = false;
+  /** Entries that viewers like best at the moment, best first. */
+  popular: readonly FeedEntry[] = [];
+  /** Entries that few viewers have met: the newest ones, then a sample of the others. */
+  unexplored: readonly FeedEntry[] = [];
+  playsByCountry: PlaysByCountry = { total: 0, countries: new Map() };
+
+  constructor(items: Items) {
+    this.#items = items;
+  }
+
+  /** Reactions per showing over all items. */
+  get meanReaction(): number {
+    return this.#scale.mean;
+  }
+
+  /** Whether events have come since the scales were made. */
+  get isDirty(): boolean {
+    return this.#isDirty;
+  }
+
+  /** Entries have come, gone or changed. */
+  markDirty(): void {
+    this.#isDirty = true;
+  }
+
+  get size(): number {
+    return this.#stats.size;
+  }
+
+  find(serialNumber: number): ItemStats | null {
+    return this.#stats.get(serialNumber) ?? null;
+  }
+
+  /** Counts an event on top of what the tables said. */
+  add(entry: FeedEntry, event: LoggedEvent): void {
+    const counts = this.#statsOf(entry).latest;
+    const kind: string = event.event;
+    if (kind === 'impression') counts.impressions += 1;
+    else if (kind === 'playStart') counts.plays += 1;
+    else if (kind === 'completion') counts.completions += 1;
+    else counts.reactions += weights[kind] ?? 0;
+    if (entry.stats !== null) entry.stats.version = -1;
+    this.#isDirty = true;
+  }
+
+  /** Starts a new generation of events; call it a moment before the tables are read. */
+  beginGeneration(): void {
+    for (const stats of this.#stats.values()) {
+      const { earlier, latest } = stats;
+      earlier.impressions += latest.impressions;
+      earlier.plays += latest.plays;
+      earlier.completions += latest.completions;
+      earlier.reactions += latest.reactions;
+      stats.latest = emptyCounts();
+    }
+  }
+
+  /** Takes over what the tables say, which holds the generation before the current one. */
+  load(bases: ReadonlyMap<string, Counts>): void {
+    for (const [serialNumber, stats] of this.#stats) {
+      stats.base = emptyCounts();
+      stats.earlier = emptyCounts();
+      if (this.#items.find(serialNumber) === undefined) this.#stats.delete(serialNumber);
+    }
+    for (const [contentId, counts] of bases) {
+      const entry = this.#items.findById(contentId);
+      if (entry !== undefined) this.#statsOf(entry).base = counts;
+    }
+    this.#isDirty = true;
+  }
+
+  /** Takes over plays by country: of all items together, and of those that have enough of them. */
+  loadCountries(all: PlaysByCountry, items: ReadonlyMap<string, PlaysByCountry>): void {
+    this.playsByCountry = all;
+    for (const stats of this.#stats.values()) stats.playsByCountry = null;
+    for (const [contentId, plays] of items) {
+      const stats = this.#items.findById(contentId)?.stats;
+      if (stats) stats.playsByCountry = plays;
+    }
+  }
+
+  /** Makes the scales and the lists anew. */
+  refresh(nowMs: number): void {
+    this.#isDirty = false;
+    this.#version += 1;
+    this.#makeScales();
+    this.#untouched = this.#buckets.map((bucket) => ({
+      engagement: engagement({ shown: 0, reactions: 0 }, this.#scale),
+      completionRate: completionRate({ plays: 0, completions: 0 }, bucket),
+    }));
+    this.popular = this.#mostPopular(nowMs);
+    this.unexplored = this.#leastShown();
+  }
+
+  /** The signals of an entry that do not depend on the viewer. */
+  signalsOf(entry: FeedEntry): { readonly engagement: number; readonly completionRate: number } {
+    const { stats } = entry;
+    if (stats === null) return this.#untouched[bucketOf(entry.durationSeconds)] ?? unknownSignals;
+    if (stats.version !== this.#version) {
+      const counts = { shown: shownOf(stats), reactions: Math.max(0, reactionsOf(stats)) };
+      stats.engagement = engagement(counts, this.#scale);
+      const bucket = this.#buckets[bucketOf(entry.durationSeconds)];
+      const watched = { plays: playsOf(stats), completions: completionsOf(stats) };
+      stats.completionRate = bucket === undefined ? 0.5 : completionRate(watched, bucket);
+      stats.version = this.#version;
+    }
+    return stats;
+  }
+
+  /** How popular an entry is, for choosing candidates. */
+  popularityOf(entry: FeedEntry, nowMs: number): number {
+    const signals = this.signalsOf(entry);
+    const ageHours = Math.max(0, nowMs - entry.freshSinceMs) / 3_600_000;
+    return signals.engagement * 0.5 + signals.completionRate * 0.3 + 0.2 * 2 ** (-ageHours / 48);
+  }
+
+  #statsOf(entry: FeedEntry): ItemStats {
+    let { stats } = entry;
+    if (stats === null) {
+      stats = emptyStats();
+      entry.stats = stats;
+      this.#stats.set(entry.serialNumber, stats);
+    }
+    return stats;
+  }
+
+  #makeScales(): void {
+    let shown = 0;
+    let reactions = 0;
+    const plays = new Float64Array(bucketCount);
+    const completions = new Float64Array(bucketCount);
+    const sample: { stats: ItemStats; bucket: number }[] = [];
+    const stride = Math.max(1, Math.floor(this.#stats.size / sampleSize));
+    let index = 0;
+    for (const [serialNumber, stats] of this.#stats) {
+      index += 1;
+      if (index % stride !== 0) continue;
+      const entry = this.#items.find(serialNumber);
+      if (entry === undefined) continue;
+      const bucket = bucketOf(entry.durationSeconds);
+      sample.push({ stats, bucket });
+      shown += shownOf(stats);
+      reactions += Math.max(0, reactionsOf(stats));
+      plays[bucket] = (plays[bucket] ?? 0) + playsOf(stats);
+      completions[bucket] = (completions[bucket] ?? 0) + completionsOf(stats);
+    }
+    const mean = shown > 0 ? Math.min(1, reactions / shown) : 0;
+    const bounds = sample
+      .filter(({ stats }) => shownOf(stats) > 0)
+      .map(({ stats }) =>
+        lowerBound({ shown: shownOf(stats), reactions: Math.max(0, reactionsOf(stats)) }, mean),
+      )
+      .toSorted((a, b) => a - b);
+    this.#scale = { mean, high: bounds[Math.floor(bounds.length * 0.95)] ?? 0 };
+    this.#buckets = Array.from({ length: bucketCount }, (_, bucket): DurationBucket => {
+      const played = plays[bucket] ?? 0;
+      if (played <= 0) return { mean: null, rates: [] };
+      const rateMean = Math.min(1, (completions[bucket] ?? 0) / played);
+      const rates = sample
+        .filter((one) => one.bucket === bucket && playsOf(one.stats) > 0)
+        .map(({ stats }) =>
+          smoothedRate({ plays: playsOf(stats), completions: completionsOf(stats) }, rateMean),
+        )
+        .toSorted((a, b) => a - b);
+      return { mean: rateMean, rates };
+    });
+  }
+
+  #mostPopular(nowMs: number): FeedEntry[] {
+    const found: { entry: FeedEntry; popularity: number }[] = [];
+    let least = -1;
+    for (const serialNumber of this.#stats.keys()) {
+      const entry = this.#items.find(serialNumber);
+      if (entry === undefined) continue;
+      const popularity = this.popularityOf(entry, nowMs);
+      if (popularity <= least) continue;
+      found.push({ entry, popularity });
+      // Sorting now and then is cheaper than keeping the list sorted.
+      if (found.length >= 4 * maxPopular) least = keepBest(found);
+    }
+    keepBest(found);
+    return found.map(({ entry }) => entry);
+  }
+
+  #leastShown(): FeedEntry[] {
+    const { newestFirst } = this.#items;
+    const found: FeedEntry[] = [];
+    const isUnexplored = ({ stats }: FeedEntry) =>
+      stats === null || shownOf(stats) < exploredImpressions;
+    for (let at = 0; at < Math.min(newestFirst.length, newestLookedAt); at += 1) {
+      const entry = newestFirst[at];
+      if (entry !== undefined && isUnexplored(entry)) found.push(entry);
+      if (found.length >= maxUnexplored / 2) break;
+    }
+    const known = new Set(found);
+    for (let tries = 0; tries < maxUnexplored && found.length < newestFirst.length; tries += 1) {
+      const entry = newestFirst[Math.floor(Math.random() * newestFirst.length)];
+      if (entry === undefined || known.has(entry) || !isUnexplored(entry)) continue;
+      known.add(entry);
+      found.push(entry);
+    }
+    return found;
+  }
+}
+
+/** Sorts by popularity and drops what is too much. @returns the least popularity that is kept */
+function keepBest(found: { entry: FeedEntry; popularity: number }[]): number {
+  found.sort((a, b) => b.popularity - a.popularity);
+  found.length = Math.min(found.length, maxPopular);
+  return found.length < maxPopular ? -1 : (found.at(-1)?.popularity ?? -1);
+}
+
+function emptyBuckets(): DurationBucket[] {
+  return Array.from({ length: bucketCount }, () => ({ mean: null, rates: [] }));
+}

@@ -1,0 +1,83 @@
+/** The feed as one resource: what its routes need, opened and closed together. */
+import type { Logger } from 'pino';
+import type { Db } from '../../platform/database/database.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { Signer } from '../../platform/signing-keys.ts';
+import { ItemTotalsReader } from '../analytics/analytics.ts';
+import type { MediaUrls } from '../content/content.ts';
+import type { EngagementLog, StoredEvents } from '../events/events.ts';
+import { noAssignments, type Assign } from './assignments.ts';
+import { createFeedCursors } from './feed-cursor.ts';
+import type { FeedParts } from './feed.ts';
+import { createHydrator } from './hydrate.ts';
+import type { FeedIndex } from './items/feed-index.ts';
+import { StatisticsKeeper } from './items/statistics-keeper.ts';
+import { noLiveStreams, type LiveStreams } from './live.ts';
+import { SettingsReader } from './settings/ranking-settings.ts';
+import { EventFollower } from './viewers/event-follower.ts';
+import { ViewerProfiles } from './viewers/viewer-profiles.ts';
+
+export type FeedOptions = {
+  readonly db: Db;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly signer: Signer;
+  readonly urls: MediaUrls;
+  readonly index: FeedIndex;
+  readonly eventLog: EngagementLog;
+  readonly isRanked: boolean;
+  readonly rankingBudgetMs: number;
+  readonly assign?: Assign;
+  readonly liveStreams?: LiveStreams;
+};
+
+export type OpenFeed = FeedParts &
+  AsyncDisposable & {
+    /** Events that this process has stored just now, before they are answered. */
+    eventsStored(blocks: readonly StoredEvents[]): void;
+  };
+
+export function openFeed(options: FeedOptions): OpenFeed {
+  const { db, log, metrics, signer, urls, index, eventLog } = options;
+  const stack = new AsyncDisposableStack();
+  const profiles = new ViewerProfiles(db);
+  const settings = stack.use(new SettingsReader(db, log));
+  const keeper = stack.use(new StatisticsKeeper(db, index, log));
+  const follower = stack.use(new EventFollower({ db, log, eventLog, indexes: index, profiles }));
+  index.prepareWith(async (organizationId, loaded) => {
+    await keeper.loadFirst(organizationId, loaded);
+    follower.loaded(organizationId, loaded);
+  });
+  collectFeedMetrics(metrics, profiles);
+  const fallbacks = metrics.counter({
+    name: 'feed_fallbacks_total',
+    help: 'Feed pages that were ordered newest first because they could not be ranked in time.',
+    labels: ['reason'],
+  });
+  return {
+    index,
+    feedCursors: createFeedCursors(signer),
+    hydrate: createHydrator(db, urls, new ItemTotalsReader(db)),
+    profiles,
+    settings,
+    assign: options.assign ?? noAssignments,
+    liveStreams: options.liveStreams ?? noLiveStreams,
+    log,
+    isRanked: options.isRanked,
+    rankingBudgetMs: options.rankingBudgetMs,
+    onFallback: (reason) => fallbacks.add(1, { reason }),
+    eventsStored: (blocks) => follower.stored(blocks),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function collectFeedMetrics(metrics: Metrics, profiles: ViewerProfiles): void {
+  metrics.collected({
+    type: 'gauge',
+    name: 'feed_viewers_in_memory',
+    help: 'Viewers whose profiles this process holds, what these hold, and events not yet projected.',
+    labels: ['what'],
+    collect: () =>
+      Object.entries(profiles.sizes).map(([what, value]) => ({ labels: { what }, value })),
+  });
+}

@@ -1,0 +1,79 @@
+/**
+ * Thompson sampling (Thompson 1933): an item's rate of reactions is drawn from what is believed of it,
+ * and the highest draw gets the place. So an item that nobody has met yet has its chance, and one that
+ * was shown in vain loses it.
+ *
+ * The belief is a Beta distribution whose prior has the organization's mean rate and the weight of
+ * twenty showings. A uniform prior would take every new item for a coin toss, which is far above what
+ * items get, and would show weak items for too long.
+ */
+import type { FeedEntry } from '../items/feed-entry.ts';
+import { reactionsOf, shownOf } from '../items/item-stats.ts';
+import type { Choice } from './choice.ts';
+import { priorShowings } from './signals/engagement.ts';
+
+/** Candidates that are drawn for one choice: mostly of the newest ones. */
+const drawnOfNewest = 10;
+const drawnOfOthers = 5;
+
+/** Takes entries that few viewers have met, the most promising draw first. */
+export function drawExplorations(choice: Choice): FeedEntry[] {
+  const { index, random } = choice.parts;
+  const { unexplored, meanReaction } = index.statistics;
+  const middle = unexplored.length >> 1;
+  const drawn: { entry: FeedEntry; draw: number }[] = [];
+  const drawFrom = (from: number, to: number, count: number) => {
+    for (let tries = 0; tries < count && to > from; tries += 1) {
+      const entry = unexplored[from + Math.floor(random() * (to - from))];
+      if (entry === undefined || !isInIndex(choice, entry) || !choice.take(entry)) continue;
+      drawn.push({ entry, draw: drawRate(entry, meanReaction, random) });
+    }
+  };
+  drawFrom(0, Math.max(middle, Math.min(unexplored.length, drawnOfNewest)), drawnOfNewest);
+  drawFrom(middle, unexplored.length, drawnOfOthers);
+  return drawn.toSorted((a, b) => b.draw - a.draw).map(({ entry }) => entry);
+}
+
+/** The list is made now and then, and an entry may have left the index since. */
+export function isInIndex({ parts: { index } }: Choice, entry: FeedEntry): boolean {
+  return index.find(entry.serialNumber) === entry;
+}
+
+/** A draw from what is believed of an item's rate of reactions. */
+export function drawRate({ stats }: FeedEntry, mean: number, random: () => number): number {
+  const shown = stats === null ? 0 : shownOf(stats);
+  const reactions = stats === null ? 0 : Math.min(shown, Math.max(0, reactionsOf(stats)));
+  // A mean of 0 or 1 would be no distribution.
+  const prior = Math.min(0.99, Math.max(0.01, mean));
+  return drawBeta(
+    priorShowings * prior + reactions,
+    priorShowings * (1 - prior) + shown - reactions,
+    random,
+  );
+}
+
+/** A draw from Beta(a, b), as the share of one of two gamma draws. */
+export function drawBeta(a: number, b: number, random: () => number): number {
+  const x = drawGamma(a, random);
+  const y = drawGamma(b, random);
+  return x + y === 0 ? 0 : x / (x + y);
+}
+
+/** A draw from Gamma(shape, 1): the method of Marsaglia and Tsang (2000). */
+function drawGamma(shape: number, random: () => number): number {
+  if (shape < 1) return drawGamma(shape + 1, random) * (1 - random()) ** (1 / shape);
+  const d = shape - 1 / 3;
+  const c = 1 / Math.sqrt(9 * d);
+  for (;;) {
+    const x = drawNormal(random);
+    const v = (1 + c * x) ** 3;
+    if (v <= 0) continue;
+    const u = 1 - random();
+    if (Math.log(u) < 0.5 * x * x + d - d * v + d * Math.log(v)) return d * v;
+  }
+}
+
+/** A draw from the standard normal distribution: Box and Muller (1958). */
+function drawNormal(random: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}

@@ -1,0 +1,6 @@
+import { neutral, type Affinities } from './affinity.ts';
+
+/** How much a viewer likes the author of an item, in (0, 1); neutral where either is not known. */
+export function creatorAffinity(author: string | null, affinities: Affinities): number {
+  return author === null ? neutral : (affinities.get(author) ?? neutral);
+}

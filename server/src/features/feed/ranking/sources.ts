@@ -1,0 +1,115 @@
+/**
+ * Where candidates come from. Every source has one type: it takes up to `wanted` entries, in the order
+ * in which it likes them. Together they make a shortlist of a fixed size, so that a page costs the same
+ * whatever the number of items is.
+ */
+import type { FeedEntry } from '../items/feed-entry.ts';
+import type { Choice } from './choice.ts';
+import { matchesRule } from './editorial.ts';
+import { isInIndex } from './exploration.ts';
+import { visitNewest } from './filter.ts';
+
+export type Source = (choice: Choice, wanted: number) => FeedEntry[];
+
+/** Candidates of one page. */
+export const shortlistSize = 150;
+/** A list of one tag or author is looked through no farther than this. */
+const maxLookedAt = 300;
+
+const editorial: Source = (choice, wanted) => {
+  const { index, rules } = choice.parts;
+  const found: FeedEntry[] = [];
+  for (const match of rules.boosted) {
+    const { contentId, tags, author, section } = match;
+    const entry = contentId === undefined ? undefined : index.findById(contentId);
+    const lists =
+      contentId !== undefined
+        ? [entry === undefined ? [] : [entry]]
+        : author !== undefined
+          ? [index.list('author', author)]
+          : section !== undefined
+            ? [index.list('section', section)]
+            : (tags ?? []).map((tag) => index.list('tag', tag));
+    for (const list of lists) {
+      take(choice, list, wanted - found.length, found, (one) => matchesRule(one, match));
+    }
+  }
+  return found;
+};
+
+const byTopic: Source = (choice, wanted) => {
+  const { index, viewer, nowMs } = choice.parts;
+  const { tags } = viewer.favourites;
+  const found: FeedEntry[] = [];
+  const each = Math.ceil(wanted / Math.max(1, tags.length));
+  for (const tag of tags) {
+    const half = Math.ceil(each / 2);
+    take(choice, index.bestOfTag(tag, nowMs), half, found, (entry) => isInIndex(choice, entry));
+    take(choice, index.list('tag', tag), each - half, found);
+  }
+  return found;
+};
+
+const byCreator: Source = (choice, wanted) => {
+  const { index, viewer } = choice.parts;
+  const { authors } = viewer.favourites;
+  const found: FeedEntry[] = [];
+  const each = Math.ceil(wanted / Math.max(1, authors.length));
+  for (const author of authors) take(choice, index.list('author', author), each, found);
+  return found;
+};
+
+const popular: Source = (choice, wanted) => {
+  const found: FeedEntry[] = [];
+  const list = choice.parts.index.statistics.popular;
+  take(choice, list, wanted, found, (entry) => isInIndex(choice, entry));
+  return found;
+};
+
+/** All items, newest first: the one source that never misses an item. */
+const fresh: Source = (choice, wanted) => {
+  const { index, filter } = choice.parts;
+  const found: FeedEntry[] = [];
+  if (wanted <= 0) return found;
+  visitNewest(index, filter, (entry) => {
+    if (choice.take(entry)) found.push(entry);
+    return found.length < wanted;
+  });
+  return found;
+};
+
+type NamedSource = { readonly name: string; readonly source: Source; readonly share: number };
+
+/** In the order in which they take; the last one fills what the others have left. */
+const sources: readonly NamedSource[] = [
+  { name: 'editorial', source: editorial, share: 0.1 },
+  { name: 'byTopic', source: byTopic, share: 0.35 },
+  { name: 'byCreator', source: byCreator, share: 0.1 },
+  { name: 'popular', source: popular, share: 0.2 },
+  { name: 'fresh', source: fresh, share: 1 },
+];
+
+/** The candidates of a page: all of them may be shown, none was seen or taken before. */
+export function shortlist(choice: Choice): FeedEntry[] {
+  const found: FeedEntry[] = [];
+  for (const { source, share } of sources) {
+    const wanted = Math.min(shortlistSize - found.length, Math.ceil(shortlistSize * share));
+    for (const entry of source(choice, wanted)) found.push(entry);
+  }
+  return found;
+}
+
+function take(
+  choice: Choice,
+  list: readonly FeedEntry[],
+  wanted: number,
+  found: FeedEntry[],
+  fits: (entry: FeedEntry) => boolean = () => true,
+): void {
+  const end = found.length + wanted;
+  const looked = Math.min(list.length, maxLookedAt);
+  for (let at = 0; at < looked && found.length < end; at += 1) {
+    const entry = list[at];
+    if (entry !== undefined && fits(entry) && choice.take(entry)) found.push(entry);
+  }
+}

@@ -1,0 +1,169 @@
+/** The ranking configuration: reading it, changing it, and taking changes back. */
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import type { HttpApp } from '../../../platform/http/app.ts';
+import { ApiError, fieldError } from '../../../platform/http/errors.ts';
+import { readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';
+import { principalOf, type Principal } from '../../../platform/http/principal.ts';
+import {
+  answers,
+  Closed,
+  Envelope,
+  ListEnvelope,
+  pageQuery,
+} from '../../../platform/http/schemas.ts';
+import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
+import { baseConfig, mergeConfig, problemOfConfig, type RankingConfig } from '../ranking/config.ts';
+import type { SettingsReader } from './ranking-settings.ts';
+import { ConfigVersion, CurrentConfig, PartialConfig, VersionParams } from './schemas.ts';
+import {
+  bumpRevision,
+  countConfigVersions,
+  insertConfig,
+  selectConfig,
+  selectConfigVersion,
+  selectConfigVersions,
+  type ConfigRow,
+} from './settings-queries.ts';
+
+export type SettingsRouteParts = {
+  readonly db: Db;
+  readonly cursors: ListCursors;
+  readonly mutations: Mutations;
+  readonly settings: SettingsReader;
+};
+
+const config = { access: 'secret' as const };
+const tags = ['Ranking'];
+
+export function addConfigRoutes(app: HttpApp, parts: SettingsRouteParts): void {
+  addReadRoute(app, parts);
+  addReplaceRoute(app, parts);
+  addVersionsRoute(app, parts);
+  addRestoreRoute(app, parts);
+}
+
+function addReadRoute(app: HttpApp, { db }: SettingsRouteParts): void {
+  app.get(
+    '/v1/ranking/config',
+    {
+      config,
+      schema: {
+        operationId: 'getRankingConfig',
+        summary: 'Get the ranking configuration',
+        tags,
+        response: answers({ 200: Envelope(CurrentConfig) }),
+      },
+    },
+    async (request) => {
+      const row = await selectConfig(db, principalOf(request).organizationId);
+      return { data: present(row?.version ?? 0, mergeConfig(baseConfig, row?.config ?? {})) };
+    },
+  );
+}
+
+function addReplaceRoute(app: HttpApp, { mutations, settings }: SettingsRouteParts): void {
+  app.put(
+    '/v1/ranking/config',
+    {
+      config,
+      schema: {
+        operationId: 'replaceRankingConfig',
+        summary: 'Replace the ranking configuration',
+        description:
+          'Weights and fields that are left out take their defaults. Every change is kept as a version.',
+        tags,
+        body: PartialConfig,
+        response: answers({ 200: Envelope(CurrentConfig) }),
+      },
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const wanted = mergeConfig(baseConfig, request.body);
+      const problem = problemOfConfig(wanted);
+      if (problem !== null) throw fieldError(problem.path, problem.message);
+      return mutations.mutate(request, reply, async (tx) => ({
+        data: await store(tx, principal, wanted),
+        onCommit: () => settings.markChanged(principal.organizationId),
+      }));
+    },
+  );
+}
+
+function addVersionsRoute(app: HttpApp, { db, cursors }: SettingsRouteParts): void {
+  app.get(
+    '/v1/ranking/config/versions',
+    {
+      config,
+      schema: {
+        operationId: 'listRankingConfigVersions',
+        summary: 'List the versions of the ranking configuration',
+        description: 'Newest first. The first one in the list holds.',
+        tags,
+        querystring: Closed(pageQuery),
+        response: answers({ 200: ListEnvelope(ConfigVersion) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const scope = { list: 'ranking-config', organizationId, filter: null };
+      return readPage(cursors, scope, request.query, {
+        count: () => countConfigVersions(db, organizationId),
+        read: (limit, after) =>
+          selectConfigVersions(db, organizationId, {
+            limit,
+            before: after === null ? null : Number(after[0]),
+          }),
+        position: ({ version }: ConfigRow) => [version],
+        present: ({ version, config: stored, apiKeyId, createdAt }: ConfigRow) => ({
+          version,
+          config: mergeConfig(baseConfig, stored),
+          keyId: apiKeyId,
+          createdAt: createdAt.toISOString(),
+        }),
+      });
+    },
+  );
+}
+
+function addRestoreRoute(app: HttpApp, { mutations, settings }: SettingsRouteParts): void {
+  app.post(
+    '/v1/ranking/config/versions/:version/restore',
+    {
+      config,
+      schema: {
+        operationId: 'restoreRankingConfigVersion',
+        summary: 'Go back to a version of the ranking configuration',
+        description: 'Makes a new version that is equal to the one that is named.',
+        tags,
+        params: VersionParams,
+        response: answers({ 200: Envelope(CurrentConfig) }),
+      },
+    },
+    async (request, reply) => {
+      const principal = principalOf(request);
+      const version = /^[1-9]\d{0,8}$/.test(request.params.version)
+        ? Number(request.params.version)
+        : 0;
+      return mutations.mutate(request, reply, async (tx) => {
+        const row = await selectConfigVersion(tx, principal.organizationId, version);
+        if (row === null) {
+          throw new ApiError('NOT_FOUND', { message: 'There is no such version.' });
+        }
+        return {
+          data: await store(tx, principal, mergeConfig(baseConfig, row.config)),
+          onCommit: () => settings.markChanged(principal.organizationId),
+        };
+      });
+    },
+  );
+}
+
+async function store(tx: Tx, { organizationId, keyId }: Principal, wanted: RankingConfig) {
+  await bumpRevision(tx, organizationId);
+  const { version } = await insertConfig(tx, organizationId, wanted, keyId);
+  return present(version, wanted);
+}
+
+function present(version: number, { weights, ...others }: RankingConfig) {
+  return { version, weights, ...others };
+}

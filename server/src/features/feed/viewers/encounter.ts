@@ -1,0 +1,203 @@
+/**
+ * What one viewer did with one item. Every field is a greatest value or a union over the viewer's
+ * events, so an encounter is a function of their set: merging is commutative and associative, and
+ * merging the same events twice changes nothing (see docs/decisions/0007 and 0014).
+ */
+import type { LoggedEvent } from '../../events/events.ts';
+
+export type Encounter = {
+  /** Seconds of the Unix epoch at which anything happened last. */
+  second: number;
+  /** When the viewer last played the item or had it in view for over a second; 0: never. */
+  seenSecond: number;
+  /** A union of the flags below. */
+  flags: number;
+  /** Twice the moment of the latest like or unlike in milliseconds, plus 1 if it is a like. */
+  likeMark: number;
+  saveMark: number;
+  /** Where the viewer was at `second`, as two letters; '' is unknown. */
+  country: string;
+};
+
+const half = 1;
+const completed = 2;
+const shared = 4;
+const leftAtOnce = 8;
+const left = 16;
+
+/** Leaving an item sooner says that the viewer did not want it. */
+const quickSwipeSeconds = 2;
+/** Having an item in view for longer counts as having seen it. */
+const visibleEnoughSeconds = 1;
+/** What the bytes of an encounter hold. */
+const maxSecond = 2 ** 32 - 1;
+const maxMarkedMs = 2 ** 47 - 1;
+
+export function emptyEncounter(): Encounter {
+  return { second: 0, seenSecond: 0, flags: 0, likeMark: 0, saveMark: 0, country: '' };
+}
+
+/** Adds an event about the item; of a swipe, that is the item that it leaves. */
+export function addEvent(encounter: Encounter, event: LoggedEvent): void {
+  const second = Math.min(Math.max(Math.floor(event.at / 1_000), 0), maxSecond);
+  addMoment(encounter, second, event.country ?? '');
+  const { data } = event;
+  // A kind that says nothing about liking changes nothing more than the moment.
+  const kind: string = event.event;
+  switch (kind) {
+    case 'impression':
+      if (numberOf(data['visibleSeconds']) > visibleEnoughSeconds) addSeen(encounter, second);
+      break;
+    case 'playStart':
+      addSeen(encounter, second);
+      break;
+    case 'watchProgress':
+      addSeen(encounter, second);
+      if (isHalfWatched(data)) encounter.flags |= half;
+      break;
+    case 'completion':
+      addSeen(encounter, second);
+      encounter.flags |= completed;
+      break;
+    case 'swipe':
+      encounter.flags |= isQuick(data) ? left | leftAtOnce : left;
+      break;
+    case 'like':
+    case 'unlike':
+      encounter.likeMark = Math.max(encounter.likeMark, markOf(event.at, kind === 'like'));
+      break;
+    case 'save':
+    case 'unsave':
+      encounter.saveMark = Math.max(encounter.saveMark, markOf(event.at, kind === 'save'));
+      break;
+    case 'share':
+      encounter.flags |= shared;
+      break;
+    default:
+  }
+}
+
+/** Adds all that another encounter with the same item holds. */
+export function mergeEncounter(into: Encounter, other: Encounter): void {
+  addMoment(into, other.second, other.country);
+  into.seenSecond = Math.max(into.seenSecond, other.seenSecond);
+  into.flags |= other.flags;
+  into.likeMark = Math.max(into.likeMark, other.likeMark);
+  into.saveMark = Math.max(into.saveMark, other.saveMark);
+}
+
+/**
+ * How much the viewer liked the item: above 0 liked, below 0 disliked, 0 says nothing. Watching to
+ * the end counts 1 and half of it 0.5, a like or a save 2, a share 3. Where nothing speaks for the
+ * item, leaving it at once counts −0.7, and leaving it later but before its half −0.4.
+ */
+export function likingOf({ flags, likeMark, saveMark }: Encounter): number {
+  const watched = (flags & completed) !== 0 ? 1 : (flags & half) !== 0 ? 0.5 : 0;
+  const liking =
+    watched +
+    (likeMark % 2 === 1 ? 2 : 0) +
+    (saveMark % 2 === 1 ? 2 : 0) +
+    ((flags & shared) !== 0 ? 3 : 0);
+  if (liking > 0 || (flags & left) === 0) return liking;
+  return (flags & leftAtOnce) !== 0 ? -0.7 : -0.4;
+}
+
+/** The latest moment and the country of it; of two at one moment, the greater. */
+function addMoment(encounter: Encounter, second: number, country: string): void {
+  if (second > encounter.second) {
+    encounter.second = second;
+    encounter.country = country;
+  } else if (second === encounter.second && country > encounter.country) {
+    encounter.country = country;
+  }
+}
+
+function addSeen(encounter: Encounter, second: number): void {
+  if (second > encounter.seenSecond) encounter.seenSecond = second;
+}
+
+function isHalfWatched(data: LoggedEvent['data']): boolean {
+  if (numberOf(data['percentComplete']) >= 50) return true;
+  const duration = numberOf(data['duration']);
+  return duration > 0 && numberOf(data['currentTime']) >= duration / 2;
+}
+
+function isQuick(data: LoggedEvent['data']): boolean {
+  const watched = data['watchTimeOnFrom'] ?? data['watchTime'];
+  return typeof watched === 'number' && watched < quickSwipeSeconds;
+}
+
+function markOf(atMs: number, isPositive: boolean): number {
+  return Math.min(Math.max(Math.floor(atMs), 0), maxMarkedMs) * 2 + (isPositive ? 1 : 0);
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}
+
+// How it is stored: 30 bytes, big-endian. The item stands for itself by its serial number.
+export const encounterBytes = 30;
+
+export function writeEncounter(
+  serialNumber: number,
+  encounter: Encounter,
+  bytes: Buffer,
+  at: number,
+): void {
+  bytes.writeUIntBE(serialNumber, at, 6);
+  bytes.writeUInt32BE(encounter.second, at + 6);
+  bytes.writeUInt32BE(encounter.seenSecond, at + 10);
+  bytes.writeUInt16BE(encounter.flags, at + 14);
+  bytes.writeUIntBE(encounter.likeMark, at + 16, 6);
+  bytes.writeUIntBE(encounter.saveMark, at + 22, 6);
+  const isCountry = encounter.country.length === 2;
+  bytes[at + 28] = isCountry ? encounter.country.charCodeAt(0) : 0;
+  bytes[at + 29] = isCountry ? encounter.country.charCodeAt(1) : 0;
+}
+
+export function readEncounter(bytes: Buffer, at: number): Encounter {
+  return {
+    second: bytes.readUInt32BE(at + 6),
+    seenSecond: bytes.readUInt32BE(at + 10),
+    flags: bytes.readUInt16BE(at + 14),
+    likeMark: bytes.readUIntBE(at + 16, 6),
+    saveMark: bytes.readUIntBE(at + 22, 6),
+    country: bytes[at + 28] === 0 ? '' : bytes.toString('latin1', at + 28, at + 30),
+  };
+}
+
+/** Encounters by the serial number of the item. */
+export type Encounters = Map<number, Encounter>;
+
+export function writeEncounters(encounters: Iterable<readonly [number, Encounter]>): Buffer {
+  const all = [...encounters];
+  const bytes = Buffer.allocUnsafe(all.length * encounterBytes);
+  for (const [index, [serialNumber, encounter]] of all.entries()) {
+    writeEncounter(serialNumber, encounter, bytes, index * encounterBytes);
+  }
+  return bytes;
+}
+
+/** Reads encounters; several with one item are merged. */
+export function readEncounters(bytes: Buffer): Encounters {
+  const found: Encounters = new Map();
+  for (let at = 0; at + encounterBytes <= bytes.length; at += encounterBytes) {
+    const serialNumber = bytes.readUIntBE(at, 6);
+    const encounter = readEncounter(bytes, at);
+    const before = found.get(serialNumber);
+    if (before === undefined) found.set(serialNumber, encounter);
+    else mergeEncounter(before, encounter);
+  }
+  return found;
+}
+
+/** What is kept of a viewer. */
+export const maxEncounters = 2_000;
+
+/** The latest encounters; of several at one second, those with the highest serial numbers. */
+export function latestEncounters(encounters: Encounters): (readonly [number, Encounter])[] {
+  const all = [...encounters].toSorted(
+    ([a, one], [b, other]) => other.second - one.second || b - a,
+  );
+  return all.slice(0, maxEncounters);
+}

@@ -1,0 +1,167 @@
+/**
+ * Follows the event log, so that pages know what viewers did a moment ago. Events that this process
+ * took in itself are handed over before they are answered; those of other processes are found by a
+ * poll. Only the events of organizations whose feed this process serves are looked at; a few others
+ * are kept for an organization whose feed is asked for next.
+ */
+import type { Logger } from 'pino';
+import type { Db } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+import type { LogPosition } from '../../../platform/event-log/event-log.ts';
+import { background, sleep } from '../../../platform/lifecycle.ts';
+import { viewedContentOf, viewerOf } from '../../analytics/analytics.ts';
+import type { EngagementLog, LoggedEvent, StoredEvents } from '../../events/events.ts';
+import type { OrganizationIndex } from '../items/organization-index.ts';
+import { readProgress } from './viewer-queries.ts';
+import type { ViewerProfiles } from './viewer-profiles.ts';
+
+type Followed = { peek(organizationId: OrganizationId): OrganizationIndex | null };
+
+const pollMs = 200;
+const pageBlocks = 500;
+const pageEvents = 4_000;
+/** Events that are kept for organizations whose feed nobody has asked for yet. */
+const maxPending = 10_000;
+/** A projection that is farther behind is not waited for at the start. */
+const maxBehindMs = 5 * 60_000;
+/** Clocks differ, and blocks commit in another order than they were received in. */
+const marginMs = 5_000;
+const progressEveryMs = 1_000;
+
+export type EventFollowerOptions = {
+  readonly db: Db;
+  readonly log: Logger;
+  readonly eventLog: EngagementLog;
+  readonly indexes: Followed;
+  readonly profiles: ViewerProfiles;
+};
+
+export class EventFollower implements AsyncDisposable {
+  readonly #options: EventFollowerOptions;
+  readonly #loop: AsyncDisposable;
+  /** Blocks that this process has added, until the poll has passed them. */
+  readonly #own = new Set<number>();
+  #pending: StoredEvents[] = [];
+  #pendingEvents = 0;
+  #position: LogPosition | null = null;
+  #progressReadAt = -Infinity;
+
+  constructor(options: EventFollowerOptions) {
+    this.#options = options;
+    this.#loop = background('feed event follower', (signal) => this.#run(signal), options.log);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#loop[Symbol.asyncDispose]();
+  }
+
+  /** Events that this process has stored just now. */
+  stored(blocks: readonly StoredEvents[]): void {
+    const nowMs = Date.now();
+    for (const block of blocks) {
+      this.#own.add(block.sequence);
+      this.#take(block, nowMs);
+    }
+  }
+
+  /** An index was loaded: its organization's latest events were kept. */
+  loaded(organizationId: OrganizationId, index: OrganizationIndex): void {
+    const nowMs = Date.now();
+    const [own, others] = [[], []] as [StoredEvents[], StoredEvents[]];
+    for (const one of this.#pending) {
+      (one.organizationId === organizationId ? own : others).push(one);
+    }
+    this.#pending = others;
+    this.#pendingEvents = others.reduce((sum, { events }) => sum + events.length, 0);
+    // Their counts are in the tables, which were read when the index was made.
+    for (const { events } of own) this.#apply(organizationId, index, events, nowMs, false);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    this.#position ??= await this.#start();
+    while (!signal.aborted) {
+      const isLast = await this.#read(this.#position);
+      await this.#noticeProgress();
+      if (isLast) await sleep(pollMs, signal);
+    }
+  }
+
+  /** Where the projection is, so that nothing between it and now is missed after a restart. */
+  async #start(): Promise<LogPosition> {
+    const { db, eventLog } = this.#options;
+    const progress = await readProgress(db);
+    const isNear = progress !== null && progress.behindMs < maxBehindMs;
+    return isNear && progress.position !== null ? progress.position : eventLog.end();
+  }
+
+  /** Reads a page. @returns whether it was the last one */
+  async #read(position: LogPosition): Promise<boolean> {
+    const before = [...this.#own];
+    const page = await this.#options.eventLog.scan(position, {
+      limitBlocks: pageBlocks,
+      limitEvents: pageEvents,
+    });
+    for (const block of page.blocks) {
+      if (this.#own.has(block.sequence)) continue;
+      const events = block.decode();
+      // Null is a block of this process that has left the memory: it was handed over.
+      if (events !== null) this.#take({ ...block, events }, block.receivedAt);
+    }
+    this.#position = page.next;
+    if (page.isLast) for (const sequence of before) this.#own.delete(sequence);
+    return page.isLast;
+  }
+
+  async #noticeProgress(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#progressReadAt < progressEveryMs) return;
+    this.#progressReadAt = now;
+    const progress = await readProgress(this.#options.db);
+    if (progress !== null) this.#options.profiles.written(progress.receivedAtMs - marginMs);
+  }
+
+  #take(block: StoredEvents, receivedAtMs: number): void {
+    const organizationId = block.organizationId as OrganizationId;
+    const index = this.#options.indexes.peek(organizationId);
+    if (index !== null) this.#apply(organizationId, index, block.events, receivedAtMs, true);
+    else this.#keep(block);
+  }
+
+  #apply(
+    organizationId: OrganizationId,
+    index: OrganizationIndex,
+    events: readonly LoggedEvent[],
+    receivedAtMs: number,
+    isCounted: boolean,
+  ): void {
+    const { profiles } = this.#options;
+    let before: LoggedEvent | null = null;
+    let name: string | null = null;
+    for (const event of events) {
+      if (before === null || !isSameViewer(before, event)) {
+        const viewer = viewerOf(event);
+        name = viewer === null ? null : `${organizationId} ${viewer}`;
+      }
+      before = event;
+      const contentId = viewedContentOf(event);
+      if (contentId === null) continue;
+      const entry = index.findById(contentId);
+      if (isCounted && entry !== undefined) index.statistics.add(entry, event);
+      if (name !== null) profiles.add(name, contentId, entry, event, receivedAtMs);
+    }
+  }
+
+  #keep(block: StoredEvents): void {
+    if (block.events.length > maxPending) return;
+    this.#pending.push(block);
+    this.#pendingEvents += block.events.length;
+    while (this.#pendingEvents > maxPending) {
+      this.#pendingEvents -= this.#pending.shift()?.events.length ?? 0;
+    }
+  }
+}
+
+/** A block holds the batches of clients, so the next event is most often of the same viewer. */
+function isSameViewer(a: LoggedEvent, b: LoggedEvent): boolean {
+  return a.userId === b.userId && a.deviceId === b.deviceId && a.sessionId === b.sessionId;
+}

@@ -1,0 +1,198 @@
+/** What a process knows of one viewer whom it serves. */
+import { affinityOf, neutral, usualRate, type Affinities } from '../ranking/signals/affinity.ts';
+import {
+  emptyEncounter,
+  encounterBytes,
+  likingOf,
+  mergeEncounter,
+  readEncounter,
+  type Encounter,
+  type Encounters,
+  writeEncounter,
+} from './encounter.ts';
+
+/** What an item is about. */
+export type About = { readonly tags: readonly string[]; readonly author: string | null };
+
+/** Seen items stay hidden for so long. */
+const hiddenSeconds = 30 * 24 * 3_600;
+const dayMs = 24 * 3_600_000;
+/** Only these many of a viewer's favourites give candidates. */
+const maxFavourites = 8;
+/** A favourite is liked clearly more than what is not known. */
+const favouriteFrom = neutral + 0.05;
+
+type Liking = { liked: number; disliked: number };
+type Likings = Map<string, Liking>;
+
+/**
+ * Encounters are kept as the bytes that the table has, beside sorted serial numbers: as objects, a
+ * viewer would take five times the memory. What comes in while the profile is known is kept apart.
+ */
+export class ViewerProfile {
+  readonly #serialNumbers: Float64Array;
+  readonly #seenSeconds: Uint32Array;
+  readonly #bytes: Buffer;
+  readonly #fresh: Encounters = new Map();
+  readonly #halfLifeMs: number;
+  readonly #tags: Likings = new Map();
+  readonly #authors: Likings = new Map();
+  readonly #all: Liking = { liked: 0, disliked: 0 };
+  readonly #affinities = { tags: new Map<string, number>(), authors: new Map<string, number>() };
+  #isStale = true;
+  #favourites: { tags: readonly string[]; authors: readonly string[] } | null = null;
+  #latestSecond = 0;
+  #country: string | null = null;
+
+  /**
+   * @param about what an item is about; null when that is not known any more
+   * @param isIdentified a user, whose likings fade more slowly than those of a device
+   */
+  constructor(
+    encounters: Encounters,
+    about: (serialNumber: number) => About | null,
+    { nowMs, isIdentified }: { nowMs: number; isIdentified: boolean },
+  ) {
+    this.#halfLifeMs = (isIdentified ? 30 : 7) * dayMs;
+    const sorted = [...encounters].toSorted(([a], [b]) => a - b);
+    this.#serialNumbers = new Float64Array(sorted.length);
+    this.#seenSeconds = new Uint32Array(sorted.length);
+    this.#bytes = Buffer.allocUnsafeSlow(sorted.length * encounterBytes);
+    for (const [index, [serialNumber, encounter]] of sorted.entries()) {
+      this.#serialNumbers[index] = serialNumber;
+      this.#seenSeconds[index] = encounter.seenSecond;
+      writeEncounter(serialNumber, encounter, this.#bytes, index * encounterBytes);
+      this.#noticeCountry(encounter);
+      const liking = likingOf(encounter);
+      if (liking !== 0) this.#like(about(serialNumber), 0, this.#faded(liking, encounter, nowMs));
+    }
+  }
+
+  /** Where the viewer was last. */
+  get country(): string | null {
+    return this.#country;
+  }
+
+  /** How much the viewer likes tags and authors; computed anew after likings have changed. */
+  get affinities(): { readonly tags: Affinities; readonly authors: Affinities } {
+    if (this.#isStale) this.#computeAffinities();
+    return this.#affinities;
+  }
+
+  /** How many items are known. */
+  get size(): number {
+    return this.#serialNumbers.length + this.#fresh.size;
+  }
+
+  /** The tags and authors that the viewer likes best, best first. */
+  get favourites(): { readonly tags: readonly string[]; readonly authors: readonly string[] } {
+    this.#favourites ??= {
+      tags: bestOf(this.affinities.tags),
+      authors: bestOf(this.affinities.authors),
+    };
+    return this.#favourites;
+  }
+
+  /** When the viewer saw an item last, in seconds; 0 where it is not hidden any more, or never was. */
+  seenSecondOf(serialNumber: number, nowSecond: number): number {
+    const fresh = this.#fresh.size === 0 ? undefined : this.#fresh.get(serialNumber);
+    const index = fresh === undefined ? this.#indexOf(serialNumber) : -1;
+    const second = fresh?.seenSecond ?? (index < 0 ? 0 : (this.#seenSeconds[index] ?? 0));
+    return second > nowSecond - hiddenSeconds ? second : 0;
+  }
+
+  /** Serial numbers of items that are hidden, least recently seen first. */
+  hiddenItems(nowSecond: number): number[] {
+    const found: { serialNumber: number; second: number }[] = [];
+    const add = (serialNumber: number) => {
+      const second = this.seenSecondOf(serialNumber, nowSecond);
+      if (second > 0) found.push({ serialNumber, second });
+    };
+    for (const serialNumber of this.#serialNumbers) {
+      if (!this.#fresh.has(serialNumber)) add(serialNumber);
+    }
+    for (const serialNumber of this.#fresh.keys()) add(serialNumber);
+    return found
+      .toSorted((a, b) => a.second - b.second || a.serialNumber - b.serialNumber)
+      .map(({ serialNumber }) => serialNumber);
+  }
+
+  /** Merges what the viewer did since. Merging the same twice changes nothing. */
+  add(serialNumber: number, encounter: Encounter, about: About | null): void {
+    const before = this.#fresh.get(serialNumber) ?? this.#stored(serialNumber);
+    const after = { ...before };
+    mergeEncounter(after, encounter);
+    this.#fresh.set(serialNumber, after);
+    this.#noticeCountry(after);
+    const [was, is] = [likingOf(before), likingOf(after)];
+    if (was === is) return;
+    this.#like(about, was, is);
+    // Every affinity is relative to what the viewer usually does.
+    this.#isStale = true;
+    this.#favourites = null;
+  }
+
+  #stored(serialNumber: number): Encounter {
+    const index = this.#indexOf(serialNumber);
+    return index < 0 ? emptyEncounter() : readEncounter(this.#bytes, index * encounterBytes);
+  }
+
+  #indexOf(serialNumber: number): number {
+    const numbers = this.#serialNumbers;
+    let low = 0;
+    let high = numbers.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((numbers[middle] ?? 0) < serialNumber) low = middle + 1;
+      else high = middle;
+    }
+    return numbers[low] === serialNumber ? low : -1;
+  }
+
+  #noticeCountry({ second, country }: Encounter): void {
+    if (country === '' || second < this.#latestSecond) return;
+    this.#latestSecond = second;
+    this.#country = country;
+  }
+
+  #faded(liking: number, { second }: Encounter, nowMs: number): number {
+    return liking * 0.5 ** (Math.max(0, nowMs - second * 1_000) / this.#halfLifeMs);
+  }
+
+  /** Replaces one liking of an item by another one. */
+  #like(about: About | null, was: number, is: number): void {
+    if (about === null) return;
+    const liked = Math.max(0, is) - Math.max(0, was);
+    const disliked = Math.max(0, -is) - Math.max(0, -was);
+    this.#all.liked = Math.max(0, this.#all.liked + liked);
+    this.#all.disliked = Math.max(0, this.#all.disliked + disliked);
+    for (const tag of about.tags) addTo(this.#tags, tag, liked, disliked);
+    if (about.author !== null) addTo(this.#authors, about.author, liked, disliked);
+  }
+
+  #computeAffinities(): void {
+    this.#isStale = false;
+    const usual = usualRate(this.#all);
+    const { tags, authors } = this.#affinities;
+    for (const [tag, liking] of this.#tags) tags.set(tag, affinityOf(liking, usual));
+    for (const [author, liking] of this.#authors) authors.set(author, affinityOf(liking, usual));
+  }
+}
+
+function addTo(likings: Likings, name: string, liked: number, disliked: number): void {
+  const found = likings.get(name);
+  if (found === undefined) {
+    likings.set(name, { liked: Math.max(0, liked), disliked: Math.max(0, disliked) });
+    return;
+  }
+  found.liked = Math.max(0, found.liked + liked);
+  found.disliked = Math.max(0, found.disliked + disliked);
+}
+
+function bestOf(affinities: ReadonlyMap<string, number>): string[] {
+  return [...affinities]
+    .filter(([, affinity]) => affinity > favouriteFrom)
+    .toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
+    .slice(0, maxFavourites)
+    .map(([name]) => name);
+}

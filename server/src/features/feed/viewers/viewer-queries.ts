@@ -1,0 +1,143 @@
+/** The SQL of the projection `feed-viewers`. */
+import { sql } from 'kysely';
+import {
+  bytesArray,
+  textArray,
+  timestampArray,
+  uuidArray,
+} from '../../../platform/database/binary-arrays.ts';
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import type { LogPosition } from '../../../platform/event-log/event-log.ts';
+import { viewerKeys, type Hash } from '../../analytics/analytics.ts';
+
+export type AddedEncounters = {
+  key: Hash;
+  organizationId: string;
+  lastSecond: number;
+  bytes: Buffer;
+};
+
+/** Beyond this, `recent` no longer lies in the row itself. */
+const maxRecentBytes = 1_400;
+
+/** Appends encounters to what is stored. @returns the viewers whose encounters should be folded */
+export async function appendEncounters(
+  tx: Tx,
+  viewers: readonly AddedEncounters[],
+): Promise<Hash[]> {
+  if (viewers.length === 0) return [];
+  // Sorted, so that transactions that write the same viewers cannot deadlock.
+  const sorted = viewers.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const { rows } = await sql<{ grown: Buffer }>`
+    with added as (
+      insert into feed_viewer as known (viewer_key, organization_id, last_at, recent)
+      select * from unnest(${viewerKeys(sorted.map(({ key }) => key))}::bytea[],
+        ${textArray(sorted.map(({ organizationId }) => organizationId))}::text[],
+        ${timestampArray(sorted.map(({ lastSecond }) => lastSecond * 1_000))}::timestamptz[],
+        ${bytesArray(sorted.map(({ bytes }) => bytes))}::bytea[])
+      on conflict (viewer_key) do update set
+        last_at = greatest(known.last_at, excluded.last_at),
+        recent = known.recent || excluded.recent
+      returning viewer_key, recent
+    )
+    select viewer_key as grown from added where octet_length(recent) > ${maxRecentBytes}::int
+  `.execute(tx);
+  return rows.map(({ grown }) => grown.toString('latin1'));
+}
+
+/** All encounters of viewers. */
+export async function selectGrown(
+  tx: Tx,
+  keys: readonly Hash[],
+): Promise<{ key: Hash; bytes: Buffer }[]> {
+  const { rows } = await sql<{ viewer_key: Buffer; bytes: Buffer }>`
+    select found.viewer_key, found.folded || found.recent as bytes
+    from unnest(${viewerKeys(keys)}::bytea[]) as wanted (viewer_key)
+    join feed_viewer found on found.viewer_key = wanted.viewer_key
+  `.execute(tx);
+  return rows.map((row) => ({ key: row.viewer_key.toString('latin1'), bytes: row.bytes }));
+}
+
+/** Stores encounters that were merged. */
+export async function foldEncounters(
+  tx: Tx,
+  viewers: readonly { key: Hash; bytes: Buffer }[],
+): Promise<void> {
+  await sql`
+    update feed_viewer set folded = given.bytes, recent = ''
+    from unnest(${viewerKeys(viewers.map(({ key }) => key))}::bytea[],
+      ${bytesArray(viewers.map(({ bytes }) => bytes))}::bytea[]) as given (viewer_key, bytes)
+    where feed_viewer.viewer_key = given.viewer_key
+  `.execute(tx);
+}
+
+/** The serial numbers of items. Items that were deleted for good are missing. */
+export async function selectSerialNumbers(
+  tx: Tx,
+  items: readonly { organizationId: string; contentId: string }[],
+): Promise<{ contentId: string; serialNumber: number }[]> {
+  const { rows } = await sql<{ contentId: string; serialNumber: number }>`
+    select wanted.content_id as "contentId", content.serial_number as "serialNumber"
+    from unnest(${textArray(items.map(({ organizationId }) => organizationId))}::text[],
+      ${uuidArray(items.map(({ contentId }) => contentId))}::uuid[])
+      as wanted (organization_id, content_id)
+    join content on content.organization_id = wanted.organization_id
+      and content.content_id = wanted.content_id
+  `.execute(tx);
+  return rows;
+}
+
+/** All encounters of one viewer; null when there are none. */
+export async function selectEncounters(db: Db, key: Buffer): Promise<Buffer | null> {
+  const { rows } = await sql<{ bytes: Buffer }>`
+    select folded || recent as bytes from feed_viewer where viewer_key = ${key}`.execute(db);
+  return rows[0]?.bytes ?? null;
+}
+
+/** What items are about that the index does not hold, such as expired ones. */
+export type Traits = { serialNumber: number; tags: string[]; author: string | null };
+
+export async function selectTraits(
+  db: Db,
+  organizationId: string,
+  serialNumbers: readonly number[],
+): Promise<Traits[]> {
+  const { rows } = await sql<Traits>`
+    select serial_number as "serialNumber", tags, author from content
+    where organization_id = ${organizationId} and serial_number = any(${serialNumbers}::bigint[])
+  `.execute(db);
+  return rows;
+}
+
+/** Removes viewers who have not been there for long. @returns how many, at most `limit` */
+export async function deleteFormerViewers(tx: Tx, days: number, limit: number): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from feed_viewer where viewer_key = any(array(
+      select viewer_key from feed_viewer
+      where last_at < now() - make_interval(days => ${days}::int) limit ${limit}))
+  `.execute(tx);
+  return Number(numAffectedRows);
+}
+
+/** Removes what is known of one viewer. @returns how many rows there were */
+export async function deleteViewer(tx: Tx, key: Buffer): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from feed_viewer where viewer_key = ${key}`.execute(tx);
+  return Number(numAffectedRows);
+}
+
+export type Progress = {
+  position: LogPosition | null;
+  /** When the newest event that the projection has written was received. */
+  receivedAtMs: number;
+  behindMs: number;
+};
+
+/** How far the projection is; null before its first pass. */
+export async function readProgress(db: Db): Promise<Progress | null> {
+  const { rows } = await sql<Progress>`
+    select position, (extract(epoch from received_at) * 1000)::float8 as "receivedAtMs",
+      (extract(epoch from clock_timestamp() - received_at) * 1000)::float8 as "behindMs"
+    from projection where name = 'feed-viewers' and received_at is not null`.execute(db);
+  return rows[0] ?? null;
+}
