@@ -1,0 +1,186 @@
+/**
+ * What the viewers of one organization are given, in memory: base values, rollouts, and running
+ * experiments. Deciding for a viewer is pure and reads nothing.
+ */
+import {
+  assignVariant,
+  isTargeted,
+  type AssignmentPlan,
+  type Audience,
+} from '@reelfeed/client/assignment';
+import type { BaseValue } from '../../settings/settings.ts';
+import { type ExperimentRow, type ExperimentType, type Variant } from '../experiment.ts';
+
+export type RunningExperiment = {
+  readonly number: number;
+  readonly experimentId: string;
+  readonly type: ExperimentType;
+  readonly plan: AssignmentPlan;
+  readonly variants: readonly Variant[];
+  /** In milliseconds of the Unix epoch; infinite without a planned end. */
+  readonly endsAtMs: number;
+};
+
+export type Rollout = {
+  readonly type: ExperimentType;
+  readonly targeting: AssignmentPlan['targeting'];
+  readonly config: Variant['config'];
+  readonly sinceMs: number;
+};
+
+export type OrganizationView = {
+  readonly version: number;
+  readonly settings: ReadonlyMap<string, BaseValue>;
+  readonly flags: ReadonlyMap<string, BaseValue>;
+  readonly running: readonly RunningExperiment[];
+  /** The earliest first: a later one is for whom an earlier one is not, or takes its place. */
+  readonly rollouts: readonly Rollout[];
+};
+
+export const emptyView: OrganizationView = {
+  version: 0,
+  settings: new Map(),
+  flags: new Map(),
+  running: [],
+  rollouts: [],
+};
+
+export function buildView(
+  version: number,
+  values: readonly BaseValue[],
+  experiments: readonly ExperimentRow[],
+): OrganizationView {
+  const byKey = (kind: BaseValue['kind']) =>
+    new Map(values.filter((value) => value.kind === kind).map((value) => [value.key, value]));
+  return {
+    version,
+    settings: byKey('setting'),
+    flags: byKey('flag'),
+    running: experiments.filter(({ status }) => status === 'running').map(toRunning),
+    rollouts: experiments.flatMap((row) => toRollout(row) ?? []),
+  };
+}
+
+function toRunning(row: ExperimentRow): RunningExperiment {
+  return {
+    number: row.number,
+    experimentId: row.experiment_id,
+    type: row.type,
+    plan: assignmentPlanOf(row),
+    variants: row.variants,
+    endsAtMs: row.ends_at?.getTime() ?? Infinity,
+  };
+}
+
+/** Ranking experiments of an organization share their gate, and are kept apart by their ranges. */
+export function assignmentPlanOf(row: ExperimentRow): AssignmentPlan {
+  const gate = row.type === 'ranking' ? `${row.organization_id}:ranking` : row.experiment_id;
+  return {
+    gateSalt: `${gate}:gate`,
+    splitSalt: `${row.experiment_id}:split`,
+    ranges: row.ranges ?? [],
+    variants: row.variants,
+    targeting: row.targeting,
+  };
+}
+
+function toRollout(row: ExperimentRow): Rollout | null {
+  const variant = row.variants.find(({ id }) => id === row.winner);
+  if (variant === undefined || row.rolled_out_at === null) return null;
+  // Settings and flags for everybody have become the base values: see lifecycle.ts.
+  const isForAll = Object.values(row.targeting).every((list) => list.length === 0);
+  if (isForAll && row.type !== 'ranking') return null;
+  return {
+    type: row.type,
+    targeting: row.targeting,
+    config: variant.config,
+    sinceMs: row.rolled_out_at.getTime(),
+  };
+}
+
+export type AssignedVariant = {
+  readonly experiment: RunningExperiment;
+  /** Its place among the variants. */
+  readonly index: number;
+  readonly variant: Variant;
+};
+
+/** The variants of a unit in the running experiments of these types. */
+export function assign(
+  view: OrganizationView,
+  types: readonly ExperimentType[],
+  unit: string,
+  audience: Audience,
+  nowMs: number,
+): AssignedVariant[] {
+  const assigned: AssignedVariant[] = [];
+  for (const experiment of view.running) {
+    if (!types.includes(experiment.type) || experiment.endsAtMs <= nowMs) continue;
+    const variantId = assignVariant(experiment.plan, unit, audience);
+    if (variantId === null) continue;
+    const index = experiment.variants.findIndex(({ id }) => id === variantId);
+    const variant = experiment.variants[index];
+    if (variant !== undefined) assigned.push({ experiment, index, variant });
+  }
+  return assigned;
+}
+
+/** Weights of the ranking that differ from the base for this viewer; null for none. */
+export function rankingWeightsOf(
+  view: OrganizationView,
+  assigned: readonly AssignedVariant[],
+  audience: Audience,
+  weightsSetAtMs: number,
+): Record<string, number> | null {
+  const configs = [
+    ...view.rollouts
+      .filter(({ type, sinceMs }) => type === 'ranking' && sinceMs >= weightsSetAtMs)
+      .filter(({ targeting }) => isTargeted(targeting, audience))
+      .map(({ config }) => config),
+    ...assigned.map(({ variant }) => variant.config),
+  ];
+  const weights = configs.map((config) => config['weights']).filter((each) => each !== undefined);
+  if (weights.length === 0) return null;
+  return Object.assign({}, ...weights) as Record<string, number>;
+}
+
+export type ClientValues = {
+  readonly settings: Record<string, unknown>;
+  readonly flags: Record<string, unknown>;
+};
+
+/** Base values, overlaid by rollouts to this audience, overlaid by the unit's variants. */
+export function clientValuesOf(
+  view: OrganizationView,
+  assigned: readonly AssignedVariant[],
+  audience: Audience,
+): ClientValues {
+  return {
+    settings: valuesOf('config', view.settings, view, assigned, audience),
+    flags: valuesOf('feature', view.flags, view, assigned, audience),
+  };
+}
+
+function valuesOf(
+  type: ExperimentType,
+  base: ReadonlyMap<string, BaseValue>,
+  view: OrganizationView,
+  assigned: readonly AssignedVariant[],
+  audience: Audience,
+): Record<string, unknown> {
+  const values = new Map<string, unknown>();
+  for (const [key, { value }] of base) values.set(key, value);
+  for (const rollout of view.rollouts) {
+    if (rollout.type !== type || !isTargeted(rollout.targeting, audience)) continue;
+    for (const [key, value] of Object.entries(rollout.config)) {
+      // A base value that was set since takes the place of what was rolled out.
+      const since = base.get(key)?.updated_at.getTime() ?? -Infinity;
+      if (since <= rollout.sinceMs) values.set(key, value);
+    }
+  }
+  for (const { experiment, variant } of assigned) {
+    if (experiment.type !== type) continue;
+    for (const [key, value] of Object.entries(variant.config)) values.set(key, value);
+  }
+  return Object.fromEntries(values);
+}

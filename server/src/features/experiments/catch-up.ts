@@ -1,0 +1,71 @@
+/** What brings the numbers of experiments up to date while no events arrive, and ends experiments. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
+import type { EventLog, LogEntry } from '../../platform/event-log/event-log.ts';
+import { interruptProjections, readProjections } from '../../platform/projections/queries.ts';
+import { readGeneration } from '../analytics/analytics.ts';
+import type { Exposures } from './assignments/exposures.ts';
+import type { ExperimentRow } from './experiment.ts';
+import { completeExperiment } from './lifecycle.ts';
+import { overdueExperiments, plannedExperiments } from './queries.ts';
+import { freezeResults, isLookDue, takeLook } from './results.ts';
+import { hasUncounted, runningNumbers } from './units/queries.ts';
+import { countExposures } from './units/units.ts';
+
+const followed = 'engagement';
+const maxSettleMs = 3_000;
+const settlePauseMs = 50;
+
+/** Counts exposures that no pass has counted, since there were no events. */
+export async function countQuietExposures(db: Db): Promise<void> {
+  while (await hasUncounted(db)) {
+    await inTransaction(db, async (tx) => {
+      await interruptProjections(tx, [followed]);
+      const numbers = await runningNumbers(tx);
+      await countExposures(tx, numbers, await readGeneration(tx, followed));
+    });
+  }
+}
+
+/**
+ * Waits until what was acknowledged before is counted: exposures of this process and events of all. It
+ * gives up after some seconds, so that a projection which is behind holds up no request.
+ */
+export async function settle<Event extends LogEntry>({
+  db,
+  eventLog,
+  exposures,
+}: {
+  db: Db;
+  eventLog: EventLog<Event>;
+  exposures: Exposures;
+}): Promise<void> {
+  await exposures.flush();
+  const deadline = performance.now() + maxSettleMs;
+  while (performance.now() < deadline) {
+    const projection = (await readProjections(db)).find(({ name }) => name === followed);
+    const { blocks } = await eventLog.backlog(projection?.position ?? eventLog.start);
+    if (blocks === 0) break;
+    await delay(settlePauseMs);
+  }
+  await countQuietExposures(db);
+}
+
+/** Ends experiments whose planned end has come. @returns those that were ended here */
+export async function completeDue(db: Db): Promise<ExperimentRow[]> {
+  const completed: ExperimentRow[] = [];
+  for (const row of await overdueExperiments(db)) {
+    const ended = await inTransaction(db, (tx) => completeExperiment(tx, row, freezeResults));
+    if (ended !== null) completed.push(ended);
+  }
+  return completed;
+}
+
+/** Takes the looks that are due, so that each is made of what was known then. */
+export async function takeDueLooks(db: Db, now: Date): Promise<void> {
+  for (const row of await plannedExperiments(db)) {
+    if (row.ends_at !== null && row.ends_at > now && isLookDue(row, now)) {
+      await takeLook(db, row, now);
+    }
+  }
+}

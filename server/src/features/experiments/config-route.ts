@@ -1,0 +1,81 @@
+/** What a client asks for at its start: settings and flags for its viewer. */
+import { Type } from 'typebox';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { fieldError } from '../../platform/http/errors.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Closed, Envelope, OneOf } from '../../platform/http/schemas.ts';
+import type { Assignments } from './assignments/assignments.ts';
+
+const id = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
+
+export const ConfigQuery = Closed({
+  userId: id('Identified user. The header X-User-Id says the same.'),
+  deviceId: id('Device of the viewer. The header X-Device-Id says the same.'),
+  country: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z]{2}$', description: 'ISO 3166-1 alpha-2.' }),
+  ),
+  device: Type.Optional(OneOf(['ios', 'android', 'web'] as const)),
+  segments: Type.Optional(
+    Type.String({
+      maxLength: 4_000,
+      description: "Comma list of the viewer's segments. The header X-User-Segments says the same.",
+    }),
+  ),
+});
+
+export const ClientConfig = Type.Object({
+  settings: Type.Record(Type.String(), Type.Unknown()),
+  flags: Type.Record(Type.String(), Type.Unknown()),
+  experiments: Type.Array(Type.Object({ experimentId: Type.String(), variantId: Type.String() })),
+});
+
+export function addConfigRoute(app: HttpApp, assignments: Assignments): void {
+  app.get(
+    '/v1/config',
+    {
+      config: { access: 'publishable' },
+      schema: {
+        operationId: 'getConfig',
+        summary: 'Get settings and flags for a viewer',
+        description:
+          'Base values, overlaid by what was rolled out to the viewer and by the variants that the ' +
+          'viewer is in. Reading them makes the viewer a participant.',
+        tags: ['Configuration'],
+        querystring: ConfigQuery,
+        response: answers({ 200: Envelope(ClientConfig) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { query, headers } = request;
+      const userId = query.userId ?? headerId(headers['x-user-id'], 'X-User-Id');
+      const deviceId = query.deviceId ?? headerId(headers['x-device-id'], 'X-Device-Id');
+      const segments = query.segments ?? textOf(headers['x-user-segments']) ?? '';
+      const audience = {
+        country: query.country ?? null,
+        device: query.device ?? null,
+        segments: segments
+          .split(',')
+          .map((segment) => segment.trim())
+          .filter((segment) => segment !== ''),
+      };
+      await assignments.settled();
+      return { data: assignments.forClient(organizationId, { userId, deviceId }, audience) };
+    },
+  );
+}
+
+type Header = string | string[] | undefined;
+
+function textOf(header: Header): string | null {
+  return typeof header === 'string' && header !== '' ? header : null;
+}
+
+function headerId(header: Header, name: string): string | null {
+  const text = textOf(header);
+  if (text !== null && text.length > 200) {
+    throw fieldError(`headers.${name}`, 'must have at most 200 characters');
+  }
+  return text;
+}

@@ -1,0 +1,101 @@
+/** An experiment as it is stored and shown. */
+import type { Selectable } from 'kysely';
+import type { Targeting } from '@reelfeed/client/assignment';
+import { ApiError } from '../../platform/http/errors.ts';
+import { parseTypeId, type TypeId } from '../../platform/ids.ts';
+import { formatTimestamp } from '../../platform/time.ts';
+import type { ExperimentTable } from './tables.ts';
+import type { MetricName } from './statistics/analysis.ts';
+
+export type ExperimentId = TypeId<'exp'>;
+export type { ExperimentStatus, ExperimentType } from './tables.ts';
+
+export const experimentStatuses = ['draft', 'running', 'completed', 'stopped'] as const;
+export const experimentTypes = ['ranking', 'config', 'feature'] as const;
+
+export type Variant = {
+  readonly id: string;
+  readonly name: string;
+  /** Its share of the experiment's units. */
+  readonly traffic: number;
+  readonly config: Readonly<Record<string, unknown>>;
+};
+
+/** How an experiment is judged; fixed by its start, so that settings can't change what is running. */
+export type JudgingPlan = {
+  readonly alpha: number;
+  readonly minimumDays: number;
+  readonly minimumUnits: number;
+  readonly minimumOutcomes: number;
+  /** Units at which always-valid intervals are tightest. */
+  readonly tunedTo: number;
+};
+
+export type Range = readonly [from: number, to: number];
+
+/** A row with its JSON typed. */
+export type ExperimentRow = Omit<
+  Selectable<ExperimentTable>,
+  'variants' | 'metrics' | 'primary_metric' | 'targeting' | 'ranges' | 'plan'
+> & {
+  readonly variants: readonly Variant[];
+  readonly metrics: readonly MetricName[];
+  readonly primary_metric: MetricName;
+  readonly targeting: Targeting;
+  readonly ranges: readonly Range[] | null;
+  readonly plan: JudgingPlan | null;
+};
+
+/** The variant that the others are compared with. */
+export function controlOf(variants: readonly Variant[]): Variant {
+  const control = variants.find(({ id }) => id === 'control') ?? variants[0];
+  if (control === undefined) throw new Error('An experiment without variants.');
+  return control;
+}
+
+/** The id that a client has sent. @throws ApiError NOT_FOUND for another form */
+export function requireExperimentId(raw: string): ExperimentId {
+  const experimentId = parseTypeId('exp', raw);
+  if (experimentId === null) throw new ApiError('NOT_FOUND');
+  return experimentId;
+}
+
+export function entityTag({ revision }: Pick<ExperimentRow, 'revision'>): string {
+  return `"${revision}"`;
+}
+
+/** What lists show. Variants stand there without what they configure. */
+export function presentSummary(row: ExperimentRow) {
+  return {
+    id: row.experiment_id,
+    name: row.name,
+    description: row.description,
+    status: row.status,
+    type: row.type,
+    traffic: row.traffic,
+    variants: row.variants.map(({ id, name, traffic }) => ({ id, name, traffic })),
+    metrics: row.metrics,
+    primaryMetric: row.primary_metric,
+    targetingRules: {
+      countries: row.targeting.countries ?? [],
+      devices: row.targeting.devices ?? [],
+      userSegments: row.targeting.userSegments ?? [],
+    },
+    startedAt: formatTimestamp(row.started_at),
+    endsAt: formatTimestamp(row.ends_at),
+    endedAt: formatTimestamp(row.ended_at),
+    winner: row.winner,
+    createdAt: formatTimestamp(row.created_at),
+  };
+}
+
+/** @param participants by the place of the variant; left out where they are not asked for */
+export function presentExperiment(row: ExperimentRow, participants?: readonly number[]) {
+  return {
+    ...presentSummary(row),
+    variants: row.variants.map((variant, index) => ({
+      ...variant,
+      ...(participants !== undefined && { participants: participants[index] ?? 0 }),
+    })),
+  };
+}

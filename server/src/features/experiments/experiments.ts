@@ -1,0 +1,31 @@
+/**
+ * Experiments: tests of rankings, settings and flags with viewers. This is what other features may
+ * use.
+ *
+ *   assignments/  who gets what, from memory, and the record of who was exposed
+ *   units/        what exposed viewers did: tables that follow the projection `engagement`
+ *   statistics/   pure functions from these numbers to values, tests and a recommendation
+ */
+import type { Logger } from 'pino';
+import type { Db } from '../../platform/database/database.ts';
+import type { Hints } from '../../platform/hints.ts';
+import { Assignments } from './assignments/assignments.ts';
+import { Exposures } from './assignments/exposures.ts';
+
+export { experimentUnits } from './units/units.ts';
+export type { Assignments } from './assignments/assignments.ts';
+
+export type OpenExperiments = AsyncDisposable & {
+  readonly assignments: Assignments;
+  readonly exposures: Exposures;
+};
+
+/** Loads what viewers are given. Dispose of it when the last request has been answered. */
+export async function openExperiments(db: Db, log: Logger, hints: Hints): Promise<OpenExperiments> {
+  await using opening = new AsyncDisposableStack();
+  const exposures = opening.use(new Exposures(db, log));
+  const assignments = opening.use(new Assignments({ db, exposures, hints, log }));
+  await assignments.refresh();
+  const opened = opening.move();
+  return { assignments, exposures, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}

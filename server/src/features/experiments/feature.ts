@@ -1,0 +1,106 @@
+import type { Logger } from 'pino';
+import { integer } from '../../platform/config-values.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature, type Chore } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { ListCursors } from '../../platform/http/list-cursor.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import { setting } from '../../platform/settings.ts';
+import type { EngagementLog } from '../events/events.ts';
+import { configurationChanged } from '../settings/settings.ts';
+import { webhookDeliveries } from '../webhooks/webhooks.ts';
+import { completeDue, countQuietExposures, settle, takeDueLooks } from './catch-up.ts';
+import { addConfigRoute } from './config-route.ts';
+import { experimentErrors } from './errors.ts';
+import { openExperiments } from './experiments.ts';
+import { addLifecycleRoutes } from './lifecycle-routes.ts';
+import { addResultRoutes } from './result-routes.ts';
+import { addExperimentRoutes } from './routes.ts';
+
+type Parts = {
+  db: Db;
+  log: Logger;
+  cursors: ListCursors;
+  mutations: Mutations;
+  hints: Hints;
+  eventLog: EngagementLog;
+};
+
+export const experiments = defineFeature({
+  name: 'experiments',
+  settings: {
+    experimentMinimumDays: setting({
+      env: 'REELFEED_EXPERIMENT_MIN_DAYS',
+      parse: integer({ min: 0, max: 90 }),
+      fallback: '7',
+      about:
+        'Full days before anything is said about an experiment. Applies to experiments that start later.',
+    }),
+    experimentMinimumUnits: setting({
+      env: 'REELFEED_EXPERIMENT_MIN_UNITS',
+      parse: integer({ min: 2, max: 1_000_000 }),
+      fallback: '100',
+      about:
+        'Participants that each variant needs before anything is said. Applies to experiments that start later.',
+    }),
+    experimentTunedTo: setting({
+      env: 'REELFEED_EXPERIMENT_TUNED_TO',
+      parse: integer({ min: 100, max: 100_000_000 }),
+      fallback: '5000',
+      about:
+        'Participants at which intervals of experiments without a planned end are tightest. Applies to experiments that start later.',
+    }),
+  },
+  errors: experimentErrors,
+  tables: ['experiment', 'exposure', 'experiment_unit', 'viewer_day'],
+  async build({ db, log, cursors, mutations, hints, eventLog }: Parts, values) {
+    const opened = await openExperiments(db, log, hints);
+    const { assignments, exposures } = opened;
+    const plan = {
+      alpha: 0.05,
+      minimumDays: values.experimentMinimumDays,
+      minimumUnits: values.experimentMinimumUnits,
+      minimumOutcomes: 5,
+      tunedTo: values.experimentTunedTo,
+    };
+    const onChange = () => hints.give(configurationChanged);
+    return {
+      provides: { assignments },
+      resources: [opened],
+      routes(app) {
+        addConfigRoute(app, assignments);
+        addExperimentRoutes(app, { db, cursors, mutations });
+        addLifecycleRoutes(app, {
+          db,
+          mutations,
+          plan,
+          settle: () => settle({ db, eventLog, exposures }),
+          onChange,
+        });
+        addResultRoutes(app, { db });
+      },
+      chores: choresOf(db, () => {
+        onChange();
+        hints.give(webhookDeliveries);
+      }),
+    };
+  },
+});
+
+function choresOf(db: Db, onCompleted: () => void): Chore[] {
+  return [
+    {
+      name: 'end experiments',
+      intervalMs: 1_000,
+      async run() {
+        if ((await completeDue(db)).length > 0) onCompleted();
+      },
+    },
+    {
+      name: 'look at experiments',
+      intervalMs: 30_000,
+      run: () => takeDueLooks(db, new Date()),
+    },
+    { name: 'count exposures', intervalMs: 1_000, run: () => countQuietExposures(db) },
+  ];
+}

@@ -1,0 +1,164 @@
+/** The routes that move experiments through their lives. */
+import type { Db } from '../../platform/database/database.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import { formatTimestamp } from '../../platform/time.ts';
+import type { JudgingPlan } from './experiment.ts';
+import { removeExperiment, rollOut, startExperiment, stopExperiment } from './lifecycle.ts';
+import { freezeResults } from './results.ts';
+import { config, IfMatch, tags } from './routes.ts';
+import { Deleted, RolledOut, RolloutRequest, Started, Stopped, StopRequest } from './schemas.ts';
+
+export type LifecycleRouteParts = {
+  db: Db;
+  mutations: Mutations;
+  /** How experiments that start now will be judged. */
+  plan: JudgingPlan;
+  /** Waits until what was acknowledged before is counted. */
+  settle: () => Promise<void>;
+  /** Called after a change was committed. */
+  onChange: () => void;
+};
+
+export function addLifecycleRoutes(app: HttpApp, parts: LifecycleRouteParts): void {
+  addStartRoute(app, parts);
+  addStopRoute(app, parts);
+  addRolloutRoute(app, parts);
+  addDeleteRoute(app, parts);
+}
+
+function addStartRoute(app: HttpApp, { mutations, plan, onChange }: LifecycleRouteParts): void {
+  app.post(
+    '/v1/experiments/:id/start',
+    {
+      config,
+      schema: {
+        operationId: 'startExperiment',
+        summary: 'Start an experiment',
+        description:
+          'Ranking experiments share the traffic (409 `LAYER_FULL`); no two running experiments ' +
+          'override one setting or flag (409 `SETTING_IN_EXPERIMENT`).',
+        tags,
+        params: IdParams,
+        headers: IfMatch,
+        response: answers({ 200: Envelope(Started) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { id } = request.params;
+      const ifMatch = request.headers['if-match'];
+      await mutations.mutate(request, reply, async (tx) => {
+        const row = await startExperiment(tx, organizationId, id, { ifMatch }, plan);
+        const startedAt = formatTimestamp(row.started_at);
+        return { data: { id: row.experiment_id, status: row.status, startedAt } };
+      });
+      onChange();
+      return reply;
+    },
+  );
+}
+
+function addStopRoute(app: HttpApp, parts: LifecycleRouteParts): void {
+  const { mutations, settle, onChange } = parts;
+  app.post(
+    '/v1/experiments/:id/stop',
+    {
+      config,
+      // A stop without a winner and a reason needs no body.
+      preValidation: async (request) => {
+        request.body ??= {};
+      },
+      schema: {
+        operationId: 'stopExperiment',
+        summary: 'Stop an experiment',
+        description:
+          'Everybody gets the base values again, or those of `winner`, which is rolled out to the ' +
+          'audience of the experiment. Results freeze.',
+        tags,
+        params: IdParams,
+        headers: IfMatch,
+        body: StopRequest,
+        response: answers({ 200: Envelope(Stopped) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { id } = request.params;
+      const { winner = null, reason = null } = request.body;
+      const ifMatch = request.headers['if-match'];
+      const stop = { ifMatch, winner, reason };
+      await mutations.mutateAfter(request, reply, settle, async (tx) => {
+        const row = await stopExperiment(tx, organizationId, id, stop, freezeResults);
+        const stoppedAt = formatTimestamp(row.ended_at);
+        const data = { id: row.experiment_id, status: row.status, stoppedAt, winner, reason };
+        return { data };
+      });
+      onChange();
+      return reply;
+    },
+  );
+}
+
+function addRolloutRoute(app: HttpApp, { mutations, onChange }: LifecycleRouteParts): void {
+  app.post(
+    '/v1/experiments/:id/rollout',
+    {
+      config,
+      schema: {
+        operationId: 'rollOutExperiment',
+        summary: 'Roll out a variant of an ended experiment',
+        tags,
+        params: IdParams,
+        headers: IfMatch,
+        body: RolloutRequest,
+        response: answers({ 200: Envelope(RolledOut) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { id } = request.params;
+      const { winner } = request.body;
+      const ifMatch = request.headers['if-match'];
+      await mutations.mutate(request, reply, async (tx) => {
+        const row = await rollOut(tx, organizationId, id, { ifMatch, winner });
+        const rolledOutAt = formatTimestamp(row.rolled_out_at);
+        return { data: { id: row.experiment_id, status: row.status, winner, rolledOutAt } };
+      });
+      onChange();
+      return reply;
+    },
+  );
+}
+
+function addDeleteRoute(app: HttpApp, { mutations, onChange }: LifecycleRouteParts): void {
+  app.delete(
+    '/v1/experiments/:id',
+    {
+      config,
+      schema: {
+        operationId: 'deleteExperiment',
+        summary: 'Delete an experiment',
+        description:
+          'With its results. One that is running must be stopped first (409 `EXPERIMENT_RUNNING`).',
+        tags,
+        params: IdParams,
+        headers: IfMatch,
+        response: answers({ 200: Envelope(Deleted) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { id } = request.params;
+      const ifMatch = request.headers['if-match'];
+      await mutations.mutate(request, reply, async (tx) => {
+        const row = await removeExperiment(tx, organizationId, id, { ifMatch });
+        return { data: { id: row.experiment_id, deleted: true } };
+      });
+      onChange();
+      return reply;
+    },
+  );
+}

@@ -1,0 +1,272 @@
+/**
+ * The life of an experiment.
+ *
+ *   draft ── start ──▶ running ── endsAt ──▶ completed
+ *                         └────── stop ────▶ stopped
+ *
+ * 1. Only a draft can be changed; whatever decides who gets what is fixed while it runs.
+ * 2. Moves take the organization's configuration lock first, then the experiment's row, so of two
+ *    that exclude each other one wins and the other is refused.
+ * 3. Running ranking experiments share one layer and never a unit. No two running experiments
+ *    override one setting or flag.
+ * 4. Results freeze with the move out of `running`.
+ * 5. A rollout goes to the audience that the experiment was for, and to nobody else.
+ */
+import type { Tx } from '../../platform/database/database.ts';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
+import { formatTimestamp } from '../../platform/time.ts';
+import { recordAudit } from '../audit/audit.ts';
+import { lockConfiguration, upsertValue } from '../settings/settings.ts';
+import { recordEvent } from '../webhooks/webhooks.ts';
+import {
+  entityTag,
+  requireExperimentId,
+  type ExperimentRow,
+  type JudgingPlan,
+  type Range,
+} from './experiment.ts';
+import { experimentErrors } from './errors.ts';
+import { takeRanges } from './layer.ts';
+import {
+  databaseNow,
+  deleteExperiment,
+  experimentsInEffect,
+  insertExperiment,
+  lockExperiment,
+  updateDraft,
+  updateState,
+  type ExperimentValues,
+} from './queries.ts';
+import { checkDefinition } from './validation.ts';
+
+/** Which version a change was made for: the value of `If-Match`. */
+export type Precondition = { ifMatch: string | undefined };
+
+export async function createExperiment(
+  tx: Tx,
+  organizationId: OrganizationId,
+  values: ExperimentValues,
+): Promise<ExperimentRow> {
+  checkDefinition(values, await databaseNow(tx));
+  return insertExperiment(tx, organizationId, newTypeId('exp'), values);
+}
+
+/** @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_DRAFT, VALIDATION_ERROR */
+export async function patchExperiment(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  { ifMatch }: Precondition,
+  patch: (row: ExperimentRow) => ExperimentValues,
+): Promise<ExperimentRow> {
+  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  if (row.status !== 'draft') throw notDraft(row);
+  const values = patch(row);
+  checkDefinition(values, await databaseNow(tx));
+  return updateDraft(tx, organizationId, requireExperimentId(id), values);
+}
+
+/**
+ * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_DRAFT, LAYER_FULL,
+ *   SETTING_IN_EXPERIMENT, CONFLICT where `endsAt` has passed
+ */
+export async function startExperiment(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  { ifMatch }: Precondition,
+  plan: JudgingPlan,
+): Promise<ExperimentRow> {
+  await lockConfiguration(tx, organizationId);
+  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  if (row.status !== 'draft') throw notDraft(row);
+  const startedAt = await databaseNow(tx);
+  if (row.ends_at !== null && row.ends_at <= startedAt) {
+    throw new ApiError('CONFLICT', { message: 'endsAt has passed. Change it first.' });
+  }
+  const running = (await experimentsInEffect(tx, organizationId)).filter(
+    ({ status }) => status === 'running',
+  );
+  const ranges = row.type === 'ranking' ? layerRanges(row, running) : freeRanges(row, running);
+  return updateState(tx, row, { status: 'running', startedAt, ranges, plan });
+}
+
+function layerRanges(row: ExperimentRow, running: readonly ExperimentRow[]): readonly Range[] {
+  const taken = running
+    .filter(({ type }) => type === 'ranking')
+    .flatMap(({ ranges }) => ranges ?? []);
+  const ranges = takeRanges(taken, row.traffic);
+  if (ranges !== null) return ranges;
+  const free = 1 - taken.reduce((sum, [from, to]) => sum + to - from, 0);
+  const message = `Running ranking experiments leave ${Number(free.toFixed(6))} of the traffic free; this one needs ${row.traffic}.`;
+  throw new ApiError(experimentErrors.LAYER_FULL, { message });
+}
+
+function freeRanges(row: ExperimentRow, running: readonly ExperimentRow[]): readonly Range[] {
+  const keys = overriddenKeys(row);
+  for (const other of running) {
+    if (other.type !== row.type) continue;
+    const shared = [...overriddenKeys(other)].find((key) => keys.has(key));
+    if (shared === undefined) continue;
+    const what = row.type === 'config' ? 'setting' : 'flag';
+    const message = `The running experiment ${other.experiment_id} overrides the ${what} "${shared}" too.`;
+    throw new ApiError(experimentErrors.SETTING_IN_EXPERIMENT, { message });
+  }
+  return [[0, row.traffic]];
+}
+
+function overriddenKeys({ variants }: ExperimentRow): Set<string> {
+  return new Set(variants.flatMap(({ config }) => Object.keys(config)));
+}
+
+export type StopRequest = Precondition & { winner: string | null; reason: string | null };
+
+/**
+ * @param freeze gives the results as they are in this transaction
+ * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_RUNNING, VALIDATION_ERROR
+ */
+export async function stopExperiment(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  { ifMatch, winner, reason }: StopRequest,
+  freeze: (tx: Tx, row: ExperimentRow, endedAt: Date) => Promise<unknown>,
+): Promise<ExperimentRow> {
+  await lockConfiguration(tx, organizationId);
+  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  if (row.status !== 'running') {
+    const message = `The experiment is ${row.status}, not running.`;
+    throw new ApiError(experimentErrors.EXPERIMENT_NOT_RUNNING, { message });
+  }
+  if (winner !== null) requireVariant(row, winner);
+  const endedAt = await databaseNow(tx);
+  if (winner !== null) await makeBase(tx, row, winner);
+  return updateState(tx, row, {
+    status: 'stopped',
+    endedAt,
+    stopReason: reason,
+    results: await freeze(tx, { ...row, status: 'stopped', ended_at: endedAt }, endedAt),
+    ...(winner !== null && { winner, rolledOutAt: endedAt }),
+  });
+}
+
+/**
+ * Ends an experiment whose planned end has come. Must be idempotent: several processes try.
+ *
+ * @returns null where it is not due any more
+ */
+export async function completeExperiment(
+  tx: Tx,
+  { organization_id: organizationId, experiment_id: experimentId }: ExperimentRow,
+  freeze: (
+    tx: Tx,
+    row: ExperimentRow,
+    endedAt: Date,
+  ) => Promise<{ recommendation: { winner: string | null } }>,
+): Promise<ExperimentRow | null> {
+  await lockConfiguration(tx, organizationId);
+  const row = await lockExperiment(tx, organizationId, experimentId);
+  if (row === null || row.status !== 'running' || row.ends_at === null) return null;
+  const endedAt = row.ends_at;
+  const results = await freeze(tx, { ...row, status: 'completed', ended_at: endedAt }, endedAt);
+  const completed = await updateState(tx, row, { status: 'completed', endedAt, results });
+  await recordAudit(tx, {
+    organizationId: organizationId as OrganizationId,
+    actor: { type: 'service' },
+    action: 'completeExperiment',
+    resourceId: experimentId,
+  });
+  await recordEvent(tx, organizationId, 'experiment.completed', {
+    experimentId,
+    name: row.name,
+    status: 'completed',
+    startedAt: formatTimestamp(row.started_at),
+    completedAt: endedAt.toISOString(),
+    winner: results.recommendation.winner,
+  });
+  return completed;
+}
+
+/**
+ * Gives a variant of an ended experiment to its whole audience.
+ *
+ * @throws ApiError NOT_FOUND, EXPERIMENT_RUNNING, CONFLICT, VALIDATION_ERROR
+ */
+export async function rollOut(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  { ifMatch, winner }: Precondition & { winner: string },
+): Promise<ExperimentRow> {
+  await lockConfiguration(tx, organizationId);
+  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  if (row.status === 'running') throw new ApiError(experimentErrors.EXPERIMENT_RUNNING);
+  if (row.status === 'draft') {
+    throw new ApiError('CONFLICT', { message: 'The experiment has not run yet.' });
+  }
+  requireVariant(row, winner);
+  if (row.winner === winner) return row;
+  if (row.winner !== null) {
+    const message = `The variant "${row.winner}" is rolled out already.`;
+    throw new ApiError('CONFLICT', { message });
+  }
+  await makeBase(tx, row, winner);
+  return updateState(tx, row, { winner, rolledOutAt: await databaseNow(tx) });
+}
+
+/**
+ * What is rolled out to everybody becomes the base values themselves. What is for some becomes an
+ * overlay: see assignments/view.ts.
+ */
+async function makeBase(tx: Tx, row: ExperimentRow, winner: string): Promise<void> {
+  const lists = Object.values(row.targeting);
+  if (row.type === 'ranking' || lists.some((list) => list.length > 0)) return;
+  const kind = row.type === 'config' ? 'setting' : 'flag';
+  const config = row.variants.find(({ id }) => id === winner)?.config ?? {};
+  for (const [key, value] of Object.entries(config)) {
+    await upsertValue(tx, row.organization_id, kind, key, value);
+  }
+}
+
+/** @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_RUNNING */
+export async function removeExperiment(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  { ifMatch }: Precondition,
+): Promise<ExperimentRow> {
+  await lockConfiguration(tx, organizationId);
+  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  if (row.status === 'running') throw new ApiError(experimentErrors.EXPERIMENT_RUNNING);
+  await deleteExperiment(tx, row);
+  return row;
+}
+
+async function lockOrThrow(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  ifMatch: string | undefined,
+): Promise<ExperimentRow> {
+  const row = await lockExperiment(tx, organizationId, requireExperimentId(id));
+  if (row === null) throw new ApiError('NOT_FOUND');
+  if (ifMatch !== undefined) {
+    const named = ifMatch.split(',').map((tag) => tag.trim());
+    if (!named.includes('*') && !named.includes(entityTag(row))) {
+      throw new ApiError('PRECONDITION_FAILED');
+    }
+  }
+  return row;
+}
+
+function notDraft({ status }: ExperimentRow): ApiError {
+  const message = `The experiment is ${status}; only a draft can be changed or started.`;
+  return new ApiError(experimentErrors.EXPERIMENT_NOT_DRAFT, { message });
+}
+
+function requireVariant({ variants }: ExperimentRow, winner: string): void {
+  if (variants.some(({ id }) => id === winner)) return;
+  const ids = variants.map(({ id }) => id).join(', ');
+  throw fieldError('winner', `must be a variant of the experiment: ${ids}`);
+}

@@ -1,0 +1,281 @@
+/** The SQL of experiments. */
+import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
+import type { Db, Tx } from '../../platform/database/database.ts';
+import type { Tables } from '../../platform/database/tables.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import type {
+  ExperimentId,
+  ExperimentRow,
+  ExperimentStatus,
+  JudgingPlan,
+  Range,
+} from './experiment.ts';
+
+const columns = [
+  'organization_id',
+  'experiment_id',
+  'number',
+  'name',
+  'description',
+  'status',
+  'type',
+  'traffic',
+  'variants',
+  'metrics',
+  'primary_metric',
+  'targeting',
+  'ends_at',
+  'revision',
+  'created_at',
+  'started_at',
+  'ended_at',
+  'stop_reason',
+  'winner',
+  'rolled_out_at',
+  'ranges',
+  'plan',
+  'results',
+] as const;
+
+/** The JSON of a row was validated before it was stored. */
+function asRow(row: object): ExperimentRow {
+  return row as ExperimentRow;
+}
+
+export type ExperimentValues = {
+  name: string;
+  description: string | null;
+  type: ExperimentRow['type'];
+  traffic: number;
+  variants: ExperimentRow['variants'];
+  metrics: ExperimentRow['metrics'];
+  primaryMetric: ExperimentRow['primary_metric'];
+  targeting: ExperimentRow['targeting'];
+  endsAt: Date | null;
+};
+
+function toColumns(values: ExperimentValues) {
+  return {
+    name: values.name,
+    description: values.description,
+    type: values.type,
+    traffic: values.traffic,
+    variants: JSON.stringify(values.variants),
+    metrics: [...values.metrics],
+    primary_metric: values.primaryMetric,
+    targeting: JSON.stringify(values.targeting),
+    ends_at: values.endsAt,
+  };
+}
+
+export async function insertExperiment(
+  tx: Tx,
+  organizationId: OrganizationId,
+  experimentId: ExperimentId,
+  values: ExperimentValues,
+): Promise<ExperimentRow> {
+  const row = await tx
+    .insertInto('experiment')
+    .values({
+      organization_id: organizationId,
+      experiment_id: experimentId,
+      ...toColumns(values),
+    })
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+  return asRow(row);
+}
+
+function oneExperiment(db: Kysely<Tables>, organizationId: string, experimentId: string) {
+  return db
+    .selectFrom('experiment')
+    .select(columns)
+    .where('organization_id', '=', organizationId)
+    .where('experiment_id', '=', experimentId);
+}
+
+async function first(
+  query: SelectQueryBuilder<Tables, 'experiment', object>,
+): Promise<ExperimentRow | null> {
+  const row = await query.executeTakeFirst();
+  return row === undefined ? null : asRow(row);
+}
+
+export async function findExperiment(
+  db: Db,
+  organizationId: OrganizationId,
+  experimentId: ExperimentId,
+): Promise<ExperimentRow | null> {
+  return first(oneExperiment(db, organizationId, experimentId));
+}
+
+export async function lockExperiment(
+  tx: Tx,
+  organizationId: string,
+  experimentId: string,
+): Promise<ExperimentRow | null> {
+  return first(oneExperiment(tx, organizationId, experimentId).forUpdate());
+}
+
+export async function countExperiments(
+  db: Db,
+  organizationId: OrganizationId,
+  status: ExperimentStatus | null,
+): Promise<number> {
+  const { count } = await db
+    .selectFrom('experiment')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('organization_id', '=', organizationId)
+    .$if(status !== null, (query) => query.where('status', '=', status ?? 'draft'))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export async function listExperiments(
+  db: Db,
+  organizationId: OrganizationId,
+  status: ExperimentStatus | null,
+  page: { limit: number; after: { createdAt: string; experimentId: string } | null },
+): Promise<(ExperimentRow & { position: string })[]> {
+  const { after } = page;
+  const rows = await db
+    .selectFrom('experiment')
+    .select(columns)
+    .select(sql<string>`created_at::text`.as('position'))
+    .where('organization_id', '=', organizationId)
+    .$if(status !== null, (query) => query.where('status', '=', status ?? 'draft'))
+    .$if(after !== null, (query) =>
+      query.where(
+        sql<boolean>`(created_at, experiment_id) <
+          (${after?.createdAt}::timestamptz, ${after?.experimentId})`,
+      ),
+    )
+    .orderBy('created_at', 'desc')
+    .orderBy('experiment_id', 'desc')
+    .limit(page.limit)
+    .execute();
+  return rows.map((row) => ({ ...asRow(row), position: row.position }));
+}
+
+export async function updateDraft(
+  tx: Tx,
+  organizationId: OrganizationId,
+  experimentId: ExperimentId,
+  values: ExperimentValues,
+): Promise<ExperimentRow> {
+  const row = await tx
+    .updateTable('experiment')
+    .set({ ...toColumns(values), revision: sql`revision + 1` })
+    .where('organization_id', '=', organizationId)
+    .where('experiment_id', '=', experimentId)
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+  return asRow(row);
+}
+
+/** Running experiments and those that are rolled out, by the order of their rollouts. */
+export async function experimentsInEffect(
+  db: Db,
+  organizationId: string,
+): Promise<ExperimentRow[]> {
+  const rows = await db
+    .selectFrom('experiment')
+    .select(columns)
+    .where('organization_id', '=', organizationId)
+    .where((eb) => eb.or([eb('status', '=', 'running'), eb('rolled_out_at', 'is not', null)]))
+    .orderBy('rolled_out_at')
+    .orderBy('number')
+    .execute();
+  return rows.map(asRow);
+}
+
+export type Change = {
+  status?: ExperimentStatus;
+  startedAt?: Date;
+  endedAt?: Date;
+  ranges?: readonly Range[];
+  plan?: JudgingPlan;
+  stopReason?: string | null;
+  winner?: string;
+  rolledOutAt?: Date;
+  results?: unknown;
+};
+
+/** Changes the state of an experiment. The caller holds it locked and has checked the move. */
+export async function updateState(
+  tx: Tx,
+  { organization_id, experiment_id }: ExperimentRow,
+  change: Change,
+): Promise<ExperimentRow> {
+  const row = await tx
+    .updateTable('experiment')
+    .set({
+      revision: sql`revision + 1`,
+      ...(change.status !== undefined && { status: change.status }),
+      ...(change.startedAt !== undefined && { started_at: change.startedAt }),
+      ...(change.endedAt !== undefined && { ended_at: change.endedAt }),
+      ...(change.ranges !== undefined && { ranges: JSON.stringify(change.ranges) }),
+      ...(change.plan !== undefined && { plan: JSON.stringify(change.plan) }),
+      ...(change.stopReason !== undefined && { stop_reason: change.stopReason }),
+      ...(change.winner !== undefined && { winner: change.winner }),
+      ...(change.rolledOutAt !== undefined && { rolled_out_at: change.rolledOutAt }),
+      ...(change.results !== undefined && { results: JSON.stringify(change.results) }),
+    })
+    .where('organization_id', '=', organization_id)
+    .where('experiment_id', '=', experiment_id)
+    .returning(columns)
+    .executeTakeFirstOrThrow();
+  return asRow(row);
+}
+
+/** Keeps the look that was just taken; it is no change that anybody has made. */
+export async function saveLook(tx: Tx, row: ExperimentRow, results: unknown): Promise<void> {
+  await tx
+    .updateTable('experiment')
+    .set({ results: JSON.stringify(results) })
+    .where('organization_id', '=', row.organization_id)
+    .where('experiment_id', '=', row.experiment_id)
+    .where('status', '=', 'running')
+    .execute();
+}
+
+export async function deleteExperiment(tx: Tx, row: ExperimentRow): Promise<void> {
+  await tx.deleteFrom('experiment_unit').where('experiment_number', '=', row.number).execute();
+  await tx
+    .deleteFrom('experiment')
+    .where('organization_id', '=', row.organization_id)
+    .where('experiment_id', '=', row.experiment_id)
+    .execute();
+}
+
+/** Running experiments whose planned end has come. */
+export async function overdueExperiments(db: Db): Promise<ExperimentRow[]> {
+  const rows = await db
+    .selectFrom('experiment')
+    .select(columns)
+    .where('status', '=', 'running')
+    .where('ends_at', '<=', sql<Date>`clock_timestamp()`)
+    .orderBy('ends_at')
+    .limit(100)
+    .execute();
+  return rows.map(asRow);
+}
+
+/** Running experiments that are looked at once a day. */
+export async function plannedExperiments(db: Db): Promise<ExperimentRow[]> {
+  const rows = await db
+    .selectFrom('experiment')
+    .select(columns)
+    .where('status', '=', 'running')
+    .where('ends_at', 'is not', null)
+    .orderBy('number')
+    .execute();
+  return rows.map(asRow);
+}
+
+export async function databaseNow(db: Db): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw new Error('The database has no clock.');
+  return row.now;
+}

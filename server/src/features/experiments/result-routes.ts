@@ -1,0 +1,66 @@
+/** The routes of results and plans. */
+import type { Db } from '../../platform/database/database.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
+import { audienceShare } from '../analytics/analytics.ts';
+import { planExperiment } from './plan.ts';
+import { databaseNow } from './queries.ts';
+import { Plan, PlanRequest, Results } from './result-schemas.ts';
+import { readResults } from './results.ts';
+import { config, getExperiment, tags } from './routes.ts';
+
+export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
+  app.get(
+    '/v1/experiments/:id/results',
+    {
+      config,
+      schema: {
+        operationId: 'getExperimentResults',
+        summary: 'Get the results of an experiment',
+        description:
+          'With `endsAt`, those of the last look, one a day; without, as of now. What each number ' +
+          'means is in docs/experiments.md.',
+        tags,
+        params: IdParams,
+        response: answers({ 200: Envelope(Results) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const row = await getExperiment(db, organizationId, request.params.id);
+      return { data: await readResults(db, row, await databaseNow(db)) };
+    },
+  );
+  app.post(
+    '/v1/experiments/plan',
+    {
+      config,
+      schema: {
+        operationId: 'planExperiment',
+        summary: 'How many participants and days an effect needs',
+        description:
+          'From what the viewers of the organization did in the last seven days. Of `targetingRules`, ' +
+          'countries and devices count; nobody knows beforehand who will come with a segment.',
+        tags,
+        body: PlanRequest,
+        response: answers({ 200: Envelope(Plan) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { metric, effect, variants, traffic, power, alpha, targetingRules } = request.body;
+      const question = {
+        metric,
+        effect,
+        variants: variants ?? 2,
+        traffic: traffic ?? 1,
+        power: power ?? 0.8,
+        alpha: alpha ?? 0.05,
+      };
+      const { countries = [], devices = [] } = targetingRules ?? {};
+      const share = await audienceShare(db, organizationId, { countries, devices });
+      return { data: await planExperiment(db, organizationId, question, share) };
+    },
+  );
+}

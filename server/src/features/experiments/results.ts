@@ -1,0 +1,167 @@
+/** The results of an experiment: the analysis of its arms, in the shape of the API. */
+import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
+import { formatTimestamp } from '../../platform/time.ts';
+import { readArms } from './arms.ts';
+import { controlOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
+import { lookDueAt, lookMoments, lookTimes } from './looks.ts';
+import { lockExperiment, saveLook } from './queries.ts';
+import { alwaysValid } from './statistics/always-valid.ts';
+import { analyse, type Analysis, type MetricResult } from './statistics/analysis.ts';
+import { groupSequential } from './statistics/group-sequential.ts';
+import { noLook, type Monitoring } from './statistics/monitoring.ts';
+
+const dayMs = 24 * 3_600_000;
+
+/** For drafts, which nothing is known of. */
+export const defaultPlan: JudgingPlan = {
+  alpha: 0.05,
+  minimumDays: 7,
+  minimumUnits: 100,
+  minimumOutcomes: 5,
+  tunedTo: 5_000,
+};
+
+export type Results = ReturnType<typeof presentResults>;
+/** What is stored of a running experiment: which look was the last, and what it has found. */
+type Look = { readonly look: number; readonly results: Results };
+
+/**
+ * The results as they are to be shown at a moment. Ended experiments have those that were frozen; ones
+ * with a planned end those of the last look, which is taken now where it is due.
+ */
+export async function readResults(db: Db, row: ExperimentRow, now: Date): Promise<Results> {
+  if (row.status === 'draft') return computeResults(db, row, now, noLook);
+  if (row.status !== 'running') return row.results as Results;
+  if (row.ends_at === null) return computeResults(db, row, now, monitoringOf(row, -1));
+  const due = lookDueAt(momentsOf(row), now.getTime());
+  if (due < 0) return computeResults(db, row, now, noLook);
+  const kept = row.results as Look | null;
+  return kept !== null && kept.look >= due ? kept.results : takeLook(db, row, now);
+}
+
+/** Takes the look that is due, unless somebody else has taken it meanwhile. */
+export async function takeLook(
+  db: Db,
+  { organization_id, experiment_id }: ExperimentRow,
+  now: Date,
+) {
+  return inTransaction(db, async (tx) => {
+    const row = await lockExperiment(tx, organization_id, experiment_id);
+    if (row === null || row.status !== 'running') throw new Error('The experiment has just ended.');
+    const due = lookDueAt(momentsOf(row), now.getTime());
+    const kept = row.results as Look | null;
+    if (kept !== null && kept.look >= due) return kept.results;
+    const results = await computeResults(tx, row, now, monitoringOf(row, due));
+    await saveLook(tx, row, { look: due, results } satisfies Look);
+    return results;
+  });
+}
+
+/** Whether an experiment with a planned end has a look to be taken. */
+export function isLookDue(row: ExperimentRow, now: Date): boolean {
+  const due = lookDueAt(momentsOf(row), now.getTime());
+  return due > ((row.results as Look | null)?.look ?? -1);
+}
+
+/**
+ * The results that stay when an experiment ends. Its planned end is its last look; an end before that
+ * comes between two looks, so what the last one has found stays.
+ */
+export async function freezeResults(tx: Tx, row: ExperimentRow, endedAt: Date): Promise<Results> {
+  if (row.ends_at === null) return computeResults(tx, row, endedAt, monitoringOf(row, -1));
+  const moments = momentsOf(row);
+  const due = lookDueAt(moments, endedAt.getTime());
+  if (due < 0) return computeResults(tx, row, endedAt, noLook);
+  const kept = row.results as Look | null;
+  if (kept !== null && kept.look >= due) {
+    const { experimentId, status, duration } = framing(row, endedAt);
+    return { ...kept.results, experimentId, status, duration };
+  }
+  return computeResults(tx, row, endedAt, monitoringOf(row, due));
+}
+
+function momentsOf(row: ExperimentRow): number[] {
+  const [startMs, endMs] = [row.started_at?.getTime() ?? 0, row.ends_at?.getTime() ?? 0];
+  return lookMoments(startMs, endMs, planOf(row).minimumDays);
+}
+
+function planOf({ plan }: ExperimentRow): JudgingPlan {
+  return plan ?? defaultPlan;
+}
+
+function monitoringOf(row: ExperimentRow, look: number): Monitoring {
+  const { tunedTo, alpha } = planOf(row);
+  if (row.ends_at === null || row.started_at === null) return alwaysValid({ tunedTo, alpha });
+  const times = lookTimes(momentsOf(row), row.started_at.getTime(), row.ends_at.getTime());
+  return groupSequential(times, look);
+}
+
+export async function computeResults(
+  db: Db,
+  row: ExperimentRow,
+  asOf: Date,
+  monitoring: Monitoring,
+): Promise<Results> {
+  const { arms, crossed } = await readArms(db, row, asOf);
+  const analysis = analyse(
+    arms,
+    {
+      ...planOf(row),
+      metrics: row.metrics,
+      primaryMetric: row.primary_metric,
+      controlId: controlOf(row.variants).id,
+    },
+    monitoring,
+    runtimeMs(row, asOf) / dayMs,
+  );
+  const participants = arms.map(({ assigned }) => assigned);
+  return presentResults(row, asOf, { analysis, participants, crossed });
+}
+
+function runtimeMs({ started_at }: ExperimentRow, asOf: Date): number {
+  return started_at === null ? 0 : Math.max(0, asOf.getTime() - started_at.getTime());
+}
+
+function framing(row: ExperimentRow, asOf: Date) {
+  return {
+    experimentId: row.experiment_id,
+    status: row.status,
+    duration: {
+      days: Math.floor(runtimeMs(row, asOf) / dayMs),
+      startedAt: formatTimestamp(row.started_at),
+    },
+  };
+}
+
+type Found = { analysis: Analysis; participants: readonly number[]; crossed: number };
+
+function presentResults(row: ExperimentRow, asOf: Date, found: Found) {
+  const { arms, recommendation, sampleRatio } = found.analysis;
+  const { winnerIndex, ...rest } = recommendation;
+  return {
+    ...framing(row, asOf),
+    asOf: row.started_at === null ? null : formatTimestamp(asOf),
+    variants: row.variants.map(({ id, name }, index) => ({
+      id,
+      name,
+      participants: found.participants[index] ?? 0,
+      metrics: Object.fromEntries(
+        Object.entries(arms[index]?.metrics ?? {}).map(([metric, result]) => [
+          metric,
+          presentMetric(result),
+        ]),
+      ),
+    })),
+    recommendation: {
+      winner: winnerIndex === null ? null : (row.variants[winnerIndex]?.id ?? null),
+      ...rest,
+    },
+    health: { srm: sampleRatio, unitsInSeveralVariants: found.crossed },
+  };
+}
+
+/** What a metric shows; the effect that could be detected is told once, in the recommendation. */
+function presentMetric(result: MetricResult): object {
+  const { minimumDetectableEffect: _, ...rest } = { minimumDetectableEffect: null, ...result };
+  return rest;
+}

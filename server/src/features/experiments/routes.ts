@@ -1,0 +1,232 @@
+/** The routes of experiments as resources; those of their lives are in `lifecycle-routes.ts`. */
+import { Type, type Static } from 'typebox';
+import type { Db } from '../../platform/database/database.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import {
+  answers,
+  Closed,
+  Envelope,
+  IdParams,
+  ListEnvelope,
+  OneOf,
+  pageQuery,
+} from '../../platform/http/schemas.ts';
+import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
+import { parseTimestamp, formatTimestamp } from '../../platform/time.ts';
+import { countExposures } from './assignments/exposure-queries.ts';
+import {
+  entityTag,
+  experimentStatuses,
+  presentExperiment,
+  presentSummary,
+  requireExperimentId,
+  type ExperimentRow,
+  type Variant,
+} from './experiment.ts';
+import { createExperiment, patchExperiment } from './lifecycle.ts';
+import {
+  countExperiments,
+  findExperiment,
+  listExperiments,
+  type ExperimentValues,
+} from './queries.ts';
+import {
+  Experiment,
+  ExperimentDetails,
+  ExperimentPatch,
+  ExperimentSummary,
+  NewExperiment,
+} from './schemas.ts';
+
+export type ExperimentRouteParts = { db: Db; cursors: ListCursors; mutations: Mutations };
+
+export const tags = ['Experiments'];
+export const config = { access: 'secret' as const };
+
+export const IfMatch = Type.Object({
+  'if-match': Type.Optional(
+    Type.String({ description: 'The `ETag` of the experiment that this change was made for.' }),
+  ),
+});
+
+export function addExperimentRoutes(app: HttpApp, parts: ExperimentRouteParts): void {
+  addListRoute(app, parts);
+  addCreateRoute(app, parts);
+  addGetRoute(app, parts);
+  addPatchRoute(app, parts);
+}
+
+/** @throws ApiError NOT_FOUND */
+export async function getExperiment(
+  db: Db,
+  organizationId: Parameters<typeof findExperiment>[1],
+  id: string,
+): Promise<ExperimentRow> {
+  const row = await findExperiment(db, organizationId, requireExperimentId(id));
+  if (row === null) throw new ApiError('NOT_FOUND');
+  return row;
+}
+
+function addListRoute(app: HttpApp, { db, cursors }: ExperimentRouteParts): void {
+  app.get(
+    '/v1/experiments',
+    {
+      config,
+      schema: {
+        operationId: 'listExperiments',
+        summary: 'List experiments',
+        description: 'Newest first.',
+        tags,
+        querystring: Closed({ status: Type.Optional(OneOf(experimentStatuses)), ...pageQuery }),
+        response: answers({ 200: ListEnvelope(ExperimentSummary) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const { status = null, ...page } = request.query;
+      const scope = { list: 'experiments', organizationId, filter: { status } };
+      return readPage(cursors, scope, page, {
+        count: () => countExperiments(db, organizationId, status),
+        read: (limit, after) =>
+          listExperiments(db, organizationId, status, {
+            limit,
+            after: after && { createdAt: String(after[0]), experimentId: String(after[1]) },
+          }),
+        position: (row) => [row.position, row.experiment_id],
+        present: presentSummary,
+      });
+    },
+  );
+}
+
+function shown(row: ExperimentRow, statusCode = 200): Answer {
+  return { statusCode, data: presentExperiment(row), headers: { etag: entityTag(row) } };
+}
+
+function addCreateRoute(app: HttpApp, { mutations }: ExperimentRouteParts): void {
+  app.post(
+    '/v1/experiments',
+    {
+      config,
+      schema: {
+        operationId: 'createExperiment',
+        summary: 'Create an experiment',
+        description:
+          'It is a draft until it is started. `targeting` is an alias of `targetingRules`.',
+        tags,
+        body: NewExperiment,
+        response: answers({ 201: Envelope(Experiment) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const values = toValues(request.body);
+      return mutations.mutate(request, reply, async (tx) =>
+        shown(await createExperiment(tx, organizationId, values), 201),
+      );
+    },
+  );
+}
+
+function addGetRoute(app: HttpApp, { db }: ExperimentRouteParts): void {
+  app.get(
+    '/v1/experiments/:id',
+    {
+      config,
+      schema: {
+        operationId: 'getExperiment',
+        summary: 'Get an experiment with its participants',
+        tags,
+        params: IdParams,
+        response: answers({ 200: Envelope(ExperimentDetails) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const row = await getExperiment(db, organizationId, request.params.id);
+      const counts = await countExposures(db, row.number);
+      const participants = row.variants.map(
+        (_, index) => counts.find(({ variant }) => variant === index)?.units ?? 0,
+      );
+      reply.header('etag', entityTag(row));
+      return { data: presentExperiment(row, participants) };
+    },
+  );
+}
+
+function addPatchRoute(app: HttpApp, { mutations }: ExperimentRouteParts): void {
+  app.patch(
+    '/v1/experiments/:id',
+    {
+      config,
+      schema: {
+        operationId: 'updateExperiment',
+        summary: 'Change a draft',
+        description:
+          'Refused (409 `EXPERIMENT_NOT_DRAFT`) once it was started. With `If-Match`, refused (412) ' +
+          'when it has changed since.',
+        tags,
+        params: IdParams,
+        headers: IfMatch,
+        body: ExperimentPatch,
+        response: answers({ 200: Envelope(Experiment) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const ifMatch = request.headers['if-match'];
+      const { body } = request;
+      return mutations.mutate(request, reply, async (tx) =>
+        shown(
+          await patchExperiment(tx, organizationId, request.params.id, { ifMatch }, (row) =>
+            toValues({ ...valuesOf(row), ...body }),
+          ),
+        ),
+      );
+    },
+  );
+}
+
+type Body = Static<typeof NewExperiment>;
+
+/** A stored experiment as a request would say it; a new list of metrics chooses a primary one anew. */
+function valuesOf(row: ExperimentRow): Body & { storedPrimary: string } {
+  return {
+    name: row.name,
+    description: row.description,
+    type: row.type,
+    traffic: row.traffic,
+    variants: row.variants.map((variant) => ({ ...variant })),
+    metrics: [...row.metrics],
+    storedPrimary: row.primary_metric,
+    endsAt: formatTimestamp(row.ends_at),
+    storedTargeting: row.targeting,
+  } as Body & { storedPrimary: string };
+}
+
+function toValues(
+  body: Body & { storedPrimary?: string; storedTargeting?: object },
+): ExperimentValues {
+  if (body.targeting !== undefined && body.targetingRules !== undefined) {
+    throw fieldError('targeting', 'is the same as targetingRules; give one of them');
+  }
+  const { metrics } = body;
+  const kept = metrics.find((metric) => metric === body.storedPrimary);
+  return {
+    name: body.name,
+    description: body.description ?? null,
+    type: body.type,
+    traffic: body.traffic ?? 1,
+    variants: body.variants.map(({ config: overrides = {}, ...rest }): Variant => ({
+      ...rest,
+      config: overrides,
+    })),
+    metrics,
+    primaryMetric: body.primaryMetric ?? kept ?? metrics[0] ?? 'watchTime',
+    targeting: body.targetingRules ?? body.targeting ?? body.storedTargeting ?? {},
+    endsAt: body.endsAt == null ? null : parseTimestamp(body.endsAt),
+  };
+}

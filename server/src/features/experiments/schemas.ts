@@ -1,0 +1,145 @@
+import { Type } from 'typebox';
+import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
+import { experimentStatuses, experimentTypes } from './experiment.ts';
+import { metricNames } from './statistics/analysis.ts';
+
+const Share = (description: string) => Type.Number({ minimum: 0, maximum: 1, description });
+
+const Countries = Type.Array(Type.String({ pattern: '^[A-Z]{2}$' }), {
+  maxItems: 250,
+  uniqueItems: true,
+  description: 'ISO 3166-1 alpha-2, in upper case. Empty: everybody.',
+});
+const Devices = Type.Array(OneOf(['ios', 'android', 'web'] as const), {
+  maxItems: 3,
+  uniqueItems: true,
+});
+const Segments = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+  maxItems: 100,
+  uniqueItems: true,
+  description: 'Any of them. Clients tell their segments with each request.',
+});
+
+export const TargetingRules = Closed(
+  {
+    countries: Type.Optional(Countries),
+    devices: Type.Optional(Devices),
+    userSegments: Type.Optional(Segments),
+  },
+  { description: 'Whom the experiment is for; each list that is not empty must match.' },
+);
+
+const NewVariant = Closed({
+  id: Type.String({ minLength: 1, maxLength: 100 }),
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  traffic: Share("Share of the experiment's viewers; all of them sum to 1."),
+  config: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        'What it overrides. `ranking`: `{ "weights": { … } }`. `config`: settings by dotted names. ' +
+        '`feature`: flags by their keys.',
+    }),
+  ),
+});
+
+const fields = {
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  description: Type.Optional(Nullable(Type.String({ maxLength: 2_000 }))),
+  type: OneOf(experimentTypes),
+  traffic: Share('Share of viewers in the experiment.'),
+  variants: Type.Array(NewVariant, {
+    minItems: 2,
+    maxItems: 10,
+    description: 'The control is the one with the id `control`, else the first.',
+  }),
+  metrics: Type.Array(OneOf(metricNames), { minItems: 1, maxItems: 4, uniqueItems: true }),
+  primaryMetric: Type.Optional(
+    OneOf(metricNames, 'What decides about the winner. Default: the first of `metrics`.'),
+  ),
+  targetingRules: Type.Optional(TargetingRules),
+  targeting: Type.Optional(TargetingRules),
+  endsAt: Type.Optional(Nullable(Timestamp)),
+};
+
+export const NewExperiment = Closed({
+  ...fields,
+  traffic: Type.Optional(Type.Number({ minimum: 0, maximum: 1, default: 1 })),
+});
+
+export const ExperimentPatch = Closed(Type.Partial(Type.Object(fields)).properties, {
+  minProperties: 1,
+});
+
+const Summary = {
+  id: Type.String(),
+  name: Type.String(),
+  description: Nullable(Type.String()),
+  status: OneOf(experimentStatuses),
+  type: OneOf(experimentTypes),
+  traffic: Type.Number(),
+  metrics: Type.Array(OneOf(metricNames)),
+  primaryMetric: OneOf(metricNames),
+  targetingRules: Type.Object({
+    countries: Type.Array(Type.String()),
+    devices: Type.Array(Type.String()),
+    userSegments: Type.Array(Type.String()),
+  }),
+  startedAt: Nullable(Timestamp),
+  endsAt: Nullable(Timestamp),
+  endedAt: Nullable(Timestamp),
+  winner: Nullable(Type.String()),
+  createdAt: Timestamp,
+};
+
+const VariantSummary = { id: Type.String(), name: Type.String(), traffic: Type.Number() };
+
+export const ExperimentSummary = Type.Object({
+  ...Summary,
+  variants: Type.Array(Type.Object(VariantSummary)),
+});
+
+const Config = Type.Record(Type.String(), Type.Unknown());
+
+export const Experiment = Type.Object({
+  ...Summary,
+  variants: Type.Array(Type.Object({ ...VariantSummary, config: Config })),
+});
+
+export const ExperimentDetails = Type.Object({
+  ...Summary,
+  variants: Type.Array(
+    Type.Object({ ...VariantSummary, config: Config, participants: Type.Integer() }),
+  ),
+});
+
+export const Started = Type.Object({
+  id: Type.String(),
+  status: Type.Literal('running'),
+  startedAt: Timestamp,
+});
+
+export const StopRequest = Closed({
+  winner: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Variant to roll out.' }),
+  ),
+  reason: Type.Optional(Type.String({ maxLength: 2_000 })),
+});
+
+export const Stopped = Type.Object({
+  id: Type.String(),
+  status: Type.Literal('stopped'),
+  stoppedAt: Timestamp,
+  winner: Nullable(Type.String()),
+  reason: Nullable(Type.String()),
+});
+
+export const RolloutRequest = Closed({ winner: Type.String({ minLength: 1, maxLength: 100 }) });
+
+export const RolledOut = Type.Object({
+  id: Type.String(),
+  status: OneOf(experimentStatuses),
+  winner: Type.String(),
+  rolledOutAt: Timestamp,
+});
+
+export const Deleted = Type.Object({ id: Type.String(), deleted: Type.Literal(true) });

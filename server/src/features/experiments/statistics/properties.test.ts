@@ -1,0 +1,153 @@
+/** Proves on random data that the parts of an answer never contradict each other. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { alwaysValid } from './always-valid.ts';
+import { analyse, metricNames, type AnalysisPlan, type ArmData } from './analysis.ts';
+import { groupSequential } from './group-sequential.ts';
+import { noLook, singleLook, type Monitoring } from './monitoring.ts';
+import { createRandom, type Random } from './random.fixture.ts';
+
+const looks = Array.from({ length: 14 }, (_, day) => (day + 1) / 14);
+
+function monitoringOf(random: Random): Monitoring {
+  const kind = random();
+  if (kind < 0.2) return singleLook;
+  if (kind < 0.6) return alwaysValid({ tunedTo: 5_000, alpha: 0.05 });
+  return kind < 0.65 ? noLook : groupSequential(looks, Math.floor(random() * 14));
+}
+
+/** Sizes from nobody to millions, values from constant and zero to wild. */
+function randomArm(random: Random, variantId: string, weight: number): ArmData {
+  const scale = 10 ** (random() * 8 - 2);
+  const units = random() < 0.1 ? Math.floor(random() * 3) : Math.floor(10 ** (random() * 6));
+  const moments = () => ({
+    mean: random() < 0.05 ? 0 : random() * scale,
+    variance: units < 2 || random() < 0.05 ? 0 : (random() * scale) ** 2,
+  });
+  const covary = (a: { variance: number }, b: { variance: number }) =>
+    (2 * random() - 1) * Math.sqrt(a.variance * b.variance);
+  const covaried = () => {
+    const [outcome, covariate] = [moments(), moments()];
+    return { units, outcome, covariate, covariance: covary(outcome, covariate) };
+  };
+  const [numerator, denominator] = [moments(), moments()];
+  return {
+    variantId,
+    weight,
+    assigned: units,
+    completionRate: { units, numerator, denominator, covariance: covary(numerator, denominator) },
+    watchTime: covaried(),
+    sessionsPerUser: covaried(),
+    retention: { units, successes: Math.floor(random() * (units + 1)) },
+  };
+}
+
+/** The same arm with a small difference, so that many tests are close to the edge. */
+function similarArm(random: Random, arm: ArmData, variantId: string, weight: number): ArmData {
+  const shifted = <T extends { mean: number; variance: number }>(moments: T, units: number): T => ({
+    ...moments,
+    mean: moments.mean + (random() * 8 - 4) * Math.sqrt(moments.variance / Math.max(1, units)),
+  });
+  const { units } = arm.watchTime;
+  const share = arm.retention.successes / Math.max(1, units);
+  const noise = (random() * 8 - 4) * Math.sqrt(units * share * (1 - share));
+  return {
+    ...arm,
+    variantId,
+    weight,
+    completionRate: {
+      ...arm.completionRate,
+      numerator: shifted(arm.completionRate.numerator, units),
+    },
+    watchTime: { ...arm.watchTime, outcome: shifted(arm.watchTime.outcome, units) },
+    sessionsPerUser: {
+      ...arm.sessionsPerUser,
+      outcome: shifted(arm.sessionsPerUser.outcome, units),
+    },
+    retention: {
+      units,
+      successes: Math.min(units, Math.max(0, Math.round(arm.retention.successes + noise))),
+    },
+  };
+}
+
+function refuseWildNumbers(value: unknown, path: string): void {
+  if (typeof value === 'number') assert.ok(Number.isFinite(value), `${path} is ${value}`);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, each] of Object.entries(value)) refuseWildNumbers(each, `${path}.${key}`);
+  }
+}
+
+test('100,000 random comparisons: p, `significant` and both intervals agree, and all are numbers', () => {
+  const random = createRandom(15);
+  let compared = 0;
+  let significant = 0;
+  for (let round = 0; compared < 100_000; round += 1) {
+    const count = 2 + Math.floor(random() * 3);
+    const weights = Array.from({ length: count }, () => 1 / count);
+    const first = randomArm(random, 'a', weights[0] ?? 0);
+    const arms = weights.map((weight, index) =>
+      index === 0
+        ? first
+        : random() < 0.8
+          ? similarArm(random, first, `v${index}`, weight)
+          : randomArm(random, `v${index}`, weight),
+    );
+    const plan: AnalysisPlan = {
+      metrics: metricNames,
+      primaryMetric: metricNames[round % 4] ?? 'watchTime',
+      controlId: arms[round % count]?.variantId ?? '',
+      alpha: 0.05,
+      minimumDays: 7,
+      minimumUnits: random() < 0.5 ? 0 : 100,
+      minimumOutcomes: random() < 0.5 ? 0 : 5,
+    };
+    const analysis = analyse(arms, plan, monitoringOf(random), random() < 0.9 ? 8 : 6);
+    refuseWildNumbers(analysis, 'analysis');
+    for (const arm of analysis.arms) {
+      for (const result of Object.values(arm.metrics)) {
+        assert.ok(result.confidence >= 0 && result.confidence < 1);
+        if (!('pValue' in result)) continue;
+        compared += 1;
+        if (result.significant) significant += 1;
+        const { pValue, interval, liftInterval, reason } = result;
+        if (pValue === null) {
+          assert.deepEqual([result.significant, interval, liftInterval], [false, null, null]);
+          assert.ok(reason !== null);
+          continue;
+        }
+        assert.equal(result.significant, pValue < plan.alpha);
+        for (const bounds of [interval, liftInterval]) {
+          if (bounds === null) continue;
+          assert.ok(bounds[0] <= bounds[1]);
+          const isOutside = bounds[0] > 0 || bounds[1] < 0;
+          assert.equal(isOutside, result.significant, JSON.stringify({ pValue, bounds }));
+        }
+      }
+    }
+    const { winnerIndex, reason } = analysis.recommendation;
+    assert.equal(winnerIndex === null, reason !== null);
+    if (winnerIndex !== null) assert.ok(analysis.sampleRatio.ok);
+  }
+  assert.ok(significant > 3_000, `only ${significant} were significant`);
+});
+
+test('another metric costs the primary one nothing', () => {
+  const random = createRandom(4);
+  for (let round = 0; round < 500; round += 1) {
+    const first = randomArm(random, 'control', 0.5);
+    const arms = [first, similarArm(random, first, 'treatment', 0.5)];
+    const planOf = (metrics: AnalysisPlan['metrics']): AnalysisPlan => ({
+      metrics,
+      primaryMetric: 'watchTime',
+      controlId: 'control',
+      alpha: 0.05,
+      minimumDays: 7,
+      minimumUnits: 0,
+      minimumOutcomes: 0,
+    });
+    const alone = analyse(arms, planOf(['watchTime']), singleLook, 8);
+    const among = analyse(arms, planOf(metricNames), singleLook, 8);
+    assert.deepEqual(among.arms[1]?.metrics.watchTime, alone.arms[1]?.metrics.watchTime);
+  }
+});

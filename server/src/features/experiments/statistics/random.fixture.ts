@@ -1,0 +1,13 @@
+/** Random numbers that are the same in every run. */
+export type Random = () => number;
+
+/** Uniform in [0, 1): mulberry32 by Tommy Ettinger, public domain. */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,65 @@
+/** Which variant to choose, if any. */
+import type { AnalysisPlan, MetricTest, Reason, TreatmentResult } from './analysis.ts';
+
+export type Recommendation = {
+  readonly winnerIndex: number | null;
+  /** Of the winner's comparison; without a winner, the highest that the primary metric has reached. */
+  readonly confidence: number;
+  /** The largest over the treatments, relative, in the primary metric. */
+  readonly minimumDetectableEffect: number | null;
+  /** Why there is no winner. */
+  readonly reason: Reason | null;
+};
+
+/**
+ * The winner is the treatment that is significantly better in the primary metric and significantly
+ * worse in none; of several, the one whose lift is surely the largest. The control wins when every
+ * treatment is significantly worse.
+ */
+export function recommend(
+  tests: readonly MetricTest[],
+  plan: AnalysisPlan,
+  withheld: Reason | null,
+): Recommendation {
+  const primary = tests.find(({ metric }) => metric === plan.primaryMetric);
+  const results = primary?.results ?? [];
+  const treatments = results.flatMap((result, index) =>
+    result === null ? [] : [{ index, result }],
+  );
+  const confidence = Math.max(0, ...treatments.map(({ result }) => result.confidence));
+  const effects = treatments.map(({ result }) => result.minimumDetectableEffect);
+  const known = effects.filter((effect) => effect !== null);
+  const minimumDetectableEffect = known.length === 0 ? null : Math.max(...known);
+  const none = { winnerIndex: null, confidence, minimumDetectableEffect };
+  if (withheld !== null) return { ...none, reason: withheld };
+
+  const better = treatments.filter(({ result }) => result.significant && isHigher(result));
+  const harmless = better.filter(({ index }) => !tests.some((test) => isWorse(test, index)));
+  const [best] = harmless.toSorted((a, b) => leastOf(b.result) - leastOf(a.result));
+  if (best !== undefined) {
+    const { index, result } = best;
+    return { ...none, winnerIndex: index, confidence: result.confidence, reason: null };
+  }
+  if (better.length > 0) return { ...none, reason: 'guardrail' };
+  const allWorse = treatments.every(({ result }) => result.significant && !isHigher(result));
+  if (allWorse && treatments.length > 0) {
+    return { ...none, winnerIndex: results.indexOf(null), reason: null };
+  }
+  const reasons = treatments.map(({ result }) => result.reason).filter((reason) => reason !== null);
+  const isUntested = treatments.every(({ result }) => result.pValue === null);
+  return { ...none, reason: (isUntested ? reasons[0] : undefined) ?? 'not_significant' };
+}
+
+function isHigher({ interval }: TreatmentResult): boolean {
+  return interval !== null && interval[0] > 0;
+}
+
+function isWorse({ results }: MetricTest, index: number): boolean {
+  const result = results[index];
+  return result != null && result.significant && !isHigher(result);
+}
+
+/** The least lift that the interval leaves; the difference where the lift has no bounds. */
+function leastOf({ liftInterval, interval }: TreatmentResult): number {
+  return liftInterval?.[0] ?? interval?.[0] ?? 0;
+}

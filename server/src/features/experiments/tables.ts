@@ -1,0 +1,81 @@
+/** The tables of experiments. */
+import type { ColumnType, Generated } from 'kysely';
+import type {
+  DefaultTimestamp,
+  Json,
+  NullableTimestamp,
+  Timestamp,
+} from '../../platform/database/column-types.ts';
+
+export type ExperimentStatus = 'draft' | 'running' | 'completed' | 'stopped';
+export type ExperimentType = 'ranking' | 'config' | 'feature';
+
+type NullableJson<T> = ColumnType<T | null, string | null | undefined, string | null>;
+
+export type ExperimentTable = {
+  organization_id: string;
+  experiment_id: string;
+  number: ColumnType<number, never, never>;
+  name: string;
+  description: string | null;
+  status: Generated<ExperimentStatus>;
+  type: ExperimentType;
+  traffic: number;
+  variants: Json<unknown>;
+  metrics: string[];
+  primary_metric: string;
+  targeting: Json<unknown>;
+  ends_at: NullableTimestamp;
+  revision: Generated<number>;
+  created_at: DefaultTimestamp;
+  started_at: NullableTimestamp;
+  ended_at: NullableTimestamp;
+  stop_reason: Generated<string | null>;
+  winner: Generated<string | null>;
+  rolled_out_at: NullableTimestamp;
+  ranges: NullableJson<unknown>;
+  plan: NullableJson<unknown>;
+  results: NullableJson<unknown>;
+};
+
+type ExposureTable = {
+  experiment_number: number;
+  unit_key: Buffer;
+  variant: number;
+  exposed_at: Timestamp;
+  is_crossed: Generated<boolean>;
+  is_counted: Generated<boolean>;
+};
+
+type ExperimentUnitTable = {
+  experiment_number: number;
+  unit_key: Buffer;
+  variant: number;
+  exposed_at: Timestamp;
+  plays: Generated<number>;
+  completions: Generated<number>;
+  watch_ms: Generated<number>;
+  sessions: Generated<number>;
+  returned: Generated<boolean>;
+  earlier_watch_ms: Generated<number>;
+  earlier_sessions: Generated<number>;
+};
+
+type ViewerDayTable = {
+  viewer_key: Buffer;
+  day: Timestamp;
+  organization_id: string;
+  plays: Generated<number>;
+  completions: Generated<number>;
+  watch_ms: Generated<number>;
+  sessions: Generated<number>;
+};
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    experiment: ExperimentTable;
+    exposure: ExposureTable;
+    experiment_unit: ExperimentUnitTable;
+    viewer_day: ViewerDayTable;
+  }
+}

@@ -1,0 +1,82 @@
+/** The SQL that sums up the arms of an experiment. */
+import { sql } from 'kysely';
+import type { Db } from '../../../platform/database/database.ts';
+
+/** One arm over its units that were seen in one variant only. */
+export type ArmRow = {
+  variant: number;
+  units: number;
+  plays_mean: number;
+  plays_variance: number;
+  completions_mean: number;
+  completions_variance: number;
+  plays_completions: number;
+  watch_mean: number;
+  watch_variance: number;
+  earlier_watch_mean: number;
+  earlier_watch_variance: number;
+  watch_covariance: number;
+  sessions_mean: number;
+  sessions_variance: number;
+  earlier_sessions_mean: number;
+  earlier_sessions_variance: number;
+  sessions_covariance: number;
+  matured: number;
+  returned: number;
+};
+
+/**
+ * The watch time that one unit in a thousand exceeds, of all arms together: longer ones count as this,
+ * so that a television left on decides nothing. Infinite where there are too few units for that.
+ */
+export async function watchCap(db: Db, experimentNumber: number, units: number): Promise<number> {
+  const beyond = Math.floor(units / 1_000);
+  if (beyond < 1) return Infinity;
+  const { rows } = await sql<{ watch_ms: number }>`
+    select watch_ms from experiment_unit where experiment_number = ${experimentNumber}
+    order by watch_ms desc offset ${beyond} limit 1`.execute(db);
+  const cap = rows[0]?.watch_ms ?? 0;
+  return cap > 0 ? cap : Infinity;
+}
+
+/**
+ * Means, variances and covariances by PostgreSQL's aggregates, which add up without cancellation. As
+ * float8: over integers they would calculate with decimals, which takes ten times as long.
+ */
+export async function selectArms(
+  db: Db,
+  experimentNumber: number,
+  { capMs, maturedBefore }: { capMs: number; maturedBefore: Date },
+): Promise<ArmRow[]> {
+  const cap = Number.isFinite(capMs) ? capMs : 2 ** 62;
+  const { rows } = await sql<ArmRow>`
+    with unit as (
+      select variant, plays::float8 as plays, completions::float8 as completions,
+        least(watch_ms, ${cap}::float8) / 1000 as watch,
+        least(earlier_watch_ms, ${cap}::float8) / 1000 as earlier_watch,
+        sessions::float8 as sessions, earlier_sessions::float8 as earlier_sessions,
+        exposed_at <= ${maturedBefore} as is_matured, returned
+      from experiment_unit
+      where experiment_number = ${experimentNumber}
+        and not exists (
+          select from exposure where exposure.experiment_number = ${experimentNumber}
+            and exposure.unit_key = experiment_unit.unit_key and exposure.is_crossed)
+    )
+    select variant, count(*) as units,
+      avg(plays) as plays_mean, coalesce(var_samp(plays), 0) as plays_variance,
+      avg(completions) as completions_mean,
+      coalesce(var_samp(completions), 0) as completions_variance,
+      coalesce(covar_samp(plays, completions), 0) as plays_completions,
+      avg(watch) as watch_mean, coalesce(var_samp(watch), 0) as watch_variance,
+      avg(earlier_watch) as earlier_watch_mean,
+      coalesce(var_samp(earlier_watch), 0) as earlier_watch_variance,
+      coalesce(covar_samp(watch, earlier_watch), 0) as watch_covariance,
+      avg(sessions) as sessions_mean, coalesce(var_samp(sessions), 0) as sessions_variance,
+      avg(earlier_sessions) as earlier_sessions_mean,
+      coalesce(var_samp(earlier_sessions), 0) as earlier_sessions_variance,
+      coalesce(covar_samp(sessions, earlier_sessions), 0) as sessions_covariance,
+      count(*) filter (where is_matured) as matured,
+      count(*) filter (where is_matured and returned) as returned
+    from unit group by variant`.execute(db);
+  return rows;
+}

@@ -1,0 +1,135 @@
+/**
+ * What exposed units did, as tables that follow the projection `engagement`.
+ *
+ * An exposure and the events of its unit are told in any order: an event may be projected before the
+ * exposure is a row. A pass therefore begins with the exposures that have no unit yet, and counts for
+ * them what is remembered of their viewers; then it adds what the pass changes to every unit.
+ */
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import {
+  erasedKeys,
+  loadStatesOf,
+  type EngagementChanges,
+  type EngagementFollower,
+  type Hash,
+} from '../../analytics/analytics.ts';
+import { deleteExposuresOf } from '../assignments/exposure-queries.ts';
+import { addSession, addView, emptyCounts, historyDays } from './contribution.ts';
+import {
+  addToUnits,
+  addViewerDays,
+  copyExposures,
+  deleteOldDays,
+  deleteUnit,
+  insertUnits,
+  runningNumbers,
+  selectHistory,
+  selectUncounted,
+  selectUnits,
+  type CountedUnit,
+  type Unit,
+} from './queries.ts';
+import { daysOf } from './viewer-days.ts';
+
+/** Long enough for the history of an experiment that starts now, and for the baseline of a plan. */
+const daysKept = 35;
+const maxUncounted = 5_000;
+
+export const experimentUnits: EngagementFollower = {
+  tables: ['experiment_unit', 'viewer_day'],
+  async write(tx, changes, generation) {
+    const numbers = await runningNumbers(tx);
+    if (numbers.length > 0) {
+      await countExposures(tx, numbers, generation);
+      await addChanges(tx, numbers, changes);
+    }
+    await addViewerDays(tx, daysOf(changes));
+  },
+  async eraseViewer(tx, viewer) {
+    let removed = 0;
+    for (const key of await erasedKeys(tx, viewer)) {
+      removed += await deleteExposuresOf(tx, viewer.organizationId, key);
+      removed += await deleteUnit(tx, key);
+    }
+    return removed;
+  },
+  expire: [(tx, limit) => deleteOldDays(tx, daysKept, limit)],
+  carryOver: ({ db, schema }: { db: Db; schema: string }) => copyExposures(db, schema),
+};
+
+/**
+ * Makes units of exposures that have none, with what is remembered of their viewers. Nobody else may
+ * write for the projection `engagement` meanwhile.
+ *
+ * @returns how many there were; there may be more
+ */
+export async function countExposures(
+  tx: Tx,
+  numbers: readonly number[],
+  generation: number,
+): Promise<number> {
+  const exposures = await selectUncounted(tx, numbers, maxUncounted);
+  if (exposures.length === 0) return 0;
+  const byUnit = Map.groupBy(exposures, ({ unit }) => unit);
+  const units = new Map(
+    exposures.map((exposure) => [keyOf(exposure), { ...exposure, counts: emptyCounts() }]),
+  );
+  const unitsOf = (viewer: Hash) =>
+    (byUnit.get(viewer) ?? []).flatMap((exposure) => units.get(keyOf(exposure)) ?? []);
+  const { views, sessions } = await loadStatesOf(tx, [...byUnit.keys()], generation);
+  for (const { viewer, state } of views) {
+    for (const { counts, exposedAtMs } of unitsOf(viewer)) {
+      if (state.firstAt >= exposedAtMs) addView(counts, state, exposedAtMs, 1);
+    }
+  }
+  for (const { viewer, state } of sessions) {
+    for (const { counts, exposedAtMs } of unitsOf(viewer)) {
+      if (state.lastAt >= exposedAtMs) addSession(counts, state, exposedAtMs, 1);
+    }
+  }
+  // States are forgotten after some days; what is older than the exposure is known by day.
+  for (const history of await selectHistory(tx, exposures, historyDays)) {
+    const unit = units.get(keyOf(history));
+    if (unit === undefined) continue;
+    unit.counts.earlierWatchMs = history.watchMs;
+    unit.counts.earlierSessions = history.sessions;
+  }
+  await insertUnits(tx, [...units.values()]);
+  return exposures.length;
+}
+
+function keyOf({ experimentNumber, unit }: Pick<Unit, 'experimentNumber' | 'unit'>): string {
+  return `${experimentNumber} ${unit}`;
+}
+
+async function addChanges(
+  tx: Tx,
+  numbers: readonly number[],
+  { views, sessions }: EngagementChanges,
+): Promise<void> {
+  const viewers = new Set([...views, ...sessions].map(({ viewer }) => viewer));
+  const units = await selectUnits(tx, numbers, [...viewers]);
+  if (units.length === 0) return;
+  const byViewer = Map.groupBy(
+    units.map((unit): CountedUnit => ({ ...unit, counts: emptyCounts() })),
+    ({ unit }) => unit,
+  );
+  for (const { viewer, before, after } of views) {
+    for (const { counts, exposedAtMs } of byViewer.get(viewer) ?? []) {
+      for (const view of before) addView(counts, view, exposedAtMs, -1);
+      for (const view of after) addView(counts, view, exposedAtMs, 1);
+    }
+  }
+  for (const { viewer, before, after } of sessions) {
+    for (const { counts, exposedAtMs } of byViewer.get(viewer) ?? []) {
+      for (const session of before) addSession(counts, session, exposedAtMs, -1);
+      for (const session of after) addSession(counts, session, exposedAtMs, 1);
+    }
+  }
+  const changed = [...byViewer.values()].flat().filter(({ counts }) => hasCounts(counts));
+  await addToUnits(tx, changed);
+}
+
+function hasCounts(counts: object): boolean {
+  return Object.values(counts).some((count) => count !== 0);
+}

@@ -1,0 +1,112 @@
+/** What an experiment must obey beyond the shape of its fields. */
+import { ApiError, type ErrorDetail } from '../../platform/http/errors.ts';
+import { isKey, problemOfValue } from '../settings/settings.ts';
+import type { ExperimentType, Variant } from './experiment.ts';
+import type { MetricName } from './statistics/analysis.ts';
+
+export const rankingSignals = [
+  'recency',
+  'engagement',
+  'topicAffinity',
+  'geoRelevance',
+  'completionRate',
+  'creatorAffinity',
+] as const;
+
+const sumTolerance = 1e-6;
+const maxConfigKeys = 100;
+
+export type Definition = {
+  readonly type: ExperimentType;
+  readonly variants: readonly Variant[];
+  readonly metrics: readonly MetricName[];
+  readonly primaryMetric: MetricName;
+  readonly endsAt: Date | null;
+};
+
+/** @throws ApiError VALIDATION_ERROR that names each problem */
+export function checkDefinition(definition: Definition, now: Date): void {
+  const details = [
+    ...problemsOfVariants(definition.variants),
+    ...definition.variants.flatMap(({ config }, index) =>
+      problemsOfConfig(definition.type, config, `variants[${index}].config`),
+    ),
+  ];
+  if (!definition.metrics.includes(definition.primaryMetric)) {
+    const message = `must be one of the experiment's metrics: ${definition.metrics.join(', ')}`;
+    details.push({ path: 'primaryMetric', message });
+  }
+  if (definition.endsAt !== null && definition.endsAt <= now) {
+    details.push({ path: 'endsAt', message: 'must be in the future' });
+  }
+  const [first] = details;
+  if (first === undefined) return;
+  throw new ApiError('VALIDATION_ERROR', {
+    message: `${first.path}: ${first.message}`,
+    details: details.slice(0, 20),
+  });
+}
+
+function problemsOfVariants(variants: readonly Variant[]): ErrorDetail[] {
+  const details: ErrorDetail[] = [];
+  const seen = new Set<string>();
+  for (const [index, { id }] of variants.entries()) {
+    if (seen.has(id)) {
+      const message = `"${id}" is the id of another variant already`;
+      details.push({ path: `variants[${index}].id`, message });
+    }
+    seen.add(id);
+  }
+  const sum = variants.reduce((total, { traffic }) => total + traffic, 0);
+  if (Math.abs(sum - 1) > sumTolerance) {
+    const message = `traffic of the variants must sum to 1.0; it sums to ${Number(sum.toFixed(9))}`;
+    details.push({ path: 'variants', message });
+  }
+  return details;
+}
+
+function problemsOfConfig(
+  type: ExperimentType,
+  config: Readonly<Record<string, unknown>>,
+  path: string,
+): ErrorDetail[] {
+  if (type === 'ranking') return problemsOfRanking(config, path);
+  const kind = type === 'config' ? 'setting' : 'flag';
+  const entries = Object.entries(config);
+  if (entries.length > maxConfigKeys) {
+    return [{ path, message: `must have at most ${maxConfigKeys} keys` }];
+  }
+  return entries.flatMap(([key, value]) => {
+    if (!isKey(key)) return [{ path: `${path}.${key}`, message: `is no name of a ${kind}` }];
+    const message = problemOfValue(kind, value);
+    return message === null ? [] : [{ path: `${path}.${key}`, message }];
+  });
+}
+
+/** An empty object leaves the ranking as it is. */
+function problemsOfRanking(config: Readonly<Record<string, unknown>>, path: string): ErrorDetail[] {
+  const details: ErrorDetail[] = [];
+  for (const key of Object.keys(config)) {
+    if (key !== 'weights') details.push({ path: `${path}.${key}`, message: 'is not known' });
+  }
+  const { weights } = config;
+  if (weights === undefined) return details;
+  if (typeof weights !== 'object' || weights === null || Array.isArray(weights)) {
+    return [...details, { path: `${path}.weights`, message: 'must be an object' }];
+  }
+  let sum = 0;
+  for (const [signal, weight] of Object.entries(weights)) {
+    const at = `${path}.weights.${signal}`;
+    if (!rankingSignals.some((known) => known === signal)) {
+      details.push({ path: at, message: `is no signal; there are ${rankingSignals.join(', ')}` });
+    } else if (typeof weight !== 'number' || !(weight >= 0) || weight > 1e6) {
+      details.push({ path: at, message: 'must be a number from 0 to 1000000' });
+    } else {
+      sum += weight;
+    }
+  }
+  if (details.length === 0 && !(sum > 0)) {
+    details.push({ path: `${path}.weights`, message: 'must have a positive sum' });
+  }
+  return details;
+}

@@ -1,0 +1,41 @@
+/**
+ * Settings and flags that clients read: the base values, which experiments and rollouts override.
+ * This is what other features may use.
+ *
+ * Every change to what viewers are given grows the organization's configuration version in its
+ * transaction, so that processes notice it which hold a view of it in memory.
+ */
+export {
+  listConfigurationVersions,
+  lockConfiguration,
+  readBaseValues,
+  upsertValue,
+  type BaseValue,
+} from './queries.ts';
+export type { SettingKind } from './tables.ts';
+
+/** The hint that what viewers are given has changed; give it after the commit. */
+export const configurationChanged = 'configuration-changed';
+
+/** A setting's name: parts of letters, digits, `_` and `-`, joined by dots. */
+export const keyPattern = '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$';
+export const maxKeyCharacters = 200;
+
+const keyForm = new RegExp(keyPattern);
+
+export function isKey(text: string): boolean {
+  return text.length <= maxKeyCharacters && keyForm.test(text);
+}
+
+/** What is wrong with the value of a setting or flag; null when nothing is. */
+export function problemOfValue(kind: 'setting' | 'flag', value: unknown): string | null {
+  if (kind === 'setting') {
+    const isScalar = ['string', 'number', 'boolean'].includes(typeof value);
+    if (!isScalar) return 'must be a string, a number or a boolean';
+  }
+  return JSON.stringify(value).length > maxValueCharacters
+    ? `must have at most ${maxValueCharacters} characters as JSON`
+    : null;
+}
+
+const maxValueCharacters = 8_192;
