@@ -92,6 +92,36 @@ describe('the shapes of the specification', () => {
   });
 });
 
+describe('filters', () => {
+  test("createdAfter an item's own createdAt finds as little as the content list", async () => {
+    const { id, createdAt } = await createItem(service, { section: 'moment' });
+    const filter = { section: 'moment', createdAfter: createdAt };
+    const { body } = await createJob({ operation: 'unpublish', filter, dryRun: true });
+    const at = encodeURIComponent(createdAt);
+    const listed = await service.call('GET', `/v1/content?section=moment&createdAfter=${at}`);
+    assert.equal(listed.body.meta.total, 0);
+    assert.equal(body.data.totalItems, 0);
+    const before = new Date(Date.parse(createdAt) - 1).toISOString();
+    const found = await createJob({
+      operation: 'unpublish',
+      filter: { section: 'moment', createdAfter: before },
+      dryRun: true,
+    });
+    assert.deepEqual(found.body.data.sample, [{ id, title: 'An item' }]);
+  });
+
+  test('a delete job takes archived items as well, every other job leaves them', async () => {
+    const { id } = await createItem(service, { section: 'archived' });
+    await service.call('DELETE', `/v1/content/${id}`);
+    const filter = { section: 'archived' };
+    const tagged = await run({ operation: 'tag', filter, update: { addTags: ['x'] } });
+    assert.equal(tagged.totalItems, 0);
+    const deleted = await run({ operation: 'delete', filter });
+    assert.equal(deleted.successfulItems, 1);
+    assert.deepEqual(await query(service, 'select from content where content_id = $1', [id]), []);
+  });
+});
+
 describe('operations', () => {
   test('each does what it says to every match, and leaves the others alone', async () => {
     const [ready = ''] = await createReadyItems(service, 1, () => ({ section: 'ops' }));
@@ -146,7 +176,7 @@ describe('operations', () => {
     assert.deepEqual(await item(other), untouched);
   });
 
-  test('every key of the filter narrows it; tags ask for all of them; archived items never match', async () => {
+  test('every key of the filter narrows it; tags ask for all of them; archived items match no change', async () => {
     const [a = ''] = await createReadyItems(service, 1, () => ({
       tags: ['f1', 'f2'],
       section: 'fs',

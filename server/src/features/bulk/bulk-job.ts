@@ -17,7 +17,8 @@
  * Invariants:
  *   1. The set is fixed at creation: it is the filter's matches in the snapshot of the creating
  *      transaction, stored as ids. Items that match later never join, those that match no longer
- *      stay in. One that is deleted or archived meanwhile fails with NOT_FOUND.
+ *      stay in. One that is deleted meanwhile, or archived
+ *      under a job that does not delete, fails with NOT_FOUND.
  *   2. A chunk is done by one transaction that locks the job, takes the chunk's row away, changes
  *      its items and counts them. So each item is done exactly once, whatever is killed and however
  *      many workers believe that the job is theirs.
@@ -34,7 +35,7 @@ import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts
 import { enqueue } from '../../platform/queue/queue.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import { toItemChange, type ItemChange } from './item-change.ts';
+import { toItemChange, type ItemChange } from '../content/content.ts';
 import {
   countMatches,
   countProcessing,
@@ -102,8 +103,8 @@ export async function previewBulkJob(
 ) {
   readJobChange(operation, update);
   const [totalItems, sample] = await Promise.all([
-    countMatches(db, organizationId, filter),
-    sampleMatches(db, organizationId, filter, mostSampled),
+    countMatches(db, organizationId, { filter, operation }),
+    sampleMatches(db, organizationId, { filter, operation }, mostSampled),
   ]);
   return {
     dryRun: true,

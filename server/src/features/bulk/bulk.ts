@@ -7,7 +7,16 @@
 import type { Static } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { refuseBadText } from '../../platform/http/text-rules.ts';
+import { validationError } from '../../platform/http/validation-error.ts';
+import { compileBody } from '../../platform/http/validation.ts';
 import { parseContentId, type OrganizationId } from '../../platform/ids.ts';
+import {
+  toItemChange,
+  type ItemChange,
+  type Patch,
+  type RequestedItem,
+} from '../content/content.ts';
 import { askFor, AllowanceRefusal, type Allowance } from './allowance.ts';
 import {
   changeItems,
@@ -15,14 +24,13 @@ import {
   type BatchOptions,
   type BatchOutcome,
   type ItemResult,
-  type RequestedItem,
 } from './change-queries.ts';
-import { readItemChange, toItemChange, type ItemChange } from './item-change.ts';
 import {
-  mostItems,
+  ItemPatch,
   type BulkDelete,
   type BulkTag,
   type BulkUpdate,
+  type BulkUpdateItem,
   type BulkVisibility,
 } from './schemas.ts';
 
@@ -38,13 +46,13 @@ export type BulkOutcome<Successful> = {
   };
 };
 
-/** @throws ApiError LIMIT_EXCEEDED, RATE_LIMITED (an `AllowanceRefusal`) */
+/** @throws ApiError RATE_LIMITED (an `AllowanceRefusal`) */
 export async function updateItems(
   tx: Tx,
   organizationId: OrganizationId,
   { items, continueOnError = false }: Static<typeof BulkUpdate>,
 ) {
-  const requested = takeEachOnce(items, 'items').map((item) => {
+  const requested = takeEachOnce(items).map((item) => {
     const read = readItemChange(item);
     return 'problem' in read ? request(item.id, {}, read.problem) : request(item.id, read.change);
   });
@@ -55,7 +63,7 @@ export async function updateItems(
   }));
 }
 
-/** Deletes for good; the feature `purges` removes the files. @throws ApiError LIMIT_EXCEEDED, RATE_LIMITED (an `AllowanceRefusal`) */
+/** Deletes for good; the feature `purges` removes the files. @throws ApiError RATE_LIMITED (an `AllowanceRefusal`) */
 export async function deleteForGood(
   tx: Tx,
   organizationId: OrganizationId,
@@ -69,7 +77,7 @@ export async function deleteForGood(
   }));
 }
 
-/** @throws ApiError VALIDATION_ERROR, LIMIT_EXCEEDED, RATE_LIMITED (an `AllowanceRefusal`) */
+/** @throws ApiError VALIDATION_ERROR, RATE_LIMITED (an `AllowanceRefusal`) */
 export async function tagItems(
   tx: Tx,
   organizationId: OrganizationId,
@@ -86,7 +94,7 @@ export async function tagItems(
   }));
 }
 
-/** @throws ApiError LIMIT_EXCEEDED, RATE_LIMITED (an `AllowanceRefusal`) */
+/** @throws ApiError RATE_LIMITED (an `AllowanceRefusal`) */
 export async function showItems(
   tx: Tx,
   organizationId: OrganizationId,
@@ -98,11 +106,27 @@ export async function showItems(
   return present(outcome, ({ id, visibility: shown }) => ({ id, visibility: shown }));
 }
 
+const patchProblems = compileBody(ItemPatch);
+
+/** The change of an update's item, or what is wrong with it in one line. */
+function readItemChange(
+  item: Static<typeof BulkUpdateItem>,
+): { change: ItemChange } | { problem: string } {
+  const { id, ...fields } = item;
+  refuseBadText(JSON.stringify(id), { id });
+  const problems = patchProblems(fields);
+  if (problems !== null) return { problem: validationError('body', problems).message };
+  try {
+    refuseBadText(JSON.stringify(fields), fields);
+    return { change: toItemChange(fields as Patch) };
+  } catch (error) {
+    if (error instanceof ApiError) return { problem: error.message };
+    throw error;
+  }
+}
+
 function requestAll(ids: readonly string[], change: ItemChange): RequestedItem[] {
-  return takeEachOnce(
-    ids.map((id) => ({ id })),
-    'ids',
-  ).map(({ id }) => request(id, change));
+  return takeEachOnce(ids.map((id) => ({ id }))).map(({ id }) => request(id, change));
 }
 
 function request(id: string, change: ItemChange, problem: string | null = null): RequestedItem {
@@ -110,13 +134,7 @@ function request(id: string, change: ItemChange, problem: string | null = null):
   return { id: contentId ?? id, contentId, change, problem };
 }
 
-function takeEachOnce<T extends { id: string }>(items: readonly T[], path: string): T[] {
-  if (items.length > mostItems) {
-    throw new ApiError('LIMIT_EXCEEDED', {
-      message: `${path}: must be at most ${mostItems}. Use a bulk job for more.`,
-      details: [{ path, message: `must be at most ${mostItems}` }],
-    });
-  }
+function takeEachOnce<T extends { id: string }>(items: readonly T[]): T[] {
   const first = new Map<string, T>();
   for (const item of items) {
     const id = parseContentId(item.id) ?? item.id;

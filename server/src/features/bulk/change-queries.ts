@@ -1,20 +1,21 @@
-/** The statements that change or delete a set of items; their parts are in `change-parts.ts`. */
+/**
+ * The statements that change or delete the items of a request or of a job's chunk. What happens to
+ * the items is decided by parts of the content feature; the allowance, the order of the results and
+ * the bookkeeping of jobs are decided here.
+ */
 import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
-import type { Visibility } from '../../platform/database/tables.ts';
+import type { Visibility } from '../content/content.ts';
 import type { BulkJobId, OrganizationId } from '../../platform/ids.ts';
 import type { Allowance, AllowanceRequest } from './allowance.ts';
-import { deleteApplied, lockAndJudge, updateApplied } from './change-parts.ts';
-import type { ItemChange } from './item-change.ts';
-
-/** One item of a request. `contentId` is null when the id has not the form of one. */
-export type RequestedItem = {
-  id: string;
-  contentId: string | null;
-  change: ItemChange;
-  /** What is wrong with the item whatever its row is. */
-  problem: string | null;
-};
+import {
+  deleteApplied,
+  lockAndJudge,
+  mergeMetadataOf,
+  updateApplied,
+  type ItemChange,
+  type RequestedItem,
+} from '../content/content.ts';
 
 export type ItemResult = {
   id: string;
@@ -41,21 +42,26 @@ type BatchRow = {
   retry_after_ms: number;
   position: number | null;
   id: string;
-  code: 'NOT_FOUND' | 'VALIDATION_ERROR' | null;
+  code: string | null;
   message: string | null;
   tags: string[] | null;
   visibility: Visibility | null;
 };
 
-/** Changes the items of one request, and takes them from the allowance, in one statement. */
+/**
+ * Changes the items of one request and takes them from the allowance, in one statement. Custom
+ * metadata takes one more ahead of it.
+ */
 export async function changeItems(
   tx: Tx,
   organizationId: OrganizationId,
   items: readonly RequestedItem[],
   options: BatchOptions,
 ): Promise<BatchOutcome> {
-  const changes = items.map((item) => item.change);
-  return runBatch(tx, organizationId, items, options, updateApplied(organizationId, changes));
+  const merged = await mergeMetadataOf(tx, organizationId, items);
+  const changes = merged.map((item) => item.change);
+  const write = updateApplied(organizationId, changes);
+  return runBatch(tx, organizationId, merged, { ...options, withArchived: false }, write);
 }
 
 /** Deletes the items of one request for good; a trigger notes what is to be purged. */
@@ -65,18 +71,25 @@ export async function deleteItems(
   items: readonly RequestedItem[],
   options: BatchOptions,
 ): Promise<BatchOutcome> {
-  return runBatch(tx, organizationId, items, options, deleteApplied(organizationId));
+  const write = deleteApplied(organizationId);
+  return runBatch(tx, organizationId, items, { ...options, withArchived: true }, write);
 }
 
 async function runBatch(
   tx: Tx,
   organizationId: OrganizationId,
   items: readonly RequestedItem[],
-  { continueOnError, allowance }: BatchOptions,
+  { continueOnError, allowance, withArchived }: BatchOptions & { withArchived: boolean },
   write: RawBuilder<unknown>,
 ): Promise<BatchOutcome> {
   const contentIds = items.flatMap(({ contentId }) => (contentId === null ? [] : [contentId]));
   const { requests, newItems, itemsInAll, windowSeconds } = allowance;
+  const set = {
+    organizationId,
+    contentIds: sql`${contentIds}`,
+    gate: sql<boolean>`(select accepted from taken)`,
+    withArchived,
+  };
   const { rows } = await sql<BatchRow>`
     with taken as materialized (
       select accepted, clock_went_back, requests_left, items_left, next_free_ms, retry_after_ms
@@ -88,7 +101,7 @@ async function runBatch(
       from jsonb_to_recordset(${toInput(items)}::jsonb)
         as item (position integer, id text, content_id uuid, change jsonb, problem text)
     ),
-    ${lockAndJudge(organizationId, sql`${contentIds}`, sql`(select accepted from taken)`)},
+    ${lockAndJudge(set)},
     stop as (
       select coalesce(min(position), ${items.length}) as position from judged
       where message is not null and not ${continueOnError}::boolean
@@ -126,7 +139,7 @@ function toOutcome(rows: readonly BatchRow[]): BatchOutcome {
   const results = rows.flatMap((row) => {
     if (row.position === null) return [];
     const { id, code, message, tags, visibility } = row;
-    const failure = code === null ? null : { code, message: message ?? '' };
+    const failure = code === null ? null : { code: shownCode(code), message: message ?? '' };
     return [{ id, failure, tags: tags ?? [], visibility: visibility ?? 'public' }];
   });
   return {
@@ -142,17 +155,24 @@ function toOutcome(rows: readonly BatchRow[]): BatchOutcome {
   };
 }
 
+/** A bulk result has two codes: there is no such item, or the change is not possible. */
+function shownCode(code: string): NonNullable<ItemResult['failure']>['code'] {
+  return code === 'NOT_FOUND' ? code : 'VALIDATION_ERROR';
+}
+
 /** A job that an earlier statement of the transaction has locked. */
 export type LockedJob = { organizationId: OrganizationId; jobId: BulkJobId };
 
 /** Changes the items of a job's next chunk alike. @returns how many items the job has left */
 export async function changeChunk(tx: Tx, job: LockedJob, change: ItemChange): Promise<number> {
-  return runChunk(tx, job, change, updateApplied(job.organizationId, [change]));
+  const write = updateApplied(job.organizationId, [change]);
+  return runChunk(tx, job, { change, withArchived: false }, write);
 }
 
 /** Deletes the items of a job's next chunk for good. @returns how many items the job has left */
 export async function deleteChunk(tx: Tx, job: LockedJob): Promise<number> {
-  return runChunk(tx, job, {}, deleteApplied(job.organizationId));
+  const write = deleteApplied(job.organizationId);
+  return runChunk(tx, job, { change: {}, withArchived: true }, write);
 }
 
 /**
@@ -163,10 +183,15 @@ export async function deleteChunk(tx: Tx, job: LockedJob): Promise<number> {
 async function runChunk(
   tx: Tx,
   { organizationId, jobId }: LockedJob,
-  change: ItemChange,
+  { change, withArchived }: { change: ItemChange; withArchived: boolean },
   write: RawBuilder<unknown>,
 ): Promise<number> {
-  const contentIds = sql`select content_ids from chunk`;
+  const set = {
+    organizationId,
+    contentIds: sql`select content_ids from chunk`,
+    gate: sql<boolean>`true`,
+    withArchived,
+  };
   const { rows } = await sql<{ items_left: number }>`
     with chunk as materialized (
       delete from bulk_job_chunk
@@ -181,12 +206,14 @@ async function runChunk(
         ${JSON.stringify(change)}::jsonb as change, null::text as problem
       from chunk, unnest(chunk.content_ids) with ordinality as item (content_id, position)
     ),
-    ${lockAndJudge(organizationId, contentIds, sql`true`)},
+    ${lockAndJudge(set)},
     applied as (select * from judged where message is null),
     written as (${write}),
     failed as (
       insert into bulk_job_failure (organization_id, bulk_job_id, content_id, code, message)
-      select ${organizationId}, ${jobId}, id::uuid, code, message from judged
+      select ${organizationId}, ${jobId}, id::uuid,
+        case code when 'NOT_FOUND' then code else 'VALIDATION_ERROR' end, message
+      from judged
       where message is not null
     )
     update bulk_job set

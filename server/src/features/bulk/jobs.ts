@@ -8,9 +8,10 @@ import { inTransaction, type Db, type Tx } from '../../platform/database/databas
 import type { BulkJobId, OrganizationId } from '../../platform/ids.ts';
 import { sleep } from '../../platform/lifecycle.ts';
 import { done, handle, type HandledJob } from '../../platform/queue/job-handler.ts';
+import { ensureStatistics } from '../content/content.ts';
 import { completeJob, enqueueBulkJob, readJobChange, runBulkJob } from './bulk-job.ts';
 import { changeChunk, deleteChunk } from './change-queries.ts';
-import { ensureStatistics, lockJob, pruneJobs } from './queries.ts';
+import { lockJob, pruneJobs } from './queries.ts';
 import type { BulkJobUpdate } from './schemas.ts';
 
 /** How long one claim works on a job before others of the line get their turn. */

@@ -1,9 +1,10 @@
 /** Bulk jobs and the items that they match. What they do to items is in `change-queries.ts`. */
-import { sql, type SelectQueryBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { Static } from 'typebox';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { BulkJobOperation, BulkJobStatus, Tables } from '../../platform/database/tables.ts';
+import type { BulkJobOperation, BulkJobStatus } from './tables.ts';
 import type { BulkJobId, OrganizationId } from '../../platform/ids.ts';
+import { matchingItems } from '../content/content.ts';
 import type { BulkJobFilter, BulkJobUpdate } from './schemas.ts';
 
 type Filter = Static<typeof BulkJobFilter>;
@@ -34,36 +35,24 @@ export type BulkJobRow = {
   completed_at: Date | null;
 };
 
-type ContentQuery = SelectQueryBuilder<Tables, 'content', object>;
-
-/** The items that a filter matches; archived ones never do. */
-function matches(db: Db, organizationId: OrganizationId, filter: Filter): ContentQuery {
-  let query: ContentQuery = db
-    .selectFrom('content')
-    .where('organization_id', '=', organizationId)
-    .where('archived_at', 'is', null);
-  const { tags, contentType, section, author, visibility, publishStatus } = filter;
-  if (tags !== undefined) query = query.where(sql<boolean>`tags @> ${tags}::text[]`);
-  if (contentType !== undefined) query = query.where('content_type', '=', contentType);
-  if (section !== undefined) query = query.where('section', '=', section);
-  if (author !== undefined) query = query.where('author', '=', author);
-  if (visibility !== undefined) query = query.where('visibility', '=', visibility);
-  if (publishStatus !== undefined) query = query.where('publish_status', '=', publishStatus);
-  if (filter.createdAfter !== undefined) {
-    query = query.where('created_at', '>', new Date(filter.createdAfter));
-  }
-  if (filter.createdBefore !== undefined) {
-    query = query.where('created_at', '<', new Date(filter.createdBefore));
-  }
-  return query;
+/** The items that a filter matches. A deletion takes archived items as well, a change does not. */
+function matches(db: Db, organizationId: OrganizationId, { filter, operation }: JobMatch) {
+  const { tags, ...conditions } = filter;
+  return matchingItems(db, organizationId, {
+    ...conditions,
+    ...(tags !== undefined && { allTags: tags }),
+    ...(operation === 'delete' && { archived: 'true' as const }),
+  });
 }
+
+export type JobMatch = { filter: Filter; operation: BulkJobOperation };
 
 export async function countMatches(
   db: Db,
   organizationId: OrganizationId,
-  filter: Filter,
+  match: JobMatch,
 ): Promise<number> {
-  const { count } = await matches(db, organizationId, filter)
+  const { count } = await matches(db, organizationId, match)
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   return count;
@@ -73,10 +62,10 @@ export async function countMatches(
 export async function sampleMatches(
   db: Db,
   organizationId: OrganizationId,
-  filter: Filter,
+  match: JobMatch,
   limit: number,
 ): Promise<{ content_id: string; title: string }[]> {
-  return matches(db, organizationId, filter)
+  return matches(db, organizationId, match)
     .select(['content_id', 'title'])
     .orderBy('created_at', 'desc')
     .orderBy('content_id', 'desc')
@@ -103,7 +92,7 @@ export async function insertJob(
   },
 ): Promise<BulkJobRow> {
   const { operation, filter, changes } = request;
-  const ids = matches(tx, organizationId, filter).select('content_id');
+  const ids = matches(tx, organizationId, request).select('content_id');
   const { rows } = await sql<BulkJobRow>`
     with everything as materialized (
       select coalesce(array_agg(content_id), '{}') as content_ids from (${ids}) matching
@@ -282,15 +271,4 @@ export async function settleAllowance(tx: Tx, organizationId: OrganizationId): P
   await sql`
     select accepted from take_bulk_allowance(${organizationId}, 0, 0, 0, interval '60 seconds')
   `.execute(tx);
-}
-
-/**
- * Gives the content table its statistics when it has none: after a large import the database takes
- * a minute to gather them by itself, and never does where autovacuum is off. Without them it walks
- * through all items of the organization for each chunk, 1.5 s among 100,000.
- */
-export async function ensureStatistics(db: Db): Promise<void> {
-  const { rows } = await sql<{ isMissing: boolean }>`
-    select reltuples <= 0 as "isMissing" from pg_class where oid = 'content'::regclass`.execute(db);
-  if (rows[0]?.isMissing === true) await sql`analyze (skip_locked) content`.execute(db);
 }

@@ -18,6 +18,7 @@ import {
   BulkUpdate,
   BulkUpdated,
   BulkVisibility,
+  DescribedBulkUpdate,
 } from './schemas.ts';
 
 export type BulkRouteParts = {
@@ -36,7 +37,11 @@ export function addBulkRoutes(app: HttpApp, parts: BulkRouteParts): void {
   app.post(
     '/v1/content/bulk/update',
     {
-      config: { access: 'secret' },
+      config: {
+        access: 'secret',
+        checksText: true,
+        describedBody: { 'application/json': { schema: DescribedBulkUpdate } },
+      },
       schema: {
         operationId: 'bulkUpdateContent',
         summary: 'Change up to 100 content items',
@@ -57,7 +62,7 @@ export function addBulkRoutes(app: HttpApp, parts: BulkRouteParts): void {
         operationId: 'bulkDeleteContent',
         summary: 'Delete up to 100 content items for good',
         description:
-          'It cannot be undone. The items are gone from every read at once, their files and ' +
+          'It cannot be undone, and it takes archived items as well. The items are gone from every read at once, their files and ' +
           `statistics within 24 hours (\`GET /v1/purges\`). ${limits}`,
         tags,
         body: BulkDelete,

@@ -25,36 +25,32 @@ export const ItemPatch = Closed({
 });
 
 const Id = Type.String({ maxLength: 512, description: 'Of a content item.' });
-const text = (about: string) => Type.Optional(Type.String({ description: about }));
-const textOrNull = (about: string) => Type.Optional(Nullable(Type.String({ description: about })));
+/** A value of any type: a wrong one fails its item, see `ItemPatch`. */
+const anyValue = Type.Optional(Type.Unknown());
 
-/** The shape alone, which is refused as a whole when it is wrong: the values are `ItemPatch`. */
+/** The shape alone, which is refused as a whole when it is wrong. */
 export const BulkUpdateItem = Closed(
   {
     id: Id,
-    title: text('1 to 200 characters.'),
-    description: textOrNull('At most 2,000 characters.'),
-    tags: Type.Optional(
-      Type.Array(Type.String(), { description: 'Replaces the tags. At most 100 of 1 to 100.' }),
-    ),
-    section: textOrNull('At most 200 characters.'),
-    author: textOrNull('At most 200 characters.'),
-    articleUrl: textOrNull('http or https, at most 2,048 characters.'),
-    customMetadata: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description: 'Merged; null removes a key. At most 16 KiB and 8 levels.',
-      }),
-    ),
-    visibility: text('private, unlisted or public.'),
-    publishStatus: text('published (only ready items) or unpublished.'),
-    publishAt: textOrNull('RFC 3339 with an offset.'),
-    expiresAt: textOrNull('RFC 3339 with an offset, after publishAt.'),
+    title: anyValue,
+    description: anyValue,
+    tags: anyValue,
+    section: anyValue,
+    author: anyValue,
+    articleUrl: anyValue,
+    customMetadata: anyValue,
+    visibility: anyValue,
+    publishStatus: anyValue,
+    publishAt: anyValue,
+    expiresAt: anyValue,
   },
   { minProperties: 2, description: 'An id and at least one field.' },
 );
 
 const ids = Type.Array(Id, {
   minItems: 1,
+  maxItems: mostItems,
+  'x-error-code': 'LIMIT_EXCEEDED',
   description: `At most ${mostItems}. A repeated id is processed and reported once.`,
 });
 const continueOnError = Type.Optional(
@@ -76,7 +72,23 @@ const addTags = tagList('Tags that the items get.');
 const removeTags = tagList('Tags that the items lose, after `addTags`: of both, removal wins.');
 
 export const BulkUpdate = Closed({
-  items: Type.Array(BulkUpdateItem, { minItems: 1, description: `At most ${mostItems}.` }),
+  items: Type.Array(BulkUpdateItem, {
+    minItems: 1,
+    maxItems: mostItems,
+    'x-error-code': 'LIMIT_EXCEEDED',
+    description: 'Use a bulk job for more.',
+  }),
+  continueOnError,
+});
+/** The body as the API describes it; values that break it fail their item, not the request. */
+export const DescribedBulkUpdate = Closed({
+  items: Type.Array(
+    Closed(
+      { id: Id, ...ItemPatch.properties },
+      { minProperties: 2, description: 'An id and at least one field. A wrong value fails alone.' },
+    ),
+    { minItems: 1, maxItems: mostItems },
+  ),
   continueOnError,
 });
 export const BulkDelete = Closed({ ids, continueOnError });
@@ -180,13 +192,16 @@ export const BulkJobPreview = Type.Object({
     description: 'The newest of the items, at most ten.',
   }),
 });
-export const BulkJob = Type.Object({
-  ...jobStart,
-  successfulItems: count,
-  failedItems: count,
-  createdAt: Timestamp,
-  completedAt: Type.Optional(Timestamp),
-});
+export const BulkJob = Type.Object(
+  {
+    ...jobStart,
+    successfulItems: count,
+    failedItems: count,
+    createdAt: Timestamp,
+    completedAt: Type.Optional(Timestamp),
+  },
+  { title: 'BulkJob' },
+);
 export const ListedBulkJob = Type.Object({
   ...BulkJob.properties,
   operation: OneOf(bulkJobOperations),

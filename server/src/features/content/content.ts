@@ -1,15 +1,15 @@
 /**
- * Content items: their metadata, their publication, their archiving.
+ * Content items: their metadata, their publication, their archiving. This feature owns the table;
+ * every other feature reads and changes items through this file.
  *
- * uploadStatus: pending → processing → ready | error (moved by processing; to error by an upload
- *   that expires); error → pending by the retry, when the original bytes are there.
- * publishStatus: unpublished ⇄ published by `patchItem`; published needs ready.
- * archived: set by `archiveItem`, cleared by `restoreItem` within its time. An archived item is
- *   unknown to everything else, so its id answers NOT_FOUND.
+ * States and their movers are in `transitions.ts`, what a change does in `item-change.ts` and
+ * `change-parts.ts`, which items a filter matches in `filter.ts`, and which are in the feed in
+ * `feed-items.ts`. An archived item is unknown to clients: its id answers NOT_FOUND.
  */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { brokenConstraint } from '../../platform/database/database-errors.ts';
-import { ApiError } from '../../platform/http/errors.ts';
+import type { ContentType } from './tables.ts';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import {
   newContentId,
   parseContentId,
@@ -17,39 +17,97 @@ import {
   type ContentId,
   type OrganizationId,
 } from '../../platform/ids.ts';
+import { noSuchItemMessage } from './change-parts.ts';
 import { matchesEntityTag, type ItemRow } from './item.ts';
+import { toItemChange } from './item-change.ts';
 import {
   checkSchedule,
   mergeCustomMetadata,
   toColumns,
   type Metadata,
+  type NewCarouselFields,
   type Patch,
 } from './metadata.ts';
 import {
-  archiveItem,
+  changeItem,
   findByExternalId,
   findItem,
   insertItem,
   lockItem,
-  restoreItem,
-  updateItem,
-  type ItemChange,
   type LockedItem,
 } from './queries.ts';
+import { archiveItem, restoreItem } from './transitions.ts';
 
-export { entityTag, itemColumns, presentItem } from './item.ts';
+export { deleteApplied, lockAndJudge, updateApplied } from './change-parts.ts';
+export { matchingItems, type ContentFilter } from './filter.ts';
+
+export { contentErrors } from './errors.ts';
+export type { AssetKind, AssetState, ContentType, StoredAsset, Visibility } from './tables.ts';
+export {
+  addEntries,
+  findCarouselVideos,
+  findEntries,
+  removeEntry,
+  setEntryOrder,
+  type CarouselEntry,
+} from './carousel-entries.ts';
+export {
+  isInFeed,
+  readFeedChanges,
+  readFeedItems,
+  type ChangePosition,
+  type FeedItemRow,
+} from './feed-items.ts';
+export { listForExport, type ExportedItem } from './export-queries.ts';
+export { entityTag, presentCaptions, presentImages, presentItem } from './item.ts';
 export type { Item, ItemRow, MediaUrls } from './item.ts';
-export { mergeCustomMetadata, normalizeTags } from './metadata.ts';
+export {
+  mergeMetadataOf,
+  toItemChange,
+  type ItemChange,
+  type RequestedItem,
+} from './item-change.ts';
 export type { Metadata, Patch } from './metadata.ts';
-export { findItems, touched } from './queries.ts';
+export {
+  ensureStatistics,
+  findItemByExternalId,
+  findItems,
+  findPlaybackRules,
+  isPresent,
+  contentItems,
+  selectExisting,
+  setAssets,
+  type LockedItem,
+  type PlaybackRules,
+} from './queries.ts';
+export {
+  failWithoutSource,
+  findMediaSource,
+  findUnnamedSources,
+  markFailed,
+  markPendingAgain,
+  markProcessing,
+  markReady,
+  recordProgress,
+  recordTransfer,
+  setSource,
+  type FailedItem,
+  type MediaSource,
+} from './transitions.ts';
 export {
   ContentItem,
+  CaptionTrack,
+  CarouselImage,
   ContentPatch,
   contentTypes,
+  NewCarousel,
   NewContentMetadata,
   publishStatuses,
   visibilities,
 } from './schemas.ts';
+
+/** The hint that this process has changed items; what others change is found by polling. */
+export const contentChanged = 'content-changed';
 
 /** Bytes of the random name that begins every public media path of an item. */
 const playbackIdBytes = 16;
@@ -64,6 +122,27 @@ export async function createVideoItem(
   organizationId: OrganizationId,
   metadata: Metadata,
 ): Promise<ItemRow> {
+  return createItem(tx, organizationId, 'video', metadata);
+}
+
+/** Makes a carousel, which is ready at once. @throws ApiError VALIDATION_ERROR, CONFLICT */
+export async function createCarousel(
+  tx: Tx,
+  organizationId: OrganizationId,
+  { contentType, ...fields }: NewCarouselFields,
+): Promise<ItemRow> {
+  if (contentType !== 'carousel' && fields.autoScrollInterval != null) {
+    throw fieldError('autoScrollInterval', 'is for image carousels only');
+  }
+  return createItem(tx, organizationId, contentType, fields);
+}
+
+async function createItem(
+  tx: Tx,
+  organizationId: OrganizationId,
+  contentType: ContentType,
+  metadata: Metadata & { autoScrollInterval?: number | null },
+): Promise<ItemRow> {
   const { customMetadata, ...fields } = metadata;
   const columns = toColumns(fields);
   checkSchedule(columns.publish_at ?? null, columns.expires_at ?? null);
@@ -71,7 +150,7 @@ export async function createVideoItem(
   return insertItem(tx, {
     organizationId,
     contentId: newContentId(),
-    contentType: 'video',
+    contentType,
     playbackId: randomName(playbackIdBytes),
     columns: { ...columns, title: metadata.title },
     customMetadata: mergeCustomMetadata({}, customMetadata ?? {}),
@@ -91,7 +170,12 @@ export async function getItem(
 
 export type PatchOptions = { ifMatch: string | undefined };
 
-/** @throws ApiError NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR, CONTENT_NOT_READY, CONFLICT */
+/**
+ * Changes one item: a set-based change of one.
+ *
+ * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR, LIMIT_EXCEEDED,
+ *   CONTENT_NOT_READY, CONFLICT
+ */
 export async function patchItem(
   tx: Tx,
   organizationId: OrganizationId,
@@ -101,34 +185,15 @@ export async function patchItem(
 ): Promise<ItemRow> {
   const row = await lockOrThrow(tx, organizationId, id);
   checkPrecondition(row, ifMatch);
-  const change = toChange(row, patch);
-  const { external_id: externalId } = change;
+  const change = toItemChange(patch);
+  if (change.customMetadata !== undefined) {
+    change.customMetadata = mergeCustomMetadata(row.custom_metadata, change.customMetadata);
+  }
+  const { externalId } = change;
   if (externalId && externalId !== row.external_id) {
     await refuseTakenExternalId(tx, organizationId, externalId);
   }
-  return updateItem(tx, organizationId, row.content_id as ContentId, change).catch(
-    translateTakenExternalId,
-  );
-}
-
-function toChange(row: LockedItem, patch: Patch): ItemChange {
-  const { customMetadata, publishStatus, ...fields } = patch;
-  const columns = toColumns(fields);
-  const publishAt = columns.publish_at === undefined ? row.publish_at : columns.publish_at;
-  const expiresAt = columns.expires_at === undefined ? row.expires_at : columns.expires_at;
-  checkSchedule(publishAt, expiresAt);
-  if (publishStatus === 'published' && row.upload_status !== 'ready') {
-    throw new ApiError('CONTENT_NOT_READY', {
-      message: `Only a ready item can be published; this one is ${row.upload_status}.`,
-    });
-  }
-  return {
-    ...columns,
-    ...(publishStatus !== undefined && { publish_status: publishStatus }),
-    ...(customMetadata !== undefined && {
-      custom_metadata: JSON.stringify(mergeCustomMetadata(row.custom_metadata, customMetadata)),
-    }),
-  };
+  return changeItem(tx, organizationId, row.content_id, change).catch(translateTakenExternalId);
 }
 
 /** @throws ApiError NOT_FOUND, also for an item that is archived already; PRECONDITION_FAILED */
@@ -175,7 +240,8 @@ export async function lockForRetry(
   return row;
 }
 
-async function lockOrThrow(
+/** Locks an item that is not archived. @throws ApiError NOT_FOUND */
+export async function lockOrThrow(
   tx: Tx,
   organizationId: OrganizationId,
   id: string,
@@ -190,8 +256,6 @@ function requireId(id: string): ContentId {
   if (contentId === null) throw noSuchItem();
   return contentId;
 }
-
-export const noSuchItemMessage = 'There is no content item with this id.';
 
 /** What every id answers that names no item, or none that the caller may know of. */
 export function noSuchItem(): ApiError {

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Tables } from '../../platform/database/tables.ts';
+import type { StoredAsset } from './tables.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 
 /** The columns that an item is presented from. */
@@ -34,6 +35,7 @@ export const itemColumns = [
   'playback_id',
   'media_prefix',
   'has_thumbnail',
+  'assets',
   'created_at',
   'updated_at',
   'revision',
@@ -45,6 +47,8 @@ export type ItemRow = Pick<Selectable<Tables['content']>, (typeof itemColumns)[n
 export type MediaUrls = {
   streamingUrl(row: ItemRow): string | null;
   thumbnailUrl(row: ItemRow): string | null;
+  /** A file of an asset; empty where it needs a playback token. */
+  assetUrl(row: ItemRow, asset: StoredAsset, file: string): string;
 };
 
 /** An item as the API answers it; every field is there, whatever the type. */
@@ -69,8 +73,8 @@ export function presentItem(row: ItemRow, urls: MediaUrls) {
     protected: row.protected,
     thumbnailUrl: urls.thumbnailUrl(row),
     customMetadata: row.custom_metadata,
-    captionTracks: [],
-    images: [],
+    captionTracks: presentCaptions(row, urls),
+    images: presentImages(row, urls),
     width: row.width,
     height: row.height,
     aspectRatio: row.aspect_ratio,
@@ -86,6 +90,35 @@ export function presentItem(row: ItemRow, urls: MediaUrls) {
     createdAt: formatTimestamp(row.created_at),
     updatedAt: formatTimestamp(row.updated_at),
   };
+}
+
+/** The images of a carousel in their order. */
+export function presentImages(row: ItemRow, urls: Pick<MediaUrls, 'assetUrl'>) {
+  return row.assets
+    .filter((asset) => asset.kind === 'image')
+    .map((asset) => ({
+      id: asset.id,
+      imageUrl: urls.assetUrl(row, asset, 'large.jpg'),
+      altText: (asset.metadata['altText'] as string | undefined) ?? null,
+      position: asset.position,
+      createdAt: formatTimestamp(new Date(asset.createdAt)),
+    }));
+}
+
+/** The captions of a video; the `url` of one that is being made is empty. */
+export function presentCaptions(row: ItemRow, urls: Pick<MediaUrls, 'assetUrl'>) {
+  return row.assets
+    .filter((asset) => asset.kind === 'caption')
+    .map((asset) => ({
+      id: asset.id,
+      language: String(asset.metadata['language']),
+      label: String(asset.metadata['label']),
+      source: String(asset.metadata['source']),
+      url: asset.state === 'ready' ? urls.assetUrl(row, asset, 'captions.vtt') : '',
+      trackId: asset.id,
+      status: asset.state,
+      createdAt: formatTimestamp(new Date(asset.createdAt)),
+    }));
 }
 
 /** A strong validator: it changes with every change that a client made or can see. */

@@ -2,9 +2,10 @@
 import type { Static } from 'typebox';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { parseTimestamp } from '../../platform/time.ts';
-import type { ContentPatch, NewContentMetadata } from './schemas.ts';
+import type { ContentPatch, NewCarousel, NewContentMetadata } from './schemas.ts';
 
 export type Metadata = Static<typeof NewContentMetadata>;
+export type NewCarouselFields = Static<typeof NewCarousel>;
 export type Patch = Static<typeof ContentPatch>;
 
 /** Columns that metadata sets; a field that was not given is absent. */
@@ -21,13 +22,15 @@ export type MetadataColumns = {
   external_id?: string | null;
   video_quality?: 'basic' | 'plus';
   article_url?: string | null;
+  auto_scroll_interval_seconds?: number | null;
 };
 
 /** The columns of everything but `customMetadata`, which is merged and not replaced. */
 export function toColumns(
   fields: Omit<Patch, 'customMetadata' | 'publishStatus'>,
 ): MetadataColumns {
-  const { tags, publishAt, expiresAt, externalId, videoQuality, articleUrl, ...same } = fields;
+  const { tags, publishAt, expiresAt, externalId, videoQuality, articleUrl, ...others } = fields;
+  const { autoScrollInterval, ...same } = others;
   return {
     ...same,
     ...(tags !== undefined && { tags: normalizeTags(tags) }),
@@ -36,6 +39,9 @@ export function toColumns(
     ...(externalId !== undefined && { external_id: externalId }),
     ...(videoQuality !== undefined && { video_quality: videoQuality }),
     ...(articleUrl !== undefined && { article_url: articleUrl }),
+    ...(autoScrollInterval !== undefined && {
+      auto_scroll_interval_seconds: autoScrollInterval,
+    }),
   };
 }
 
@@ -60,8 +66,8 @@ function toDate(value: string | null): Date | null {
   return value === null ? null : parseTimestamp(value);
 }
 
-const mostMetadataBytes = 16 * 1024;
-const mostMetadataDepth = 8;
+const maxMetadataBytes = 16 * 1024;
+const maxMetadataDepth = 8;
 
 /**
  * Custom metadata after a change: keys are set, and `null` removes one. `language` belongs to the
@@ -82,13 +88,13 @@ export function mergeCustomMetadata(
   if (!fitsDepth(merged)) {
     throw fieldError(
       'customMetadata',
-      `must be finite values, at most ${mostMetadataDepth} levels deep`,
+      `must be finite values, at most ${maxMetadataDepth} levels deep`,
     );
   }
-  if (Buffer.byteLength(JSON.stringify(merged)) > mostMetadataBytes) {
+  if (Buffer.byteLength(JSON.stringify(merged)) > maxMetadataBytes) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `customMetadata: must be at most ${mostMetadataBytes} bytes of JSON`,
-      details: [{ path: 'customMetadata', message: `must be at most ${mostMetadataBytes} bytes` }],
+      message: `customMetadata: must be at most ${maxMetadataBytes} bytes of JSON`,
+      details: [{ path: 'customMetadata', message: `must be at most ${maxMetadataBytes} bytes` }],
     });
   }
   return merged;
@@ -98,6 +104,6 @@ export function mergeCustomMetadata(
 function fitsDepth(value: unknown, depth = 0): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return true;
-  if (depth >= mostMetadataDepth) return false;
+  if (depth >= maxMetadataDepth) return false;
   return Object.values(value).every((item) => fitsDepth(item, depth + 1));
 }

@@ -1,9 +1,15 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { ContentType, PublishStatus } from '../../platform/database/tables.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import type { ContentType, PublishStatus, StoredAsset, Visibility } from './tables.ts';
 import type { ContentId, OrganizationId } from '../../platform/ids.ts';
+import { organizationSetting } from '../organizations/organizations.ts';
+import { lockAndJudge, updateApplied, type ChangeProblem } from './change-parts.ts';
+import { contentErrors } from './errors.ts';
 import { itemColumns, type ItemRow } from './item.ts';
+import type { ItemChange } from './item-change.ts';
 import type { MetadataColumns } from './metadata.ts';
+import { archivedLimit, touched } from './transitions.ts';
 
 export type NewItem = {
   organizationId: OrganizationId;
@@ -14,12 +20,15 @@ export type NewItem = {
   customMetadata: Record<string, unknown>;
 };
 
-/** Inserts an item in `pending`; `protected` falls back to the organization's default. */
+/**
+ * Inserts an item: a video in `pending`, a carousel `ready` and published where its organization
+ * publishes by itself. `protected` falls back to the organization's default.
+ */
 export async function insertItem(tx: Tx, item: NewItem): Promise<ItemRow> {
   const { columns } = item;
   return tx
     .insertInto('content')
-    .values((eb) => ({
+    .values({
       organization_id: item.organizationId,
       content_id: item.contentId,
       content_type: item.contentType,
@@ -28,19 +37,23 @@ export async function insertItem(tx: Tx, item: NewItem): Promise<ItemRow> {
       description: columns.description ?? null,
       section: columns.section ?? null,
       author: columns.author ?? null,
+      auto_scroll_interval_seconds: columns.auto_scroll_interval_seconds ?? null,
       external_id: columns.external_id ?? null,
       article_url: columns.article_url ?? null,
-      video_quality: columns.video_quality ?? 'basic',
+      ...(item.contentType === 'video' || item.contentType === 'live_stream'
+        ? { video_quality: columns.video_quality ?? 'basic' }
+        : {
+            video_quality: null,
+            upload_status: 'ready' as const,
+            progress: 1,
+            publish_status: sql<PublishStatus>`case
+              when ${organizationSetting('auto_publish', sql`${item.organizationId}`)}
+              then 'published' else 'unpublished' end`,
+          }),
       custom_metadata: JSON.stringify(item.customMetadata),
       protected:
-        columns.protected ??
-        eb
-          .selectFrom('organization')
-          .select('default_protected')
-          .where('organization_id', '=', item.organizationId)
-          .$asScalar()
-          .$notNull(),
-    }))
+        columns.protected ?? organizationSetting('default_protected', sql`${item.organizationId}`),
+    })
     .returning(itemColumns)
     .executeTakeFirstOrThrow();
 }
@@ -59,6 +72,36 @@ export async function findItem(
     .where('archived_at', 'is', null)
     .executeTakeFirst();
   return row ?? null;
+}
+
+/** Writes the assets of an item as readers see them; the feature `assets` has the rows. */
+export async function setAssets(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+  assets: readonly StoredAsset[],
+): Promise<ItemRow> {
+  return tx
+    .updateTable('content')
+    .set({ assets: JSON.stringify(assets), ...touched() })
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .returning(itemColumns)
+    .executeTakeFirstOrThrow();
+}
+
+/** Whether there is such an item that is not archived. */
+export async function isPresent(
+  db: Db,
+  organizationId: OrganizationId,
+  contentId: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from content
+    where organization_id = ${organizationId} and content_id = ${contentId}::uuid
+      and archived_at is null
+  `.execute(db);
+  return rows.length === 1;
 }
 
 export type LockedItem = ItemRow & { source_key: string | null };
@@ -109,68 +152,6 @@ export async function findByExternalId(
   return row?.content_id ?? null;
 }
 
-export type ItemChange = MetadataColumns & {
-  custom_metadata?: string;
-  publish_status?: PublishStatus;
-};
-
-export async function updateItem(
-  tx: Tx,
-  organizationId: OrganizationId,
-  contentId: ContentId,
-  change: ItemChange,
-): Promise<ItemRow> {
-  return tx
-    .updateTable('content')
-    .set({ ...change, ...touched() })
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .returning(itemColumns)
-    .executeTakeFirstOrThrow();
-}
-
-/** Every change that a client can see counts up the revision and moves `updatedAt`. */
-export function touched() {
-  return {
-    revision: sql<number>`revision + 1`,
-    updated_at: sql<Date>`greatest(clock_timestamp(), updated_at + interval '1 microsecond')`,
-  };
-}
-
-/** Archives an item; false when there is none, or it is archived already. */
-export async function archiveItem(
-  tx: Tx,
-  organizationId: OrganizationId,
-  contentId: ContentId,
-): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable('content')
-    .set({ archived_at: sql<Date>`now()`, ...touched() })
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .where('archived_at', 'is', null)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
-}
-
-/** Brings back an item that was archived within the last `retentionMs`. */
-export async function restoreItem(
-  tx: Tx,
-  organizationId: OrganizationId,
-  contentId: ContentId,
-  retentionMs: number,
-): Promise<ItemRow | null> {
-  const row = await tx
-    .updateTable('content')
-    .set({ archived_at: null, ...touched() })
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .where('archived_at', '>', archivedLimit(retentionMs))
-    .returning(itemColumns)
-    .executeTakeFirst();
-  return row ?? null;
-}
-
 export type ArchivedMedia = {
   organization_id: string;
   content_id: string;
@@ -203,6 +184,113 @@ export async function forgetMedia(tx: Tx, item: ArchivedMedia): Promise<void> {
     .execute();
 }
 
-function archivedLimit(retentionMs: number) {
-  return sql<Date>`now() - ${retentionMs} * interval '1 millisecond'`;
+/** The item of an external id, archived or not. */
+export async function findItemByExternalId(
+  db: Db,
+  organizationId: OrganizationId,
+  externalId: string,
+): Promise<ItemRow | null> {
+  const row = await db
+    .selectFrom('content')
+    .select(itemColumns)
+    .where('organization_id', '=', organizationId)
+    .where('external_id', '=', externalId)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/**
+ * Applies a change to one item that the transaction has locked.
+ *
+ * @throws ApiError with the code of the rule that the change breaks
+ */
+export async function changeItem(
+  tx: Tx,
+  organizationId: OrganizationId,
+  contentId: string,
+  change: ItemChange,
+): Promise<ItemRow> {
+  const set = {
+    organizationId,
+    contentIds: sql`array[${contentId}::uuid]`,
+    gate: sql<boolean>`true`,
+    withArchived: false,
+  };
+  const { rows } = await sql<ItemRow & { problem: ChangeProblem | null; message: string }>`
+    with input as (
+      select 0 as position, ${contentId}::text as id, ${contentId}::uuid as content_id,
+        ${JSON.stringify(change)}::jsonb as change, null::text as problem
+    ),
+    ${lockAndJudge(set)},
+    applied as (select * from judged where code is null),
+    written as (${updateApplied(organizationId, [change], itemColumns)})
+    select judged.code as problem, judged.message, written.*
+    from judged left join written on written.content_id = judged.content_id
+  `.execute(tx);
+  const [row] = rows;
+  if (row === undefined) throw new Error('The change of an item has given no row.');
+  const { problem, message, ...item } = row;
+  if (problem === null) return item;
+  const [path = ''] = message.split(':');
+  const details = message.startsWith(`${path}: `)
+    ? [{ path, message: message.slice(path.length + 2) }]
+    : undefined;
+  const error = problem === 'CONTENT_NOT_READY' ? contentErrors.CONTENT_NOT_READY : problem;
+  throw new ApiError(error, { message, ...(details !== undefined && { details }) });
+}
+
+export type PlaybackRules = {
+  visibility: Visibility;
+  isProtected: boolean;
+  /** Those that are ready. */
+  captions: StoredAsset[];
+};
+
+/** Who may play the files of a playback id; null when the item is gone or archived. */
+export async function findPlaybackRules(db: Db, playbackId: string): Promise<PlaybackRules | null> {
+  const row = await db
+    .selectFrom('content')
+    .select(['visibility', 'protected', 'assets'])
+    .where('playback_id', '=', playbackId)
+    .where('archived_at', 'is', null)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const isCaption = ({ kind, state }: StoredAsset) => kind === 'caption' && state === 'ready';
+  return {
+    visibility: row.visibility,
+    isProtected: row.protected,
+    captions: row.assets.filter(isCaption),
+  };
+}
+
+/** Those of the ids that are items of the organization, archived ones included. */
+export async function selectExisting(
+  db: Db,
+  organizationId: string,
+  ids: readonly ContentId[],
+): Promise<Set<ContentId>> {
+  const { rows } = await sql<{ content_id: ContentId }>`
+    select content_id from content
+    where organization_id = ${organizationId} and content_id = any(${ids}::uuid[])
+  `.execute(db);
+  return new Set(rows.map((row) => row.content_id));
+}
+
+/**
+ * The items of every organization, archived ones included, as a relation that statements of other
+ * features may join. These are the columns that others may rely on.
+ */
+export const contentItems = sql.raw(
+  '(select organization_id, content_id, content_type, title, tags, author, section from content)',
+);
+
+/**
+ * Gives the content table its statistics when it has none: after a large import the database takes
+ * a minute to gather them by itself, and never does where autovacuum is off. Without them it walks
+ * through all items of the organization for each chunk of a bulk job, 1.5 s among 100,000.
+ */
+export async function ensureStatistics(db: Db): Promise<void> {
+  const { rows } = await sql<{ isMissing: boolean }>`
+    select reltuples <= 0 as "isMissing" from pg_class where oid = 'content'::regclass`.execute(db);
+  if (rows[0]?.isMissing === true) await sql`analyze (skip_locked) content`.execute(db);
 }

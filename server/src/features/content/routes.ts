@@ -7,7 +7,8 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
 import { archive, getItem, patchItem, restore } from './content.ts';
 import { entityTag, presentItem, type ItemRow, type MediaUrls } from './item.ts';
-import { countItems, listItems, type ListSort } from './list-queries.ts';
+import { createItemCounter } from './list-count.ts';
+import { listItems, toFilter, type ListSort } from './list-queries.ts';
 import { ContentItem, ContentListQuery, ContentPatch } from './schemas.ts';
 
 export type ContentRouteParts = {
@@ -38,6 +39,7 @@ export function addContentRoutes(app: HttpApp, parts: ContentRouteParts): void {
 }
 
 function addListRoute(app: HttpApp, { db, cursors, urls }: ContentRouteParts): void {
+  const count = createItemCounter(db);
   app.get(
     '/v1/content',
     {
@@ -53,15 +55,16 @@ function addListRoute(app: HttpApp, { db, cursors, urls }: ContentRouteParts): v
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { limit, cursor, sort: by = 'createdAt', order, ...filter } = request.query;
+      const { limit, cursor, sort: by = 'createdAt', order, ...conditions } = request.query;
+      const filter = toFilter(conditions);
       const sort: ListSort = { by, order: order ?? (by === 'title' ? 'asc' : 'desc') };
-      const scope = { list: 'content', organizationId, filter: { ...filter, ...sort } };
+      const scope = { list: 'content', organizationId, filter: { ...conditions, ...sort } };
       const page = {
         ...(limit !== undefined && { limit }),
         ...(cursor !== undefined && { cursor }),
       };
       return readPage(cursors, scope, page, {
-        count: () => countItems(db, organizationId, filter),
+        count: () => count(organizationId, filter),
         read: (most, after) =>
           listItems(db, organizationId, filter, sort, {
             limit: most,
@@ -172,6 +175,7 @@ function addRestoreRoute(app: HttpApp, parts: ContentRouteParts): void {
       schema: {
         operationId: 'restoreContent',
         summary: 'Restore an archived content item',
+        description: 'Within 30 days of the archiving. The item comes back `unpublished`.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(ContentItem) }),

@@ -51,51 +51,99 @@ const metadataFields = {
 
 export const NewContentMetadata = Closed({ title: text(200), ...metadataFields });
 
+const { videoQuality: _, ...carouselFields } = metadataFields;
+const autoScrollInterval = Type.Optional(
+  Nullable(
+    Type.Number({
+      minimum: 0.5,
+      maximum: 3600,
+      description: 'Image carousels only. Seconds between transitions; null: swiped by hand.',
+    }),
+  ),
+);
+
+/** A carousel is made without media and ready at once. */
+export const NewCarousel = Closed({
+  contentType: OneOf(['carousel', 'video_carousel'] as const),
+  title: text(200),
+  ...carouselFields,
+  autoScrollInterval,
+});
+
 export const ContentPatch = Closed(
   {
     title: Type.Optional(text(200)),
     ...metadataFields,
+    autoScrollInterval,
     publishStatus: Type.Optional(OneOf(publishStatuses)),
   },
   { minProperties: 1 },
 );
 
-export const ContentItem = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  contentType: OneOf(contentTypes),
-  title: Type.String(),
-  description: Nullable(Type.String()),
-  uploadStatus: OneOf(uploadStatuses),
-  publishStatus: OneOf(publishStatuses),
-  visibility: OneOf(visibilities),
-  streamingUrl: Nullable(
-    Type.String({ description: 'HLS. Empty for protected items: ask for a playback token.' }),
-  ),
-  section: Nullable(Type.String()),
-  author: Nullable(Type.String()),
-  tags: Type.Array(Type.String()),
-  publishAt: Nullable(Timestamp),
-  expiresAt: Nullable(Timestamp),
-  duration: Nullable(Type.Number({ description: 'Seconds.' })),
-  protected: Type.Boolean(),
-  thumbnailUrl: Nullable(Type.String()),
-  customMetadata: Type.Record(Type.String(), Type.Unknown()),
-  captionTracks: Type.Array(Type.Unknown()),
-  images: Type.Array(Type.Unknown()),
-  width: Nullable(Type.Integer()),
-  height: Nullable(Type.Integer()),
-  aspectRatio: Nullable(Type.String({ examples: ['9:16'] })),
-  maxFrameRate: Nullable(Type.Number()),
-  videoQuality: Nullable(OneOf(['basic', 'plus'] as const)),
-  resolutionTier: Nullable(OneOf(resolutionTiers)),
-  autoScrollInterval: Nullable(Type.Number()),
-  articleUrl: Nullable(Type.String()),
-  externalId: Nullable(Type.String()),
-  errorReason: Nullable(Type.Object({ code: OneOf(errorReasons), message: Type.String() })),
-  progress: Type.Number({ minimum: 0, maximum: 1, description: 'Of the processing, 0 to 1.' }),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-});
+export const CaptionTrack = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    language: Type.String({ description: 'ISO 639-1.', examples: ['en'] }),
+    label: Type.String(),
+    source: OneOf(['generated', 'uploaded'] as const),
+    url: Type.String({ description: 'WebVTT. Empty while preparing, and for protected items.' }),
+    trackId: Type.String(),
+    status: OneOf(['preparing', 'ready'] as const),
+    createdAt: Timestamp,
+  },
+  { title: 'CaptionTrack' },
+);
+
+export const CarouselImage = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    imageUrl: Type.String({ description: 'JPEG. Empty for protected items.' }),
+    altText: Nullable(Type.String()),
+    position: Type.Integer({ minimum: 0 }),
+    createdAt: Timestamp,
+  },
+  { title: 'CarouselImage' },
+);
+
+export const ContentItem = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    contentType: OneOf(contentTypes),
+    title: Type.String(),
+    description: Nullable(Type.String()),
+    uploadStatus: OneOf(uploadStatuses),
+    publishStatus: OneOf(publishStatuses),
+    visibility: OneOf(visibilities),
+    streamingUrl: Nullable(
+      Type.String({ description: 'HLS. Empty for protected items: ask for a playback token.' }),
+    ),
+    section: Nullable(Type.String()),
+    author: Nullable(Type.String()),
+    tags: Type.Array(Type.String()),
+    publishAt: Nullable(Timestamp),
+    expiresAt: Nullable(Timestamp),
+    duration: Nullable(Type.Number({ description: 'Seconds.' })),
+    protected: Type.Boolean(),
+    thumbnailUrl: Nullable(Type.String()),
+    customMetadata: Type.Record(Type.String(), Type.Unknown()),
+    captionTracks: Type.Array(CaptionTrack),
+    images: Type.Array(CarouselImage),
+    width: Nullable(Type.Integer()),
+    height: Nullable(Type.Integer()),
+    aspectRatio: Nullable(Type.String({ examples: ['9:16'] })),
+    maxFrameRate: Nullable(Type.Number()),
+    videoQuality: Nullable(OneOf(['basic', 'plus'] as const)),
+    resolutionTier: Nullable(OneOf(resolutionTiers)),
+    autoScrollInterval: Nullable(Type.Number()),
+    articleUrl: Nullable(Type.String()),
+    externalId: Nullable(Type.String()),
+    errorReason: Nullable(Type.Object({ code: OneOf(errorReasons), message: Type.String() })),
+    progress: Type.Number({ minimum: 0, maximum: 1, description: 'Of the processing, 0 to 1.' }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'Content' },
+);
 
 export const ContentListQuery = Closed({
   ...pageQuery,

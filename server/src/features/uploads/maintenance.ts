@@ -1,31 +1,60 @@
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
+import { failWithoutSource, findUnnamedSources, type FailedItem } from '../content/content.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import { expireSessions, findUnnamedSources, type FailedUpload } from './queries.ts';
+import { findOpenSessions, removeExpiredSessions } from './queries.ts';
+import { partsPrefix } from './resumable.ts';
 
 const expiredAtOnce = 500;
 
-/** Ends the uploads whose time is over, each with its event. */
+const expired = {
+  code: 'SOURCE_UNREACHABLE',
+  message: 'The upload was not completed before its URL expired.',
+} as const;
+
+/** Ends the uploads whose time is over: their items go to `error`, each with its event. */
 export async function expireUploads(db: Db, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const count = await inTransaction(db, async (tx) => {
-      const failed = await expireSessions(tx, expiredAtOnce);
-      for (const upload of failed) await recordFailure(tx, upload);
-      return failed.length;
+      const sessions = await removeExpiredSessions(tx, expiredAtOnce);
+      const failed = await failWithoutSource(tx, sessions, expired);
+      for (const item of failed) await recordFailure(tx, item);
+      return sessions.length;
     });
     if (count < expiredAtOnce) return;
   }
 }
 
-async function recordFailure(tx: Tx, upload: FailedUpload): Promise<void> {
-  const { organizationId, contentId, title, code, message } = upload;
-  const error = { code, message };
+async function recordFailure(tx: Tx, item: FailedItem): Promise<void> {
+  const { organizationId, contentId, title } = item;
   await recordEvent(tx, organizationId, 'content.errored', {
     contentId,
     title,
     status: 'error',
-    error,
+    error: expired,
   });
+}
+
+/**
+ * Removes the parts of resumable uploads that are complete, ended or expired.
+ *
+ * @returns how many files
+ */
+export async function sweepParts(db: Db, storage: Storage, signal: AbortSignal): Promise<number> {
+  const files = new Map<string, string[]>();
+  for await (const { key } of storage.list(partsPrefix, signal)) {
+    const sessionId = key.split('/')[1] ?? '';
+    files.set(sessionId, [...(files.get(sessionId) ?? []), key]);
+  }
+  // Asked after the listing, so that a session that opens meanwhile is not in it.
+  const open = await findOpenSessions(db, [...files.keys()]);
+  let removed = 0;
+  for (const [sessionId, keys] of files) {
+    if (open.has(sessionId)) continue;
+    await storage.removePrefix(`${partsPrefix}/${sessionId}`, signal);
+    removed += keys.length;
+  }
+  return removed;
 }
 
 /**

@@ -1,12 +1,20 @@
+import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { refuseBadText } from '../../platform/http/text-rules.ts';
-import { validationError } from '../../platform/http/translate-error.ts';
+import { validationError } from '../../platform/http/validation-error.ts';
+import type { Problem } from '../../platform/http/validation.ts';
 import { untilAborted } from '../../platform/until-aborted.ts';
+import type { ReceivedFile } from '../../platform/storage/receive.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { NewContentMetadata, type Metadata } from '../content/content.ts';
 import { watchArrival } from './arrival.ts';
-import { receiveMedia, type ReceivedMedia, type UploadLimits } from './receive-media.ts';
+import {
+  receiveBytes,
+  receiveMedia,
+  type ReceivedMedia,
+  type UploadLimits,
+} from './receive-media.ts';
 
 /** Bounds of everything in the form but the file itself. */
 const formLimits = {
@@ -23,7 +31,7 @@ export type ReceivedForm = { metadata: Metadata; media: ReceivedMedia };
 /**
  * Reads one `multipart/form-data` request: metadata fields and one part `file`, in any order.
  *
- * @throws ApiError when a field is wrong, the file is missing, or its bytes are no media; what
+ * @throws ApiError when a field is wrong, the file is missing, or its bytes are not media; what
  *   was received is removed then
  */
 export async function receiveForm(
@@ -31,9 +39,60 @@ export async function receiveForm(
   storage: Storage,
   limits: UploadLimits,
 ): Promise<ReceivedForm> {
+  return readForm(
+    request,
+    limits,
+    (source, signal) => receiveMedia(storage, source, limits, null, signal),
+    (fields, media) => ({ metadata: toMetadata(request, fields), media }),
+  );
+}
+
+export type SmallForm = { fields: ReadonlyMap<string, string>; file: ReceivedFile };
+
+/**
+ * Reads a form with text fields and one part `file` that is not a video, such as an image.
+ *
+ * @throws ApiError as `receiveForm` does, and what `checkHead` throws for the first bytes
+ */
+export async function receiveSmallForm(
+  request: FastifyRequest,
+  storage: Storage,
+  limits: UploadLimits & { checkHead: (head: Buffer) => void },
+): Promise<SmallForm> {
+  if (!request.isMultipart()) {
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', {
+      message: 'Send multipart/form-data with a part named file.',
+    });
+  }
+  return readForm(
+    request,
+    limits,
+    async (source, signal) => ({
+      file: await receiveBytes(storage, source, limits, limits.checkHead, signal),
+    }),
+    (given, { file }) => {
+      const fields = [...given].map(([name, values]) => {
+        if (values.length > 1) throw fieldError(name, 'is given more than once');
+        return [name, values[0] ?? ''] as const;
+      });
+      refuseBadText(JSON.stringify(fields), Object.fromEntries(fields));
+      return { fields: new Map(fields), file };
+    },
+  );
+}
+
+type HoldsFile = { file: AsyncDisposable };
+
+/** Reads the parts of a form; `receive` takes its file and `finish` checks what is there. */
+async function readForm<Received extends HoldsFile, Result>(
+  request: FastifyRequest,
+  limits: UploadLimits,
+  receive: (source: Readable, signal: AbortSignal) => Promise<Received>,
+  finish: (fields: ReadonlyMap<string, string[]>, received: Received) => Result,
+): Promise<Result> {
   using arrival = watchArrival(request.raw, limits.arrival);
   const fields = new Map<string, string[]>();
-  let media: ReceivedMedia | null = null;
+  let received: Received | null = null;
   try {
     const parts = request.parts({ limits: { ...formLimits, fileSize: Number.MAX_SAFE_INTEGER } });
     // The form's reader knows nothing of time-outs: it would wait for the next part for ever.
@@ -41,16 +100,16 @@ export async function receiveForm(
       if (part.type === 'field') {
         if (part.valueTruncated) throw fieldError(part.fieldname, 'is too long');
         fields.set(part.fieldname, [...(fields.get(part.fieldname) ?? []), textOf(part)]);
-      } else if (part.fieldname === 'file' && media === null) {
-        media = await receiveMedia(storage, part.file, limits, null, arrival.signal);
+      } else if (part.fieldname === 'file' && received === null) {
+        received = await receive(part.file, arrival.signal);
       } else {
         throw fieldError(part.fieldname, 'is not a known file part: send one part named file');
       }
     }
-    if (media === null) throw fieldError('file', 'is required');
-    return { metadata: toMetadata(request, fields), media };
+    if (received === null) throw fieldError('file', 'is required');
+    return finish(fields, received);
   } catch (error) {
-    await media?.file[Symbol.asyncDispose]();
+    await received?.file[Symbol.asyncDispose]();
     throw isFormError(error) ? new ApiError('INVALID_REQUEST', formMessage(error)) : error;
   }
 }
@@ -86,7 +145,7 @@ function toMetadata(request: FastifyRequest, fields: ReadonlyMap<string, string[
   for (const [name, given] of fields) values[name] = readField(name, given);
   refuseBadText(JSON.stringify(values), values);
   const validate = request.compileValidationSchema(NewContentMetadata, 'body');
-  if (!validate(values)) throw validationError('body', validate.errors ?? []);
+  if (!validate(values)) throw validationError('body', (validate.errors ?? []) as Problem[]);
   return values as Metadata;
 }
 

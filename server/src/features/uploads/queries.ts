@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId, UploadSessionId } from '../../platform/ids.ts';
-import { itemColumns, touched, type ItemRow } from '../content/content.ts';
+import type { UploadPart } from './tables.ts';
 
 export type NewUploadSession = {
   organizationId: OrganizationId;
@@ -33,25 +33,26 @@ export type UploadSession = {
   contentId: string;
   isCompleted: boolean;
   isExpired: boolean;
+  expiresAt: Date;
+  /** Of a resumable upload; null before it was created. */
+  lengthBytes: number | null;
+  parts: UploadPart[];
 };
 
 function selectSession(db: Db, tokenHash: Buffer) {
   return db
     .selectFrom('upload_session')
-    .innerJoin('content', (join) =>
-      join
-        .onRef('content.organization_id', '=', 'upload_session.organization_id')
-        .onRef('content.content_id', '=', 'upload_session.content_id'),
-    )
     .select([
-      'upload_session.organization_id',
-      'upload_session.upload_session_id',
-      'upload_session.content_id',
-      'upload_session.completed_at',
+      'organization_id',
+      'upload_session_id',
+      'content_id',
+      'completed_at',
+      'expires_at',
+      'upload_length',
+      'parts',
     ])
-    .select(sql<boolean>`upload_session.expires_at <= now()`.as('is_expired'))
-    .where('upload_session.token_hash', '=', tokenHash)
-    .where('content.archived_at', 'is', null);
+    .select(sql<boolean>`expires_at <= now()`.as('is_expired'))
+    .where('token_hash', '=', tokenHash);
 }
 
 type SessionRow = {
@@ -60,6 +61,9 @@ type SessionRow = {
   content_id: string;
   completed_at: Date | null;
   is_expired: boolean;
+  expires_at: Date;
+  upload_length: number | null;
+  parts: UploadPart[];
 };
 
 function toSession(row: SessionRow | undefined): UploadSession | null {
@@ -70,10 +74,13 @@ function toSession(row: SessionRow | undefined): UploadSession | null {
     contentId: row.content_id,
     isCompleted: row.completed_at !== null,
     isExpired: row.is_expired,
+    expiresAt: row.expires_at,
+    lengthBytes: row.upload_length,
+    parts: row.parts,
   };
 }
 
-/** The session of an upload URL whose item is not archived. */
+/** The session of an upload URL. Its item may be archived. */
 export async function findSession(db: Db, tokenHash: Buffer): Promise<UploadSession | null> {
   return toSession(await selectSession(db, tokenHash).executeTakeFirst());
 }
@@ -92,71 +99,73 @@ export async function completeSession(tx: Tx, session: UploadSession): Promise<v
     .execute();
 }
 
-export type Source = { key: string; mediaType: string };
-
-/** Writes down where the original bytes of an item lie. */
-export async function setSource(
+export async function setUploadLength(
   tx: Tx,
-  organizationId: OrganizationId,
-  contentId: string,
-  source: Source,
-): Promise<ItemRow> {
-  return tx
-    .updateTable('content')
-    .set({ source_key: source.key, source_format: source.mediaType, ...touched() })
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .returning(itemColumns)
-    .executeTakeFirstOrThrow();
+  session: UploadSession,
+  lengthBytes: number,
+): Promise<void> {
+  await tx
+    .updateTable('upload_session')
+    .set({ upload_length: lengthBytes })
+    .where('organization_id', '=', session.organizationId)
+    .where('upload_session_id', '=', session.sessionId)
+    .where('upload_length', 'is', null)
+    .execute();
 }
 
-export type FailedUpload = {
-  organizationId: string;
-  contentId: string;
-  title: string;
-  code: string;
-  message: string;
-};
-
-/**
- * Ends uploads whose time is over: the item goes to `error`, and its URL no longer works.
- *
- * @returns the items that failed by it, at most `limit`
- */
-export async function expireSessions(tx: Tx, limit: number): Promise<FailedUpload[]> {
-  const { rows } = await sql<FailedUpload>`
-    with expired as (
-      delete from upload_session
-      where (organization_id, upload_session_id) in (
-        select organization_id, upload_session_id from upload_session
-        where completed_at is null and expires_at <= now()
-        order by expires_at limit ${limit}
-        for update skip locked
+/** Names a part behind those that are there. @returns false when the upload has moved on */
+export async function appendPart(
+  tx: Tx,
+  session: UploadSession,
+  offset: number,
+  part: UploadPart,
+): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    update upload_session set parts = parts || ${JSON.stringify([part])}::jsonb
+    where organization_id = ${session.organizationId}
+      and upload_session_id = ${session.sessionId} and completed_at is null
+      and ${offset}::bigint = (
+        select coalesce(sum((part ->> 'sizeBytes')::bigint), 0)
+        from jsonb_array_elements(parts) as part
       )
-      returning organization_id, content_id
+  `.execute(tx);
+  return numAffectedRows === 1n;
+}
+
+export async function removeSession(tx: Tx, session: UploadSession): Promise<void> {
+  await tx
+    .deleteFrom('upload_session')
+    .where('organization_id', '=', session.organizationId)
+    .where('upload_session_id', '=', session.sessionId)
+    .execute();
+}
+
+/** Those of the sessions that still take bytes. */
+export async function findOpenSessions(
+  db: Db,
+  sessionIds: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await sql<{ id: string }>`
+    select upload_session_id as id from upload_session
+    where upload_session_id = any(${sessionIds}::text[]) and completed_at is null
+  `.execute(db);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Removes sessions whose time is over. @returns their items, at most `limit` */
+export async function removeExpiredSessions(
+  tx: Tx,
+  limit: number,
+): Promise<{ organizationId: string; contentId: string }[]> {
+  const { rows } = await sql<{ organizationId: string; contentId: string }>`
+    delete from upload_session
+    where (organization_id, upload_session_id) in (
+      select organization_id, upload_session_id from upload_session
+      where completed_at is null and expires_at <= now()
+      order by expires_at limit ${limit}
+      for update skip locked
     )
-    update content set
-      upload_status = 'error',
-      error_code = 'SOURCE_UNREACHABLE',
-      error_message = 'The upload was not completed before its URL expired.',
-      revision = revision + 1,
-      updated_at = clock_timestamp()
-    from expired
-    where content.organization_id = expired.organization_id
-      and content.content_id = expired.content_id
-      and content.upload_status = 'pending'
-      and content.source_key is null
-    returning content.organization_id as "organizationId", content.content_id as "contentId",
-      content.title, content.error_code as code, content.error_message as message
+    returning organization_id as "organizationId", content_id as "contentId"
   `.execute(tx);
   return rows;
-}
-
-/** Which of the given storage keys no item names. */
-export async function findUnnamedSources(db: Db, keys: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ key: string }>`
-    select candidate.key from unnest(${keys}::text[]) as candidate (key)
-    where not exists (select from content where content.source_key = candidate.key)
-  `.execute(db);
-  return rows.map((row) => row.key);
 }

@@ -5,6 +5,7 @@ import { FileTooLargeError, StorageFullError } from '../../platform/storage/stor
 import type { Storage } from '../../platform/storage/storage.ts';
 import { SNIFF_BYTES, sniffMedia } from '../media/media.ts';
 import type { ArrivalRule } from './arrival.ts';
+import { uploadErrors } from './errors.ts';
 
 export type UploadLimits = {
   maxUploadBytes: number;
@@ -29,33 +30,52 @@ export async function receiveMedia(
   signal: AbortSignal,
 ): Promise<ReceivedMedia> {
   let mediaType = '';
+  const check = (head: Buffer) => {
+    mediaType = requireMedia(head);
+  };
+  const declared = declaredBytes === null ? {} : { declaredBytes };
+  const file = await receiveBytes(storage, source, { ...limits, ...declared }, check, signal);
+  return { file, mediaType };
+}
+
+/**
+ * Writes incoming bytes to a work file with flat memory, once `checkHead` has accepted the first of
+ * them.
+ *
+ * @throws ApiError PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
+ */
+export async function receiveBytes(
+  storage: Storage,
+  source: Readable,
+  limits: UploadLimits & { declaredBytes?: number },
+  checkHead: (head: Buffer) => void,
+  signal: AbortSignal,
+): Promise<ReceivedFile> {
+  const { maxUploadBytes: maxBytes, minFreeBytes, declaredBytes } = limits;
   try {
-    const file = await storage.work.receive(
+    return await storage.work.receive(
       source,
       {
-        maxBytes: limits.maxUploadBytes,
-        minFreeBytes: limits.minFreeBytes,
+        maxBytes,
+        minFreeBytes,
         headBytes: SNIFF_BYTES,
-        ...(declaredBytes !== null && { declaredBytes }),
-        onFirstBytes: (head) => {
-          mediaType = requireMedia(head);
-        },
+        ...(declaredBytes !== undefined && { declaredBytes }),
+        onFirstBytes: checkHead,
       },
       signal,
     );
-    return { file, mediaType };
   } catch (error) {
     throw translate(error, limits);
   }
 }
 
-function requireMedia(head: Buffer): string {
+export function requireMedia(head: Buffer): string {
   if (head.length === 0) {
-    throw new ApiError('INVALID_MEDIA', { message: 'The upload holds no bytes.' });
+    throw new ApiError(uploadErrors.INVALID_MEDIA, { message: 'The upload holds no bytes.' });
   }
   const format = sniffMedia(head);
   if (format === null) {
-    throw new ApiError('INVALID_MEDIA', {
+    throw new ApiError(uploadErrors.INVALID_MEDIA, {
       message: 'The bytes are no supported video or audio file. MP4, MOV, WebM and others are.',
     });
   }

@@ -18,8 +18,10 @@ import {
   type Metadata,
 } from '../content/content.ts';
 import { watchArrival } from './arrival.ts';
+import { discardRest } from './discard-rest.ts';
 import { receiveForm } from './multipart.ts';
 import { receiveMedia, type UploadLimits } from './receive-media.ts';
+import { addTusRoutes } from './tus-routes.ts';
 import {
   completeUpload,
   createUploadedItem,
@@ -54,6 +56,7 @@ export async function addUploadRoutes(app: HttpApp, parts: UploadRouteParts): Pr
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    addTusRoutes(scope, parts);
     addBytesRoute(scope, parts);
   });
 }
@@ -174,7 +177,9 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
       schema: {
         operationId: 'putUploadBytes',
         summary: 'Send the bytes of an upload',
-        description: 'The URL is the `uploadUrl` of the created item and needs no key.',
+        description:
+          'The URL is the `uploadUrl` of the created item and needs no key. It also speaks tus 1.0 ' +
+          '(creation, expiration, checksum, termination) for uploads that resume at any byte.',
         tags: ['Content'],
         params: Type.Object({ token: Type.String() }),
         response: answers({ 200: Envelope(ContentItem) }),
@@ -214,23 +219,4 @@ function refuseDeclaredSize(request: FastifyRequest, { maxUploadBytes }: UploadL
       message: `The file is larger than ${maxUploadBytes} bytes, the most that is accepted.`,
     });
   }
-}
-
-const discardMs = 5_000;
-
-/**
- * Reads on for a moment after a refusal: a connection that is closed while the client still sends
- * would be reset, and the client would never see the answer.
- */
-function discardRest(request: FastifyRequest): void {
-  const { raw } = request;
-  if (raw.readableEnded || raw.destroyed) return;
-  // Whoever read up to here still holds the stream, and would keep it from flowing.
-  raw.unpipe();
-  raw.removeAllListeners('readable');
-  raw.on('data', () => undefined).resume();
-  const timer = setTimeout(() => raw.destroy(), discardMs);
-  // The connection goes on to serve other requests once this body has gone by.
-  const clear = () => clearTimeout(timer);
-  raw.once('end', clear).once('close', clear);
 }

@@ -12,17 +12,27 @@ import { inTransaction, type Db, type Tx } from '../../platform/database/databas
 import { ApiError } from '../../platform/http/errors.ts';
 import { newTypeId, randomName, type OrganizationId } from '../../platform/ids.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { createVideoItem, type ItemRow, type Metadata } from '../content/content.ts';
+import {
+  createVideoItem,
+  isPresent,
+  setSource,
+  type ItemRow,
+  type Metadata,
+} from '../content/content.ts';
 import { enqueueProcessing } from '../processing/processing.ts';
 import {
   completeSession,
   findSession,
   insertSession,
   lockSession,
-  setSource,
   type UploadSession,
 } from './queries.ts';
 import type { ReceivedMedia } from './receive-media.ts';
+
+export { uploadErrors } from './errors.ts';
+export { discardRest } from './discard-rest.ts';
+export { receiveSmallForm, type SmallForm } from './multipart.ts';
+export { receiveMedia, type UploadLimits } from './receive-media.ts';
 
 const tokenBytes = 24;
 
@@ -49,7 +59,15 @@ export async function openUpload(
 
 /** The open session of an upload URL. @throws ApiError NOT_FOUND, CONFLICT */
 export async function requireOpenSession(db: Db, token: string): Promise<UploadSession> {
-  return checkOpen(await findSession(db, hashToken(token)));
+  const session = checkOpen(await findSession(db, hashToken(token)));
+  if (!(await isPresent(db, session.organizationId, session.contentId))) throw unknownUpload();
+  return session;
+}
+
+/** The session of an upload URL that takes bytes; null when there is none. */
+export async function findOpenSession(db: Db, token: string): Promise<UploadSession | null> {
+  const session = await findSession(db, hashToken(token));
+  return session === null || session.isExpired || session.isCompleted ? null : session;
 }
 
 /** Takes received bytes as those of a session's item. @throws ApiError NOT_FOUND, CONFLICT */
@@ -80,6 +98,19 @@ export async function createUploadedItem(
   return acceptSource(tx, organizationId, contentId, source.key, source.media);
 }
 
+/** Takes stored bytes as those of a pending item. @returns false when the item is gone */
+export async function acceptReceived(
+  tx: Tx,
+  item: { organizationId: string; contentId: string; key: string; media: ReceivedMedia },
+): Promise<boolean> {
+  const { organizationId, contentId, key, media } = item;
+  const source = { key, mediaType: media.mediaType };
+  const row = await setSource(tx, organizationId as OrganizationId, contentId, source);
+  if (row === null) return false;
+  await enqueueProcessing(tx, organizationId, contentId);
+  return true;
+}
+
 async function acceptSource(
   tx: Tx,
   organizationId: OrganizationId,
@@ -88,6 +119,7 @@ async function acceptSource(
   { mediaType }: ReceivedMedia,
 ): Promise<ItemRow> {
   const row = await setSource(tx, organizationId, contentId, { key, mediaType });
+  if (row === null) throw unknownUpload();
   await enqueueProcessing(tx, organizationId, contentId);
   return row;
 }
@@ -117,18 +149,20 @@ export async function withStoredSource<T>(
  * Whether it is certain that no row names the file. A connection that was lost during COMMIT leaves
  * that open, and an error of any other kind is no proof.
  */
-function wasRolledBack(error: unknown): boolean {
+export function wasRolledBack(error: unknown): boolean {
   return error instanceof ApiError || (sqlState(error) !== null && !isDatabaseAway(error));
 }
 
 function checkOpen(session: UploadSession | null): UploadSession {
-  if (session === null || session.isExpired) {
-    throw new ApiError('NOT_FOUND', { message: 'This upload URL is unknown or has expired.' });
-  }
+  if (session === null || session.isExpired) throw unknownUpload();
   if (session.isCompleted) {
     throw new ApiError('CONFLICT', { message: 'The bytes of this upload have arrived already.' });
   }
   return session;
+}
+
+function unknownUpload(): ApiError {
+  return new ApiError('NOT_FOUND', { message: 'This upload URL is unknown or has expired.' });
 }
 
 function hashToken(token: string): Buffer {

@@ -1,11 +1,11 @@
 /**
- * The parts that the statements of `change-queries.ts` are made of: they judge a set of items and
- * change them in one go.
+ * The parts of the statements that judge a set of items and change or delete them in one go.
+ * A statement provides `input` and `applied`; these parts provide the rest.
  *
  *   input   → the items asked for: position, id as sent, content_id, change, problem
  *   locked  → their rows, locked in the order of their ids, so that two requests with the same
  *             items in other orders wait for each other and never deadlock
- *   judged  → every item with what would become of it, or the code and message of its failure
+ *   judged  → every item with its state after the change, or the code and message of its failure
  *   applied → those of `judged` that are to be written
  *
  * The locked rows are the latest versions, whatever the statement's snapshot is, so a change that
@@ -13,11 +13,14 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { OrganizationId } from '../../platform/ids.ts';
-import { noSuchItemMessage } from '../content/content.ts';
 import type { ItemChange } from './item-change.ts';
 
-const mostTags = 100;
-const mostMetadataBytes = 16 * 1024;
+/** Why a change of an item is refused. */
+export type ChangeProblem = 'NOT_FOUND' | 'VALIDATION_ERROR' | 'CONTENT_NOT_READY';
+
+export const noSuchItemMessage = 'There is no content item with this id.';
+
+const maxTags = 100;
 
 const ofOrganization = (organizationId: OrganizationId) =>
   sql`organization_id = (select ${organizationId}::text)`;
@@ -30,7 +33,7 @@ const isApplied = sql`content_id = any(array(select content_id from applied))
 const listed = (key: 'tags' | 'addTags' | 'removeTags') =>
   sql`array(select jsonb_array_elements_text(input.change -> ${sql.lit(key)}))`;
 
-/** Lists hold no repeats, neither stored ones nor those of a change, so nothing has to be sorted. */
+/** Neither stored lists nor those of a change hold repeats, so nothing has to be sorted. */
 const tagsAfter = sql`
   case
     when input.change ? 'tags' then ${listed('tags')}
@@ -44,43 +47,39 @@ const tagsAfter = sql`
     )
   end`;
 
-const metadataAfter = sql`(locked.custom_metadata || (input.change -> 'metadataSet'))
-  - array(select jsonb_array_elements_text(input.change -> 'metadataRemove'))`;
-
-/** PostgreSQL writes a space after each colon and comma, which the limit does not count. */
-const isMetadataTooLarge = sql`input.change ? 'metadataSet'
-  and octet_length(after.custom_metadata::text) > ${sql.lit(mostMetadataBytes)}
-  and octet_length(regexp_replace(after.custom_metadata::text,
-    '("(?:[^"\\\\]|\\\\.)*")|\\s', '\\1', 'g')) > ${sql.lit(mostMetadataBytes)}`;
+export type JudgedSet = {
+  organizationId: OrganizationId;
+  /** The ids to lock, as an array expression. */
+  contentIds: RawBuilder<unknown>;
+  /** Where it is false, no row is locked. */
+  gate: RawBuilder<boolean>;
+  /** Whether archived items are found as well: a deletion takes them, a change does not. */
+  withArchived: boolean;
+};
 
 /**
- * `locked` and `judged`, behind `input`. Where `gate` is false, no row is locked.
+ * `locked` and `judged`, behind `input`.
  *
  * The organization stands in a sub-select here and below, where the planner can't look it up in its
  * statistics. An organization that was imported after they were taken seems empty in them, and
  * walking through all of its items seems cheaper than looking up the wanted ones: 350 ms for 500
  * among 50,000, in place of 3 ms.
  */
-export function lockAndJudge(
-  organizationId: OrganizationId,
-  contentIds: RawBuilder<unknown>,
-  gate: RawBuilder<boolean>,
-): RawBuilder<unknown> {
+export function lockAndJudge(set: JudgedSet): RawBuilder<unknown> {
+  const isPresent = set.withArchived ? sql`true` : sql`archived_at is null`;
   return sql`
     locked as materialized (
-      select content_id, upload_status, tags, publish_at, expires_at, custom_metadata
+      select content_id, content_type, upload_status, tags, publish_at, expires_at
       from content
-      where ${ofOrganization(organizationId)} and content_id = any((${contentIds})::uuid[])
-        and archived_at is null and ${gate}
+      where ${ofOrganization(set.organizationId)} and content_id = any((${set.contentIds})::uuid[])
+        and ${isPresent} and ${set.gate}
       order by content_id
       for update
     ),
     judged as materialized (
       select input.position, input.id, input.change, locked.content_id,
-        after.tags, after.publish_at, after.expires_at, after.custom_metadata, verdict.message,
-        case when verdict.message is null then null
-          when input.problem is null and locked.content_id is null then 'NOT_FOUND'
-          else 'VALIDATION_ERROR' end as code
+        after.tags, after.publish_at, after.expires_at,
+        verdict.problem[1] as code, verdict.problem[2] as message
       from input left join locked on locked.content_id = input.content_id
       left join lateral (
         select
@@ -88,72 +87,89 @@ export function lockAndJudge(
           case when input.change ? 'publishAt' then (input.change ->> 'publishAt')::timestamptz
             else locked.publish_at end as publish_at,
           case when input.change ? 'expiresAt' then (input.change ->> 'expiresAt')::timestamptz
-            else locked.expires_at end as expires_at,
-          case when input.change ? 'metadataSet' then ${metadataAfter}
-            else locked.custom_metadata end as custom_metadata
+            else locked.expires_at end as expires_at
       ) after on locked.content_id is not null
       cross join lateral (
         select case
-          when input.problem is not null then input.problem
-          when locked.content_id is null then ${sql.lit(noSuchItemMessage)}
+          when input.problem is not null then array['VALIDATION_ERROR', input.problem]
+          when locked.content_id is null
+            then array['NOT_FOUND', ${sql.lit(noSuchItemMessage)}]
           when input.change ->> 'publishStatus' = 'published' and locked.upload_status <> 'ready'
-            then 'publishStatus: only a ready item can be published; this one is '
-              || locked.upload_status
-          when after.publish_at >= after.expires_at then 'expiresAt: must be after publishAt'
-          when input.change ? 'addTags' and cardinality(after.tags) > ${sql.lit(mostTags)}
-            then 'tags: must be at most ${sql.raw(String(mostTags))}'
-          when ${isMetadataTooLarge}
-            then 'customMetadata: must be at most ${sql.raw(String(mostMetadataBytes))} bytes of JSON'
-        end as message
+            then array['CONTENT_NOT_READY',
+              'publishStatus: only a ready item can be published; this one is '
+                || locked.upload_status]
+          when locked.content_type <> 'carousel' and input.change ? 'autoScrollInterval'
+            and input.change ->> 'autoScrollInterval' is not null
+            then array['VALIDATION_ERROR', 'autoScrollInterval: is for image carousels only']
+          when after.publish_at >= after.expires_at
+            then array['VALIDATION_ERROR', 'expiresAt: must be after publishAt']
+          when input.change ? 'addTags' and cardinality(after.tags) > ${sql.lit(maxTags)}
+            then array['VALIDATION_ERROR', 'tags: must be at most ${sql.raw(String(maxTags))}']
+        end as problem
       ) verdict
     )`;
 }
 
 const assignments: Record<keyof ItemChange, string> = {
-  title: `title = coalesce(applied.change ->> 'title', content.title)`,
+  title: fromChange('title', 'title'),
   description: fromChange('description', 'description'),
   section: fromChange('section', 'section'),
   author: fromChange('author', 'author'),
   articleUrl: fromChange('article_url', 'articleUrl'),
-  visibility: `visibility = coalesce(applied.change ->> 'visibility', content.visibility)`,
-  publishStatus: `publish_status = coalesce(applied.change ->> 'publishStatus', content.publish_status)`,
+  externalId: fromChange('external_id', 'externalId'),
+  videoQuality: fromChange('video_quality', 'videoQuality'),
+  autoScrollInterval: fromChange(
+    'auto_scroll_interval_seconds',
+    'autoScrollInterval',
+    '::double precision',
+  ),
+  protected: fromChange('protected', 'protected', '::boolean'),
+  visibility: fromChange('visibility', 'visibility'),
+  publishStatus: fromChange('publish_status', 'publishStatus'),
   publishAt: 'publish_at = applied.publish_at',
   expiresAt: 'expires_at = applied.expires_at',
   tags: 'tags = applied.tags',
   addTags: 'tags = applied.tags',
   removeTags: 'tags = applied.tags',
-  metadataSet: 'custom_metadata = applied.custom_metadata',
-  metadataRemove: 'custom_metadata = applied.custom_metadata',
+  customMetadata: `custom_metadata = coalesce(applied.change -> 'customMetadata', content.custom_metadata)`,
 };
 
-function fromChange(column: string, key: string): string {
+function fromChange(column: string, key: string, cast = ''): string {
   return `${column} = case when applied.change ? '${key}'
-    then applied.change ->> '${key}' else content.${column} end`;
+    then (applied.change ->> '${key}')${cast} else content.${column} end`;
+}
+
+/** What a statement returns of the written rows. */
+const defaultColumns = ['content_id', 'tags', 'visibility'] as const;
+
+function returning(columns: readonly string[]): RawBuilder<unknown> {
+  return sql`returning ${sql.join(columns.map((column) => sql.ref(`content.${column}`)))}`;
 }
 
 /** Writes what was judged; only the columns that some change names are assigned. */
 export function updateApplied(
   organizationId: OrganizationId,
   changes: readonly ItemChange[],
+  columns: readonly string[] = defaultColumns,
 ): RawBuilder<unknown> {
   const keys = new Set(changes.flatMap((change) => Object.keys(change) as (keyof ItemChange)[]));
-  const columns = new Set([...keys].toSorted().map((key) => assignments[key]));
+  const assigned = new Set([...keys].toSorted().map((key) => assignments[key]));
   return sql`
-    update content set ${sql.raw([...columns, ...touched].join(', '))}
+    update content set ${sql.raw([...assigned, ...touchedColumns].join(', '))}
     from applied
     where content.${ofOrganization(organizationId)} and content.${isApplied}
-    returning content.content_id, content.tags, content.visibility`;
+    ${returning(columns)}`;
 }
 
-const touched = [
+const touchedColumns = [
   'revision = content.revision + 1',
   `updated_at = greatest(clock_timestamp(), content.updated_at + interval '1 microsecond')`,
 ];
 
-/** Deletes what was judged; a trigger notes what is to be purged. */
+/** Deletes what was judged; a trigger records what is to be purged. */
 export function deleteApplied(organizationId: OrganizationId): RawBuilder<unknown> {
   return sql`
     delete from content using applied
     where content.${ofOrganization(organizationId)} and content.${isApplied}
-    returning content.content_id, content.tags, content.visibility`;
+    ${returning(defaultColumns)}`;
 }

@@ -1,0 +1,40 @@
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { ListCursors } from '../../platform/http/list-cursor.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import { hourMs } from '../../platform/time.ts';
+import { contentChanged } from '../content/content.ts';
+import { webhookDeliveries } from '../webhooks/webhooks.ts';
+import { runBulkJob } from './bulk-job.ts';
+import { addBulkJobRoutes } from './job-routes.ts';
+import { bulkJobHandler, pruneBulkJobs } from './jobs.ts';
+import { addBulkRoutes } from './routes.ts';
+
+type Parts = { db: Db; cursors: ListCursors; mutations: Mutations; hints: Hints };
+
+export const bulk = defineFeature({
+  name: 'bulk',
+  tables: ['bulk_job', 'bulk_job_chunk', 'bulk_job_failure', 'bulk_allowance'],
+  build({ db, cursors, mutations, hints }: Parts) {
+    const onQueued = () => {
+      hints.give(runBulkJob.name);
+      // A job without items has ended already, with its event.
+      hints.give(webhookDeliveries);
+    };
+    return {
+      routes(app) {
+        addBulkRoutes(app, { db, mutations, onChange: () => hints.give(contentChanged) });
+        addBulkJobRoutes(app, { db, cursors, mutations, onQueued });
+      },
+      jobs: [bulkJobHandler({ db })],
+      chores: [
+        {
+          name: 'prune bulk jobs',
+          intervalMs: hourMs,
+          run: (signal) => pruneBulkJobs(db, signal),
+        },
+      ],
+    };
+  },
+});

@@ -1,0 +1,121 @@
+/**
+ * Reading captions in SubRip or WebVTT, and writing them as plain WebVTT: timings, text, and the
+ * tags for bold, italics and underline. Everything else that a file may carry (styles, scripts in
+ * tags, positions of karaoke) is dropped, because players put cues into web pages.
+ */
+
+export type Cue = { startMs: number; endMs: number; text: string };
+
+const maxCues = 20_000;
+const maxCueCharacters = 2_000;
+
+const timing =
+  /^\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})\s*-->\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})/;
+
+/**
+ * The text of a file in UTF-8, in UTF-16 with a byte order mark, or, where the bytes are not UTF-8,
+ * in Windows-1252, which most old SubRip files are in.
+ */
+export function decodeCaptions(bytes: Buffer): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes);
+  }
+}
+
+/** The cues of a file in the order of their start, or the reason why it is not captions. */
+export function readCues(text: string): { cues: Cue[] } | { problem: string } {
+  const lines = text.replace(/\r\n?/g, '\n').split('\n');
+  const cues: Cue[] = [];
+  for (let index = 0; index < lines.length; index += 1) {
+    const times = timing.exec(lines[index] ?? '');
+    if (times === null) continue;
+    const [startMs, endMs] = [toMs(times.slice(1, 5)), toMs(times.slice(5, 9))];
+    const words: string[] = [];
+    while ((lines[index + 1] ?? '').trim() !== '') {
+      index += 1;
+      words.push(lines[index] ?? '');
+    }
+    const cue = sanitize(words.join('\n'));
+    if (cue === '' || endMs <= startMs) continue;
+    if (cue.length > maxCueCharacters) {
+      return { problem: `a cue has more than ${maxCueCharacters} characters` };
+    }
+    cues.push({ startMs, endMs, text: cue });
+    if (cues.length > maxCues) return { problem: `there are more than ${maxCues} cues` };
+  }
+  if (cues.length === 0) return { problem: 'there is no cue with a time and a text in it' };
+  return { cues: cues.toSorted((a, b) => a.startMs - b.startMs) };
+}
+
+function toMs([hours, minutes, seconds, fraction = '']: (string | undefined)[]): number {
+  const whole = (Number(hours ?? 0) * 60 + Number(minutes)) * 60 + Number(seconds);
+  return whole * 1_000 + Number(fraction.padEnd(3, '0'));
+}
+
+const keptTag = /^<\/?[biu]>$/i;
+const entity = /&(?!(?:amp|lt|gt|nbsp|lrm|rlm);)/g;
+
+/** The text of a cue with its bold, italics and underline; every other tag and control is removed. */
+function sanitize(text: string): string {
+  return (
+    text
+      // Positions and fonts of other formats: {\an8}, {\fs20}.
+      .replace(/\{\\[^}]*\}/g, '')
+      .split(/(<[^<>]*>)/)
+      .map((part, index) => (index % 2 === 1 ? keepTag(part) : escapeText(part)))
+      .join('')
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '')
+      .join('\n')
+  );
+}
+
+function keepTag(tag: string): string {
+  return keptTag.test(tag) ? tag.toLowerCase() : '';
+}
+
+function escapeText(text: string): string {
+  return (
+    text
+      // oxlint-disable-next-line no-control-regex -- controls have no place in a cue
+      .replace(/[\u0000-\u0009\u000b-\u001f\u007f\ufeff]/g, ' ')
+      .toWellFormed()
+      .replace(entity, '&amp;')
+      .replace(/</g, '&lt;')
+      .replace(/>/g, '&gt;')
+  );
+}
+
+/** Cues as a WebVTT file. */
+export function toWebVtt(cues: readonly Cue[]): string {
+  const blocks = cues.map(
+    ({ startMs, endMs, text }) => `${clock(startMs)} --> ${clock(endMs)}\n${text}\n`,
+  );
+  return `WEBVTT\n\n${blocks.join('\n')}`;
+}
+
+function clock(ms: number): string {
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  const fraction = String(ms % 1_000).padStart(3, '0');
+  return `${two(ms / 3_600_000)}:${two((ms / 60_000) % 60)}:${two((ms / 1_000) % 60)}.${fraction}`;
+}
+
+/** An HLS media playlist of one segment that is the whole file. */
+export function subtitlePlaylist(cues: readonly Cue[], videoSeconds: number): string {
+  const seconds = Math.max(videoSeconds, ...cues.map(({ endMs }) => endMs / 1_000));
+  return [
+    '#EXTM3U',
+    '#EXT-X-VERSION:7',
+    `#EXT-X-TARGETDURATION:${Math.ceil(seconds)}`,
+    '#EXT-X-PLAYLIST-TYPE:VOD',
+    `#EXTINF:${seconds.toFixed(3)},`,
+    'captions.vtt',
+    '#EXT-X-ENDLIST',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,30 @@
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { contentChanged, type MediaUrls } from '../content/content.ts';
+import type { UploadLimits } from '../uploads/uploads.ts';
+import { addCaptionRoutes } from './routes.ts';
+
+type Parts = {
+  db: Db;
+  mutations: Mutations;
+  storage: Storage;
+  mediaAccess: MediaUrls;
+  hints: Hints;
+  uploadLimits: UploadLimits;
+};
+
+export const captions = defineFeature({
+  name: 'captions',
+  build: ({ mediaAccess, hints, uploadLimits, ...parts }: Parts) => ({
+    routes: (app) =>
+      addCaptionRoutes(app, {
+        ...parts,
+        urls: mediaAccess,
+        upload: uploadLimits,
+        onChange: () => hints.give(contentChanged),
+      }),
+  }),
+});

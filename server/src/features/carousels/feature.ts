@@ -1,0 +1,33 @@
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { contentChanged, type MediaUrls } from '../content/content.ts';
+import type { MediaTaskLimits } from '../media/media.ts';
+import type { UploadLimits } from '../uploads/uploads.ts';
+import { addCarouselRoutes } from './routes.ts';
+
+type Parts = {
+  db: Db;
+  mutations: Mutations;
+  storage: Storage;
+  mediaAccess: MediaUrls;
+  hints: Hints;
+  uploadLimits: UploadLimits;
+  mediaLimits: Pick<MediaTaskLimits, 'memoryLimitBytes'>;
+};
+
+export const carousels = defineFeature({
+  name: 'carousels',
+  build: ({ mediaAccess, hints, uploadLimits, mediaLimits, ...parts }: Parts) => ({
+    routes: (app) =>
+      addCarouselRoutes(app, {
+        ...parts,
+        urls: mediaAccess,
+        upload: uploadLimits,
+        limits: mediaLimits,
+        onChange: () => hints.give(contentChanged),
+      }),
+  }),
+});

@@ -1,0 +1,146 @@
+/** Routes of the images in an image carousel. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
+import { CarouselImage, entityTag, presentImages } from '../content/content.ts';
+import { discardRest, wasRolledBack } from '../uploads/uploads.ts';
+import { addImage, orderImages, removeImage, requireImageRoom } from './carousels.ts';
+import { receiveImage } from './receive-image.ts';
+import { config, tags, type CarouselRouteParts } from './route-parts.ts';
+import { ImageOrder, ImageParams, Removed } from './schemas.ts';
+
+export function addImageRoutes(app: HttpApp, parts: CarouselRouteParts): void {
+  addImageRoute(app, parts);
+  addImageChangeRoutes(app, parts);
+}
+
+const bodyOfImage = {
+  'multipart/form-data': {
+    schema: {
+      type: 'object',
+      required: ['file'],
+      properties: {
+        file: {
+          type: 'string',
+          format: 'binary',
+          description: 'JPEG, PNG, WebP or AVIF; at most 10 MB. HEIC where the decoder has it.',
+        },
+        altText: { type: 'string', maxLength: 1000 },
+      },
+    },
+  },
+};
+
+function addImageRoute(app: HttpApp, parts: CarouselRouteParts): void {
+  app.post(
+    '/v1/content/:id/images',
+    {
+      config: { access: 'secret', streamsBody: true, describedBody: bodyOfImage },
+      schema: {
+        operationId: 'addCarouselImage',
+        summary: 'Add an image to an image carousel',
+        description:
+          'The image is turned upright, scaled, and stored without its metadata. At most 10.',
+        tags,
+        consumes: ['multipart/form-data'],
+        params: IdParams,
+        response: answers({ 201: Envelope(CarouselImage) }),
+      },
+    },
+    async (request, reply) => {
+      try {
+        return await storeImage(parts, request, reply, request.params.id);
+      } finally {
+        discardRest(request);
+      }
+    },
+  );
+}
+
+async function storeImage(
+  parts: CarouselRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  id: string,
+): Promise<FastifyReply> {
+  const { db, storage, mutations, urls } = parts;
+  const { organizationId } = principalOf(request);
+  const carousel = await requireImageRoom(db, organizationId, id);
+  const image = await receiveImage(parts, request, carousel.playback_id);
+  let isNamed = false;
+  try {
+    await mutations.mutate(
+      request,
+      reply,
+      async (tx) => {
+        isNamed = true;
+        const row = await addImage(tx, organizationId, id, image);
+        const data = presentImages(row, urls).find((one) => one.id === image.imageId);
+        return { statusCode: 201, headers: { etag: entityTag(row) }, data };
+      },
+      JSON.stringify([image.altText, image.sha256]),
+    );
+  } catch (error) {
+    // A commit whose answer was lost may have happened.
+    isNamed = !wasRolledBack(error);
+    throw error;
+  } finally {
+    // A replayed answer names the files of the first request.
+    if (!isNamed) await storage.removePrefix(`media/${image.folder}`);
+  }
+  parts.onChange();
+  return reply;
+}
+
+function addImageChangeRoutes(app: HttpApp, parts: CarouselRouteParts): void {
+  const { mutations, urls, onChange } = parts;
+  app.put(
+    '/v1/content/:id/images/order',
+    {
+      config,
+      schema: {
+        operationId: 'orderCarouselImages',
+        summary: 'Reorder the images of an image carousel',
+        tags,
+        params: IdParams,
+        body: ImageOrder,
+        response: answers({ 200: Envelope(Type.Array(CarouselImage)) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { imageIds } = request.body;
+      await mutations.mutate(request, reply, async (tx) => {
+        const row = await orderImages(tx, organizationId, request.params.id, imageIds);
+        return { data: presentImages(row, urls), headers: { etag: entityTag(row) } };
+      });
+      onChange();
+      return reply;
+    },
+  );
+  app.delete(
+    '/v1/content/:id/images/:imageId',
+    {
+      config,
+      schema: {
+        operationId: 'removeCarouselImage',
+        summary: 'Remove an image from an image carousel',
+        tags,
+        params: ImageParams,
+        response: answers({ 200: Removed }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { id, imageId } = request.params;
+      await mutations.mutate(request, reply, async (tx) => {
+        await removeImage(tx, organizationId, id, imageId);
+        return { data: { id: imageId.toLowerCase(), deleted: true } };
+      });
+      onChange();
+      return reply;
+    },
+  );
+}

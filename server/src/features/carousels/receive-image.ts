@@ -1,0 +1,84 @@
+/** Receiving one image: a form is read, its bytes are decoded in the media child and stored. */
+import path from 'node:path';
+import type { FastifyRequest } from 'fastify';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { newContentId } from '../../platform/ids.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { assetFolder } from '../assets/assets.ts';
+import { MediaError, runMediaTask, sniffImage, type MediaTaskLimits } from '../media/media.ts';
+import { receiveSmallForm, uploadErrors, type UploadLimits } from '../uploads/uploads.ts';
+import type { NewImage } from './carousels.ts';
+
+const maxImageBytes = 10 * 1024 * 1024;
+const maxAltTextLength = 1000;
+
+export type ImageParts = {
+  storage: Storage;
+  upload: UploadLimits;
+  limits: Pick<MediaTaskLimits, 'memoryLimitBytes'>;
+};
+
+/**
+ * Stores the image of a form with a part `file` and an optional field `altText`, in two sizes, under
+ * a folder of its own that no row names yet.
+ *
+ * @throws ApiError VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE
+ */
+export async function receiveImage(
+  { storage, upload, limits }: ImageParts,
+  request: FastifyRequest,
+  playbackId: string,
+): Promise<NewImage & { sha256: string }> {
+  const form = await receiveSmallForm(request, storage, {
+    ...upload,
+    maxUploadBytes: maxImageBytes,
+    checkHead: requireImage,
+  });
+  await using file = form.file;
+  const altText = readAltText(form.fields);
+  const imageId = newContentId();
+  await using work = await storage.work.createFolder('image');
+  const outputDir = path.join(work.path, 'out');
+  await convert({ sourcePath: file.path, outputDir }, limits);
+  const folder = assetFolder(playbackId, imageId);
+  await storage.putFolder(outputDir, `media/${folder}`);
+  return { imageId, folder, altText, sha256: file.sha256 };
+}
+
+function requireImage(head: Buffer): void {
+  if (sniffImage(head) !== null) return;
+  throw new ApiError(uploadErrors.INVALID_MEDIA, {
+    message: 'The bytes are not a JPEG, PNG, WebP, AVIF or HEIC image.',
+  });
+}
+
+async function convert(
+  files: { sourcePath: string; outputDir: string },
+  limits: ImageParts['limits'],
+): Promise<void> {
+  try {
+    await runMediaTask(
+      { type: 'image', ...files },
+      {
+        ...limits,
+        deadlineMs: 60_000,
+        stallMs: 60_000,
+        signal: new AbortController().signal,
+      },
+    );
+  } catch (error) {
+    if (!(error instanceof MediaError) || error.code === 'PROCESSING_FAILED') throw error;
+    throw new ApiError(uploadErrors.INVALID_MEDIA, { message: error.message, cause: error });
+  }
+}
+
+function readAltText(fields: ReadonlyMap<string, string>): string | null {
+  for (const name of fields.keys()) {
+    if (name !== 'altText') throw fieldError(name, 'is not a known field');
+  }
+  const altText = fields.get('altText') ?? '';
+  if ([...altText].length > maxAltTextLength) {
+    throw fieldError('altText', `must be at most ${maxAltTextLength} characters`);
+  }
+  return altText === '' ? null : altText;
+}

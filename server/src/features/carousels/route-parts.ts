@@ -1,0 +1,15 @@
+import type { Db } from '../../platform/database/database.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { MediaUrls } from '../content/content.ts';
+import type { ImageParts } from './receive-image.ts';
+
+export type CarouselRouteParts = ImageParts & {
+  db: Db;
+  mutations: Mutations;
+  urls: MediaUrls;
+  /** Called after a change was committed. */
+  onChange: () => void;
+};
+
+export const tags = ['Carousels'];
+export const config = { access: 'secret' as const };

@@ -1,0 +1,51 @@
+import type { HttpApp } from '../../platform/http/app.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Envelope } from '../../platform/http/schemas.ts';
+import {
+  ContentItem,
+  createCarousel,
+  entityTag,
+  NewCarousel,
+  presentItem,
+} from '../content/content.ts';
+import { addImageRoutes } from './image-routes.ts';
+import { config, tags, type CarouselRouteParts } from './route-parts.ts';
+import { addVideoRoutes } from './video-routes.ts';
+
+export function addCarouselRoutes(app: HttpApp, parts: CarouselRouteParts): void {
+  addCreateRoute(app, parts);
+  addVideoRoutes(app, parts);
+  addImageRoutes(app, parts);
+}
+
+function addCreateRoute(app: HttpApp, { mutations, urls, onChange }: CarouselRouteParts): void {
+  app.post(
+    '/v1/content',
+    {
+      config,
+      schema: {
+        operationId: 'createCarousel',
+        summary: 'Create an image carousel or a video carousel',
+        description:
+          'It is ready at once, and in the feed as soon as it holds an image, or a video that is ' +
+          'in the feed itself.',
+        tags,
+        body: NewCarousel,
+        response: answers({ 201: Envelope(ContentItem) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      await mutations.mutate(request, reply, async (tx) => {
+        const row = await createCarousel(tx, organizationId, request.body);
+        return {
+          statusCode: 201,
+          headers: { location: `/v1/content/${row.content_id}`, etag: entityTag(row) },
+          data: presentItem(row, urls),
+        };
+      });
+      onChange();
+      return reply;
+    },
+  );
+}

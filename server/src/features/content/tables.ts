@@ -1,0 +1,90 @@
+/** The table of content items. */
+import type { ColumnType, Generated } from 'kysely';
+import type { DefaultTimestamp, NullableTimestamp } from '../../platform/database/column-types.ts';
+
+export type ContentType = 'video' | 'carousel' | 'video_carousel' | 'live_stream';
+
+export type UploadStatus = 'pending' | 'processing' | 'ready' | 'error';
+
+export type PublishStatus = 'published' | 'unpublished';
+
+export type Visibility = 'public' | 'unlisted' | 'private';
+
+export type VideoQuality = 'basic' | 'plus';
+
+export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
+
+export type AssetKind = 'image' | 'caption';
+export type AssetState = 'preparing' | 'ready';
+
+/** An asset as the column `assets` keeps it; its row is in the table of the feature `assets`. */
+export type StoredAsset = {
+  id: string;
+  kind: AssetKind;
+  position: number;
+  /** Below `media/`; null while its files are being made. */
+  folder: string | null;
+  metadata: Record<string, unknown>;
+  state: AssetState;
+  createdAt: string;
+};
+
+type CarouselEntryTable = {
+  organization_id: string;
+  entry_id: string;
+  carousel_id: string;
+  video_id: string;
+  position: number;
+  created_at: DefaultTimestamp;
+};
+
+type ContentTable = {
+  organization_id: string;
+  content_id: string;
+  serial_number: ColumnType<number, never, never>;
+  content_type: ContentType;
+  title: string;
+  description: string | null;
+  upload_status: Generated<UploadStatus>;
+  publish_status: Generated<PublishStatus>;
+  visibility: Generated<Visibility>;
+  section: string | null;
+  author: string | null;
+  tags: Generated<string[]>;
+  publish_at: NullableTimestamp;
+  expires_at: NullableTimestamp;
+  duration_seconds: Generated<number | null>;
+  protected: Generated<boolean>;
+  custom_metadata: ColumnType<Record<string, unknown>, string | undefined, string>;
+  width: Generated<number | null>;
+  height: Generated<number | null>;
+  aspect_ratio: Generated<string | null>;
+  max_frame_rate: Generated<number | null>;
+  video_quality: VideoQuality | null;
+  resolution_tier: Generated<ResolutionTier | null>;
+  auto_scroll_interval_seconds: Generated<number | null>;
+  article_url: string | null;
+  external_id: string | null;
+  error_code: Generated<string | null>;
+  error_message: Generated<string | null>;
+  progress: Generated<number>;
+  playback_id: string;
+  media_prefix: Generated<string | null>;
+  has_thumbnail: Generated<boolean>;
+  source_key: Generated<string | null>;
+  source_format: Generated<string | null>;
+  created_at: DefaultTimestamp;
+  updated_at: DefaultTimestamp;
+  archived_at: NullableTimestamp;
+  revision: Generated<number>;
+  assets: ColumnType<StoredAsset[], never, string>;
+  changed_xid: ColumnType<string, never, never>;
+  search_text: ColumnType<string, never, never>;
+};
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    content: ContentTable;
+    carousel_entry: CarouselEntryTable;
+  }
+}

@@ -1,0 +1,71 @@
+import type { Db } from '../../platform/database/database.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Envelope } from '../../platform/http/schemas.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import { presentItem, type MediaUrls } from '../content/content.ts';
+import { checkItems, createImports, type Imported } from './imports.ts';
+import { DescribedImport, ImportResults, NewImport } from './schemas.ts';
+
+export type ImportRouteParts = {
+  db: Db;
+  egress: Egress;
+  mutations: Mutations;
+  urls: MediaUrls;
+  /** Called when an import waits for a worker. */
+  onQueued: () => void;
+};
+
+export function addImportRoutes(app: HttpApp, parts: ImportRouteParts): void {
+  const { egress, mutations, urls, onQueued } = parts;
+  app.post(
+    '/v1/content/import',
+    {
+      config: {
+        access: 'secret',
+        checksText: true,
+        describedBody: { 'application/json': { schema: DescribedImport } },
+      },
+      schema: {
+        operationId: 'importContent',
+        summary: 'Import up to 100 videos from URLs',
+        description:
+          'The items are made at once and their bytes fetched in the background. An `externalId` ' +
+          'that has an item already answers that item. An item with a wrong value fails alone.',
+        tags: ['Content'],
+        body: NewImport,
+        response: answers({ 201: Envelope(ImportResults) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      await mutations.mutateAfter(
+        request,
+        reply,
+        () => checkItems(egress, request.body.items),
+        async (tx, checked) => ({
+          statusCode: 201,
+          data: present(await createImports(tx, organizationId, checked), urls),
+        }),
+      );
+      onQueued();
+      return reply;
+    },
+  );
+}
+
+function present(imported: readonly Imported[], urls: MediaUrls) {
+  const count = (status: Imported['status']) =>
+    imported.filter((one) => one.status === status).length;
+  return {
+    results: imported.map((one, index) =>
+      one.status === 'failed'
+        ? { index, status: one.status, error: one.error }
+        : { index, status: one.status, item: presentItem(one.row, urls) },
+    ),
+    totalCreated: count('created'),
+    totalExisting: count('existing'),
+    totalFailed: count('failed'),
+  };
+}

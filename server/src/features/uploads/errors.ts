@@ -1,0 +1,13 @@
+import { defineErrors } from '../../platform/http/errors.ts';
+
+export const uploadErrors = defineErrors({
+  CHECKSUM_MISMATCH: {
+    status: 460,
+    message: 'The bytes do not match Upload-Checksum. Nothing of this part was kept.',
+  },
+  CHECKSUM_UNSUPPORTED: {
+    status: 400,
+    message: 'Upload-Checksum must be sha1, sha256 or md5, a space, and the digest in base64.',
+  },
+  INVALID_MEDIA: { status: 422, message: 'The bytes are no supported media.' },
+});

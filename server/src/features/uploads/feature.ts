@@ -1,0 +1,101 @@
+import { bytes, duration, longestTimer } from '../../platform/config-values.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import { setting } from '../../platform/settings.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { dayMs, hourMs } from '../../platform/time.ts';
+import type { MediaUrls } from '../content/content.ts';
+import { processMedia } from '../processing/processing.ts';
+import { uploadErrors } from './errors.ts';
+import { expireUploads, sweepParts, sweepSources } from './maintenance.ts';
+import { addUploadRoutes } from './routes.ts';
+
+type Parts = {
+  db: Db;
+  mutations: Mutations;
+  storage: Storage;
+  mediaAccess: MediaUrls;
+  hints: Hints;
+  publicUrl: string;
+  /** Whether no other process shares the data directory. */
+  ownsDataDirectory: boolean;
+};
+
+export const uploads = defineFeature({
+  name: 'uploads',
+  settings: {
+    maxUploadBytes: setting({
+      env: 'REELFEED_MAX_UPLOAD_BYTES',
+      parse: bytes({ min: '1KB' }),
+      fallback: '5GB',
+      about: 'Largest accepted upload.',
+    }),
+    minFreeBytes: setting({
+      env: 'REELFEED_MIN_FREE_BYTES',
+      parse: bytes(),
+      fallback: '512MB',
+      about:
+        'Uploads are refused while the disk has less free space than this, so that the database keeps room.',
+    }),
+    uploadExpiryMs: setting({
+      env: 'REELFEED_UPLOAD_EXPIRY',
+      parse: duration({ min: '1m' }),
+      fallback: '24h',
+      about: 'How long an upload URL stays valid.',
+    }),
+    uploadSilenceMs: setting({
+      env: 'REELFEED_UPLOAD_SILENCE',
+      parse: duration({ min: '1s', max: longestTimer }),
+      fallback: '30s',
+      about: 'An upload that brings less than a kilobyte for this long is ended.',
+    }),
+  },
+  errors: uploadErrors,
+  tables: ['upload_session'],
+  build(parts: Parts, settings) {
+    const { db, mutations, storage, mediaAccess, hints, publicUrl, ownsDataDirectory } = parts;
+    const startedAt = Date.now();
+    const settledBefore = () => Math.max(Date.now() - dayMs, ownsDataDirectory ? startedAt : 0);
+    const uploadLimits = {
+      maxUploadBytes: settings.maxUploadBytes,
+      minFreeBytes: settings.minFreeBytes,
+      arrival: { windowMs: settings.uploadSilenceMs, leastBytes: 1024 },
+    };
+    return {
+      provides: { uploadLimits },
+      routes: (app) =>
+        addUploadRoutes(app, {
+          db,
+          storage,
+          mutations,
+          urls: mediaAccess,
+          publicUrl,
+          limits: uploadLimits,
+          expiryMs: settings.uploadExpiryMs,
+          onUploaded: () => hints.give(processMedia.name),
+        }),
+      chores: [
+        { name: 'expire uploads', intervalMs: 30_000, run: (signal) => expireUploads(db, signal) },
+        {
+          name: 'sweep sources',
+          intervalMs: dayMs,
+          run: (signal) => sweepSources(db, storage, new Date(settledBefore()), signal),
+        },
+        {
+          name: 'sweep parts of uploads',
+          intervalMs: hourMs,
+          run: (signal) => sweepParts(db, storage, signal),
+        },
+        {
+          name: 'clean up work',
+          intervalMs: hourMs,
+          // Nobody else works in a data directory of our own: what this process does not hold is a
+          // leftover.
+          run: (signal) => storage.cleanUp(ownsDataDirectory ? 0 : dayMs, signal),
+        },
+      ],
+    };
+  },
+});

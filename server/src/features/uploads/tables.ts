@@ -1,0 +1,28 @@
+/** The table of upload sessions. */
+import type { ColumnType, Generated } from 'kysely';
+import type {
+  DefaultTimestamp,
+  NullableTimestamp,
+  Timestamp,
+} from '../../platform/database/column-types.ts';
+
+/** A stored part of a resumable upload. */
+export type UploadPart = { key: string; sizeBytes: number };
+
+type UploadSessionTable = {
+  organization_id: string;
+  upload_session_id: string;
+  content_id: string;
+  token_hash: Buffer;
+  created_at: DefaultTimestamp;
+  expires_at: Timestamp;
+  completed_at: NullableTimestamp;
+  upload_length: Generated<number | null>;
+  parts: ColumnType<UploadPart[], never, string>;
+};
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    upload_session: UploadSessionTable;
+  }
+}

@@ -1,0 +1,177 @@
+/** The protocol tus 1.0 (https://tus.io/protocols/resumable-upload) on upload URLs, and their CORS. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { entityTag } from '../content/content.ts';
+import { findOrganization } from '../organizations/organizations.ts';
+import { watchArrival } from './arrival.ts';
+import { discardRest } from './discard-rest.ts';
+import { uploadErrors } from './errors.ts';
+import {
+  createResumable,
+  offsetOf,
+  receivePart,
+  requireResumable,
+  terminate,
+  type Checksum,
+  type ResumableParts,
+} from './resumable.ts';
+import { findOpenSession } from './uploads.ts';
+
+export type TusRouteParts = ResumableParts & {
+  publicUrl: string;
+  /** Called when an item waits for processing. */
+  onUploaded: () => void;
+};
+
+const version = '1.0.0';
+const url = '/v1/uploads/:token';
+const partType = 'application/offset+octet-stream';
+const config = { access: 'public' as const };
+const params = Type.Object({ token: Type.String() });
+const exposed =
+  'Location, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Tus-Checksum-Algorithm, ' +
+  'Upload-Offset, Upload-Length, Upload-Expires, X-Request-Id, Retry-After, ETag';
+
+/** Adds the routes to a scope whose bodies are not parsed. */
+export function addTusRoutes(app: HttpApp, parts: TusRouteParts): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('cache-control', 'no-store').header('tus-resumable', version);
+    await allowOrigin(request, reply, parts);
+  });
+  addDiscovery(app, parts);
+  addCreation(app, parts);
+  addOffset(app, parts);
+  addPart(app, parts);
+  addTermination(app, parts);
+}
+
+type TokenRequest = FastifyRequest<{ Params: { token: string } }>;
+
+/** Pages of the organization's `allowedOrigins` may upload; an empty list stands for every origin. */
+async function allowOrigin(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { db }: TusRouteParts,
+): Promise<void> {
+  const { origin } = request.headers;
+  if (origin === undefined) return;
+  reply.header('vary', 'Origin');
+  const session = await findOpenSession(db, (request as TokenRequest).params.token);
+  if (session === null) return;
+  const organization = await findOrganization(db, session.organizationId);
+  const allowed = organization?.allowed_origins ?? [];
+  if (allowed.length > 0 && !allowed.includes(origin)) return;
+  reply
+    .header('access-control-allow-origin', origin)
+    .header('access-control-expose-headers', exposed);
+}
+
+function addDiscovery(app: HttpApp, { limits }: TusRouteParts): void {
+  app.options(url, { config, schema: { hide: true, params } }, (request, reply) => {
+    if (request.headers['access-control-request-method'] !== undefined) {
+      reply.headers({
+        'access-control-allow-methods': 'PUT, POST, HEAD, PATCH, DELETE',
+        'access-control-allow-headers':
+          'Content-Type, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, Upload-Checksum',
+        'access-control-max-age': '86400',
+      });
+    }
+    return reply
+      .headers({
+        'tus-version': version,
+        'tus-extension': 'creation,expiration,checksum,termination',
+        'tus-max-size': limits.maxUploadBytes,
+        'tus-checksum-algorithm': 'sha1,sha256,md5',
+      })
+      .status(204)
+      .send();
+  });
+}
+
+function addCreation(app: HttpApp, parts: TusRouteParts): void {
+  app.post(url, { config, schema: { hide: true, params } }, async (request, reply) => {
+    requireVersion(request);
+    const lengthBytes = readInteger(request, 'upload-length');
+    const session = await createResumable(parts, request.params.token, lengthBytes);
+    reply.headers({
+      location: `${parts.publicUrl}/v1/uploads/${request.params.token}`,
+      'upload-offset': offsetOf(session),
+      'upload-expires': session.expiresAt.toUTCString(),
+    });
+    return reply.status(201).send();
+  });
+}
+
+function addOffset(app: HttpApp, { db }: TusRouteParts): void {
+  app.head(url, { config, schema: { hide: true, params } }, async (request, reply) => {
+    requireVersion(request);
+    const session = await requireResumable(db, request.params.token);
+    reply.headers({
+      'upload-offset': offsetOf(session),
+      'upload-length': session.lengthBytes,
+      'upload-expires': session.expiresAt.toUTCString(),
+    });
+    return reply.status(200).send();
+  });
+}
+
+function addPart(app: HttpApp, parts: TusRouteParts): void {
+  const streamed = { ...config, streamsBody: true as const };
+  app.patch(url, { config: streamed, schema: { hide: true, params } }, async (request, reply) => {
+    try {
+      requireVersion(request);
+      if (request.headers['content-type'] !== partType) {
+        throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { message: `Send ${partType}.` });
+      }
+      using arrival = watchArrival(request.raw, parts.limits.arrival);
+      const { offset, row } = await receivePart(parts, request.params.token, {
+        offset: readInteger(request, 'upload-offset'),
+        checksum: readChecksum(request),
+        source: request.raw,
+        signal: arrival.signal,
+      });
+      if (row !== null) {
+        parts.onUploaded();
+        reply.header('etag', entityTag(row));
+      }
+      return await reply.header('upload-offset', offset).status(204).send();
+    } finally {
+      discardRest(request);
+    }
+  });
+}
+
+function addTermination(app: HttpApp, parts: TusRouteParts): void {
+  app.delete(url, { config, schema: { hide: true, params } }, async (request, reply) => {
+    requireVersion(request);
+    await terminate(parts, request.params.token);
+    return reply.status(204).send();
+  });
+}
+
+function requireVersion(request: FastifyRequest): void {
+  if (request.headers['tus-resumable'] === version) return;
+  throw new ApiError('PRECONDITION_FAILED', {
+    message: `Send Tus-Resumable: ${version}.`,
+    headers: { 'tus-version': version },
+  });
+}
+
+function readInteger(request: FastifyRequest, name: string): number {
+  const value = request.headers[name];
+  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
+  throw new ApiError('INVALID_REQUEST', { message: `${name} must be a number of bytes.` });
+}
+
+function readChecksum(request: FastifyRequest): Checksum | null {
+  const header = request.headers['upload-checksum'];
+  if (header === undefined) return null;
+  const [, algorithm, digest = ''] = /^(sha1|sha256|md5) ([\w+/=]+)$/.exec(String(header)) ?? [];
+  if (algorithm === undefined) throw new ApiError(uploadErrors.CHECKSUM_UNSUPPORTED);
+  return {
+    algorithm: algorithm as Checksum['algorithm'],
+    digest: Buffer.from(digest, 'base64'),
+  };
+}
