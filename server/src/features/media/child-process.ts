@@ -1,9 +1,10 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
+import { cagedNode, findCage, type CageContents, type CagedCommand } from './cage.ts';
 import { MediaError } from './media-error.ts';
-import { residentBytes } from './resident-memory.ts';
+import { residentBytesOfTree } from './resident-memory.ts';
 import { ChildMessageSchema, type ChildMessage, type MediaTask } from './tasks.ts';
 
 /** How far a task may go. All limits are enforced by killing the child. */
@@ -42,18 +43,34 @@ interface Outcome {
 
 /** Nothing of the service's environment, where its secrets are, reaches the child. */
 function childEnvironment(): NodeJS.ProcessEnv {
-  return { LANG: 'C.UTF-8', TZ: 'UTC', UV_THREADPOOL_SIZE: String(CHILD_THREADS) };
+  return {
+    LANG: 'C.UTF-8',
+    TZ: 'UTC',
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    UV_THREADPOOL_SIZE: String(CHILD_THREADS),
+  };
 }
 
-function startChild(workDir: string): ChildProcess {
-  return fork(CHILD_SCRIPT, [], {
+const CHILD_ARGUMENTS = [
+  `--max-old-space-size=${CHILD_HEAP_MB}`,
+  '--disable-warning=ExperimentalWarning',
+  CHILD_SCRIPT,
+];
+
+function startChild({ file, args }: CagedCommand, workDir: string): ChildProcess {
+  return spawn(file, [...args], {
     cwd: workDir,
     env: childEnvironment(),
-    execArgv: [`--max-old-space-size=${CHILD_HEAP_MB}`, '--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     // An interrupt typed at the terminal is for the service, which ends its children in order.
     detached: true,
   });
+}
+
+/** What a task reads and writes. */
+function cageContents(task: MediaTask, workDir: string, deadlineMs: number): CageContents {
+  const readable = task.type === 'generate' ? [] : [task.sourcePath];
+  return { readable, writable: [workDir], cwd: workDir, deadlineMs };
 }
 
 /** Keeps the last few kilobytes of what FFmpeg logs, however much it is. */
@@ -102,7 +119,7 @@ class Watch {
   async #inspect(): Promise<void> {
     const { memoryLimitBytes, stallMs } = this.#options;
     if (performance.now() - this.#lastWorkMs > stallMs) this.#kill('stall');
-    const bytes = (await residentBytes(this.#child.pid)) ?? this.#reportedBytes;
+    const bytes = (await residentBytesOfTree(this.#child.pid)) ?? this.#reportedBytes;
     if (bytes > memoryLimitBytes) this.#kill('memory');
   }
 
@@ -118,7 +135,10 @@ async function runToEnd(
   workDir: string,
   options: MediaTaskOptions,
 ): Promise<Outcome> {
-  const child = startChild(workDir);
+  const contents = cageContents(task, workDir, options.deadlineMs);
+  await using command = await cagedNode(await findCage(), CHILD_ARGUMENTS, contents);
+  options.signal.throwIfAborted();
+  const child = startChild(command, workDir);
   const logTail = collectLogTail(child);
   const watch = new Watch(child, options);
   let answer: Outcome['answer'] = null;

@@ -67,3 +67,18 @@ test('a source without a picture gets one audio rung', () => {
     remaining: [],
   });
 });
+
+test('plus makes the later rungs with more effort, and the upper ones in AV1 too', () => {
+  const source: LadderSource = { width: 1080, height: 1920, maxFrameRate: 30 };
+  const { first, remaining } = planLadder(source, 'plus');
+  assert.deepEqual(first, planLadder(source).first);
+  const brief = remaining.map((rung) => rung.kind === 'video' && [rung.name, rung.effort ?? '']);
+  assert.deepEqual(brief, [
+    ['1080', 'slow'],
+    ['540', 'slow'],
+    ['360', 'slow'],
+    ['1080av1', ''],
+    ['720av1', ''],
+    ['540av1', ''],
+  ]);
+});

@@ -1,14 +1,18 @@
 import { outputFrameRate, type FrameRate } from './picture.ts';
 
-/** One H.264 rendition to make. Sizes are even and keep the aspect of the source. */
+/** One rendition with a picture to make. Sizes are even and keep the aspect of the source. */
 export interface VideoRung {
   readonly kind: 'video';
-  /** The short side the rung stands for; also the name of its folder. */
+  /** The short side the rung stands for, with the codec where it is not H.264; names its folder. */
   readonly name: string;
   readonly width: number;
   readonly height: number;
   readonly frameRate: FrameRate;
   readonly maxBitrateBps: number;
+  /** H.264 where it is absent. */
+  readonly codec?: 'h264' | 'av1';
+  /** `slow` spends several times the work for a fifth fewer bits. `fast` where it is absent. */
+  readonly effort?: 'fast' | 'slow';
 }
 
 /** The single rendition of a source without a picture. */
@@ -55,6 +59,9 @@ const MIN_SIDE = 16;
 const MAX_RATE = 60;
 /** Below 720 a second frame in the same bit budget costs more sharpness than it gives. */
 const MAX_RATE_SMALL = 30;
+/** Below this AV1 saves too few bits to be worth its work. */
+const MIN_AV1_SHORT_SIDE = 540;
+const AV1_BITRATE_SHARE = 0.6;
 
 /** The nearest even length, but none beyond the source. */
 function evenSide(side: number, scale: number): number {
@@ -62,11 +69,9 @@ function evenSide(side: number, scale: number): number {
   return Math.max(MIN_SIDE, nearest > side ? nearest - 2 : nearest);
 }
 
-function videoRung(
-  step: Step,
-  name: string,
-  source: { width: number; height: number; framesPerSecond: number },
-): VideoRung {
+type PictureSource = { width: number; height: number; framesPerSecond: number };
+
+function videoRung(step: Step, name: string, source: PictureSource): VideoRung {
   const shortSide = Math.min(source.width, source.height);
   const scale = Math.min(1, step.shortSide / shortSide);
   const maxRate = step.shortSide < FIRST_SHORT_SIDE ? MAX_RATE_SMALL : MAX_RATE;
@@ -80,12 +85,23 @@ function videoRung(
   };
 }
 
+/** The same picture in AV1, which needs about half of the bits. */
+function inAv1(rung: VideoRung): VideoRung {
+  return {
+    ...rung,
+    name: `${rung.name}av1`,
+    codec: 'av1',
+    maxBitrateBps: Math.round(rung.maxBitrateBps * AV1_BITRATE_SHARE),
+  };
+}
+
 /**
  * Plans the renditions of a source: 360, 540, 720 and 1080 by the short side, never larger than the
  * source. A picture smaller than 360 gets one rung at its own size, a source without a picture one
- * audio rung.
+ * audio rung. `plus` makes all but the first H.264 rung with more effort, and the upper ones in AV1
+ * too: the first rung decides how soon an item plays.
  */
-export function planLadder(info: LadderSource): Ladder {
+export function planLadder(info: LadderSource, quality: 'basic' | 'plus' = 'basic'): Ladder {
   if (info.width === null || info.height === null) {
     return { first: { kind: 'audio', name: 'audio' }, remaining: [] };
   }
@@ -101,5 +117,11 @@ export function planLadder(info: LadderSource): Ladder {
   const first =
     rungs.find((rung) => Number(rung.name) <= FIRST_SHORT_SIDE) ??
     videoRung({ shortSide, maxBitrateBps: 800_000 }, String(evenSide(shortSide, 1)), source);
-  return { first, remaining: rungs.filter((rung) => rung !== first) };
+  const others = rungs.filter((rung) => rung !== first);
+  if (quality === 'basic') return { first, remaining: others };
+  const av1 = rungs.filter((rung) => Number(rung.name) >= MIN_AV1_SHORT_SIDE).map(inAv1);
+  return {
+    first,
+    remaining: [...others.map((rung) => ({ ...rung, effort: 'slow' as const })), ...av1],
+  };
 }

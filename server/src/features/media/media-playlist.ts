@@ -36,6 +36,14 @@ export function parseMediaPlaylist(text: string): {
   return { segments, initSegment };
 }
 
+/**
+ * Raises a target duration of 0, which FFmpeg writes for a clip under half a second: players refuse
+ * it (RFC 8216, 4.3.3.1 asks for a positive integer).
+ */
+export function withTargetDuration(playlist: string): string {
+  return playlist.replace(/^#EXT-X-TARGETDURATION:0$/m, '#EXT-X-TARGETDURATION:1');
+}
+
 /** Adds up a playlist; `sizeOf` gives the size in bytes of a file that the playlist names. */
 export async function summarizeMediaPlaylist(
   text: string,

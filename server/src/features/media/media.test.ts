@@ -249,3 +249,28 @@ test('a 15 second full HD clip is playable in less than its own length', async (
   assert.equal(rungs[0]?.segmentCount, 8);
   assert.ok(elapsedMs < 15_000, `took ${Math.round(elapsedMs)} ms`);
 });
+
+test('plus adds AV1 renditions that decode, and names their codec in the master', async () => {
+  await using folder = await workFolder();
+  const { outputDir: _, ...prepared } = await prepareSample(folder, 'landscape.mp4', {
+    quality: 'plus',
+  });
+  const outputDir = join(folder.path, 'completed');
+  const sourcePath = await mediaSample('landscape.mp4');
+  const task = { type: 'complete', sourcePath, outputDir, prepared } as const;
+  const result = await runMediaTask(task, GENEROUS);
+  assert.deepEqual(
+    result.rungs.map((rung) => rung.name),
+    ['720', '540', '360', '720av1', '540av1'],
+  );
+  const av1 = result.rungs.find((rung) => rung.name === '720av1');
+  assert.match(av1?.codecs ?? '', /^av01\.0\.\d\dM\.08[.0-9]*,mp4a\.40\.2$/);
+  const segments = await readSegments(join(outputDir, '720av1'));
+  assert.deepEqual(
+    segments.map((segment) => segment.declaredSeconds),
+    [2, 2, 1],
+  );
+  for (const { video, declaredSeconds } of segments) {
+    assert.equal(video?.frames.length, declaredSeconds * 30);
+  }
+});

@@ -4,21 +4,26 @@ import { runInChild, type MediaTaskOptions } from './child-process.ts';
 import {
   CompleteResultSchema,
   GenerateResultSchema,
+  ImageResultSchema,
   PrepareResultSchema,
   type CompleteResult,
   type CompleteTask,
   type GenerateResult,
   type GenerateTask,
+  type ImageResult,
+  type ImageTask,
   type MediaTask,
   type PrepareResult,
   type PrepareTask,
 } from './tasks.ts';
 
 /** This file is the face of the media engine: what the rest of the service may use of it. */
+export { findCage, type Cage, type CageLevel } from './cage.ts';
 export { MediaError, type MediaErrorCode } from './media-error.ts';
+export { sniffImage, type ImageFormat } from './sniff-image.ts';
 export { SNIFF_BYTES, sniffMedia, type SniffedFormat } from './sniff.ts';
 export type { MediaTaskLimits, MediaTaskOptions } from './child-process.ts';
-export type { MediaInfo, PrepareResult, CompleteResult, Rendition } from './tasks.ts';
+export type { ImageResult, MediaInfo, PrepareResult, CompleteResult, Rendition } from './tasks.ts';
 
 /** Creates the output folder of a task, or makes sure that the existing one is empty. */
 async function createOutputDir(path: string): Promise<void> {
@@ -39,7 +44,7 @@ async function runIntoFolder<T>(outputDir: string, run: () => Promise<T>): Promi
 /**
  * Runs one media task in a child process of its own.
  *
- * `prepare` and `complete` write into `outputDir`, which must be new or empty, and which is removed
+ * `prepare`, `complete` and `image` write into `outputDir`, which must be new or empty, and which is removed
  * again if the task fails. `generate` writes the one file of its clip.
  *
  * Throws `MediaError` with a code, a message for the owner of the item and `retryable`, or the
@@ -54,10 +59,11 @@ export function runMediaTask(
   task: GenerateTask,
   options: MediaTaskOptions,
 ): Promise<GenerateResult>;
+export function runMediaTask(task: ImageTask, options: MediaTaskOptions): Promise<ImageResult>;
 export function runMediaTask(
   task: MediaTask,
   options: MediaTaskOptions,
-): Promise<PrepareResult | CompleteResult | GenerateResult> {
+): Promise<PrepareResult | CompleteResult | GenerateResult | ImageResult> {
   switch (task.type) {
     case 'prepare':
       return runIntoFolder(task.outputDir, () =>
@@ -66,6 +72,10 @@ export function runMediaTask(
     case 'complete':
       return runIntoFolder(task.outputDir, () =>
         runInChild(task, CompleteResultSchema, task.outputDir, options),
+      );
+    case 'image':
+      return runIntoFolder(task.outputDir, () =>
+        runInChild(task, ImageResultSchema, task.outputDir, options),
       );
     case 'generate':
       return runInChild(task, GenerateResultSchema, dirname(task.clip.path), options);

@@ -34,13 +34,19 @@ test('shown rates lose the rounding of containers that count in milliseconds', (
   assert.equal(shownFrameRate(17.5), 17.5);
 });
 
-test('output rates keep common rates, halve what is too fast, and round up the rest', () => {
+test('output rates keep common rates, divide what is too fast, and round up the rest', () => {
   assert.deepEqual(outputFrameRate(30, 60), { num: 30, den: 1 });
   assert.deepEqual(outputFrameRate(29.97, 30), { num: 30000, den: 1001 });
   assert.deepEqual(outputFrameRate(60, 30), { num: 30, den: 1 });
   assert.deepEqual(outputFrameRate(59.94, 30), { num: 30000, den: 1001 });
   assert.deepEqual(outputFrameRate(120, 60), { num: 60, den: 1 });
   assert.deepEqual(outputFrameRate(1000, 60), { num: 60, den: 1 });
+  assert.deepEqual(outputFrameRate(31, 30), { num: 30, den: 1 });
+  assert.deepEqual(outputFrameRate(40, 30), { num: 30, den: 1 });
+  assert.deepEqual(outputFrameRate(144, 60), { num: 48, den: 1 });
+  assert.deepEqual(outputFrameRate(144, 30), { num: 29, den: 1 });
+  assert.deepEqual(outputFrameRate(119.88, 30), { num: 30000, den: 1001 });
+  assert.deepEqual(outputFrameRate(90, 60), { num: 45, den: 1 });
   assert.deepEqual(outputFrameRate(17.4, 60), { num: 18, den: 1 });
   assert.deepEqual(outputFrameRate(1, 60), { num: 10, den: 1 });
 });

@@ -53,7 +53,9 @@ const ROUNDED_RATE_TOLERANCE = 0.0125;
 const MEANT_RATE_TOLERANCE = 0.03;
 const MIN_OUTPUT_RATE = 10;
 /** Beyond the rates of slow-motion cameras nobody sees which frames are dropped. */
-const MAX_HALVED_RATE = 240 * (1 + MEANT_RATE_TOLERANCE);
+const MAX_DIVIDED_RATE = 240 * (1 + MEANT_RATE_TOLERANCE);
+/** Share of the cap that a divided rate must keep. */
+const MIN_KEPT = 0.75;
 
 /** The tier of a picture size in pixels after rotation; null stands for a file without a picture. */
 export function resolutionTier(size: { width: number; height: number } | null): ResolutionTier {
@@ -109,15 +111,22 @@ function nearestCommonRate(framesPerSecond: number): { rate: FrameRate; distance
 /**
  * The constant rate to encode at, at most `maxFramesPerSecond`.
  *
- * A rate above the cap is halved until it fits, which drops every second frame and keeps motion
- * even. What is no common rate is rounded up to a whole number, so that two seconds hold a whole
- * number of frames and every segment can start with a key frame.
+ * A rate above the cap is divided by a whole number, which drops frames at even distances. Where
+ * that would lose over a quarter of the frames that the cap allows, the cap itself is better, even
+ * though the distances then differ. What is not a common rate is rounded up to a whole number, so
+ * that two seconds hold a whole number of frames and every segment can start with a key frame.
  */
 export function outputFrameRate(framesPerSecond: number, maxFramesPerSecond: number): FrameRate {
-  let target = Math.max(framesPerSecond, MIN_OUTPUT_RATE);
-  if (target > MAX_HALVED_RATE) target = maxFramesPerSecond;
-  while (target > maxFramesPerSecond * (1 + MEANT_RATE_TOLERANCE)) target /= 2;
-  const { rate, distance } = nearestCommonRate(target);
-  if (distance <= MEANT_RATE_TOLERANCE && rate.num / rate.den <= maxFramesPerSecond) return rate;
+  const rate = Math.max(framesPerSecond, MIN_OUTPUT_RATE);
+  const divisor =
+    rate > MAX_DIVIDED_RATE
+      ? 1
+      : Math.ceil(rate / (maxFramesPerSecond * (1 + MEANT_RATE_TOLERANCE)));
+  const divided = rate / divisor;
+  const target = divisor > 1 && divided < maxFramesPerSecond * MIN_KEPT ? Infinity : divided;
+  const { rate: common, distance } = nearestCommonRate(Math.min(target, maxFramesPerSecond));
+  if (distance <= MEANT_RATE_TOLERANCE && common.num / common.den <= maxFramesPerSecond) {
+    return common;
+  }
   return { num: Math.min(Math.ceil(target), maxFramesPerSecond), den: 1 };
 }

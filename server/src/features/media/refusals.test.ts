@@ -9,6 +9,9 @@ import { prepareSample, workFolder } from './testing/run-task.ts';
 const EXPECTED: Record<HostileName, MediaErrorCode> = {
   'no-index.mp4': 'CORRUPT_MEDIA',
   'cut.mp4': 'CORRUPT_MEDIA',
+  'cut.avi': 'CORRUPT_MEDIA',
+  'cut.flv': 'CORRUPT_MEDIA',
+  'cut.ts': 'CORRUPT_MEDIA',
   'empty.mp4': 'CORRUPT_MEDIA',
   'page.mp4': 'UNSUPPORTED_MEDIA',
   'picture.mp4': 'UNSUPPORTED_MEDIA',

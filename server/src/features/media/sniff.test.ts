@@ -70,6 +70,9 @@ test('hostile files that carry no media signature are refused by name-blind snif
   const looksLikeMedia = new Set([
     'no-index.mp4',
     'cut.mp4',
+    'cut.avi',
+    'cut.flv',
+    'cut.ts',
     'header-then-garbage.mp4',
     'garbage-pictures.mp4',
     'external-track.mov',

@@ -44,6 +44,8 @@ export const RungSchema = Type.Union([
     height: Type.Integer(),
     frameRate: FrameRateSchema,
     maxBitrateBps: Type.Integer(),
+    codec: Type.Optional(Type.Union([Type.Literal('h264'), Type.Literal('av1')])),
+    effort: Type.Optional(Type.Union([Type.Literal('fast'), Type.Literal('slow')])),
   }),
   Type.Object({ kind: Type.Literal('audio'), name: Type.String() }),
 ]);
@@ -71,6 +73,10 @@ export const PrepareResultSchema = Type.Object({
   rungs: Type.Array(RenditionSchema),
   master: Type.String(),
   remainingRungs: Type.Array(RungSchema),
+  /** The gain that brings the sound to the common loudness, or null; absent in older results. */
+  loudness: Type.Optional(
+    Nullable(Type.Object({ gainDb: Type.Number(), isLimited: Type.Boolean() })),
+  ),
 });
 export type PrepareResult = Static<typeof PrepareResultSchema>;
 
@@ -89,6 +95,8 @@ export interface PrepareTask {
   /** Absolute path of a folder that does not exist yet or is empty. */
   readonly outputDir: string;
   readonly maxDurationSeconds: number;
+  /** `plus` spends more time on each bit and adds AV1 renditions. */
+  readonly quality: 'basic' | 'plus';
 }
 
 /** The rungs that `prepare` left. */
@@ -98,6 +106,21 @@ export interface CompleteTask {
   readonly outputDir: string;
   readonly prepared: PrepareResult;
 }
+
+/** A still image in two sizes. */
+export interface ImageTask {
+  readonly type: 'image';
+  readonly sourcePath: string;
+  readonly outputDir: string;
+}
+
+export const ImageResultSchema = Type.Object({
+  /** Of the large file, upright. */
+  width: Type.Integer({ minimum: 1 }),
+  height: Type.Integer({ minimum: 1 }),
+});
+/** The files are `large.jpg` and `small.jpg`. */
+export type ImageResult = Static<typeof ImageResultSchema>;
 
 /** A synthetic clip. */
 export interface ClipSpec {
@@ -119,6 +142,8 @@ export interface ClipSpec {
   readonly frameRate: number;
   /** Frequency of the sine tone in hertz; null for a silent clip without an audio stream. */
   readonly tone: number | null;
+  /** Factor on the tone, whose amplitude is an eighth. Default 0.5. */
+  readonly toneVolume?: number;
   /** Length of the tone where it is not that of the picture. */
   readonly toneSeconds?: number;
   /** Seconds of black before the picture starts. */
@@ -131,6 +156,18 @@ export interface ClipSpec {
   readonly hdr?: boolean;
   /** Varies colours and structure between clips of the same source. */
   readonly seed?: number;
+  /** Stores two fields in each picture, as television cameras do. */
+  readonly interlaced?: boolean;
+  /** Pictures that may be stored out of order between two others. */
+  readonly bFrames?: number;
+  /** Keeps only the pictures for which this expression of FFmpeg holds: a varying frame rate. */
+  readonly keepPictures?: string;
+  /** Keeps only the blocks of 1,024 samples for which this expression of FFmpeg holds. */
+  readonly keepSound?: string;
+  /** Seconds of silence before the tone starts. */
+  readonly silentSeconds?: number;
+  /** Writes an MP4 in fragments and without an edit list, as recorders do that may be cut off. */
+  readonly fragmented?: boolean;
 }
 
 export interface GenerateTask {
@@ -138,7 +175,7 @@ export interface GenerateTask {
   readonly clip: ClipSpec;
 }
 
-export type MediaTask = PrepareTask | CompleteTask | GenerateTask;
+export type MediaTask = PrepareTask | CompleteTask | GenerateTask | ImageTask;
 
 export const GenerateResultSchema = Type.Object({
   sizeBytes: Type.Integer(),

@@ -11,8 +11,9 @@ import {
   type JobAnswer,
 } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
+import { isAssetFolder } from '../assets/assets.ts';
+import { findMediaSource } from '../content/content.ts';
 import { removeAttempts } from './processing.ts';
-import { findSource } from './queries.ts';
 
 /** The attempts that have published files of an item, each as `<playbackId>/<attempt>`. */
 export async function listAttempts(
@@ -22,7 +23,8 @@ export async function listAttempts(
 ): Promise<string[]> {
   const attempts = new Set<string>();
   for await (const { key } of storage.list(`media/${playbackId}`, signal)) {
-    attempts.add(key.split('/').slice(1, 3).join('/'));
+    const folder = key.split('/').slice(1, 3).join('/');
+    if (!isAssetFolder(folder)) attempts.add(folder);
   }
   return [...attempts];
 }
@@ -32,11 +34,11 @@ export function attemptsJob({ db, storage }: { db: Db; storage: Storage }): Hand
   return handle(
     removeAttempts,
     async ({ contentId }, { organizationId, signal }): Promise<JobAnswer> => {
-      const listed = await findSource(db, organizationId, contentId);
+      const listed = await findMediaSource(db, organizationId, contentId);
       if (listed === null) return skipped('the item is gone');
       const attempts = await listAttempts(storage, listed.playbackId, signal);
       // Asked after the listing, so that what is published from here on is not in the list.
-      const item = await findSource(db, organizationId, contentId);
+      const item = await findMediaSource(db, organizationId, contentId);
       if (item === null) return skipped('the item is gone');
       if (item.uploadStatus === 'pending' || item.uploadStatus === 'processing') {
         return skipped('the item is being processed');

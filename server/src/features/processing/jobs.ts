@@ -22,20 +22,18 @@ import {
 } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
+import {
+  findMediaSource,
+  markProcessing,
+  markReady,
+  recordProgress,
+  type MediaSource,
+} from '../content/content.ts';
 import { MediaError, runMediaTask, type MediaTaskOptions } from '../media/media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { listAttempts } from './attempts.ts';
 import { enqueueProcessing, failProcessing, processMedia, removeAttempts } from './processing.ts';
-import {
-  findPreparation,
-  findSource,
-  markProcessing,
-  markReady,
-  recordProgress,
-  removePreparation,
-  storePreparation,
-  type MediaSource,
-} from './queries.ts';
+import { findPreparation, removePreparation, storePreparation } from './queries.ts';
 
 export type MediaJobParts = {
   db: Db;
@@ -52,7 +50,7 @@ export function mediaJob(parts: MediaJobParts): HandledJob {
   return handle(
     processMedia,
     async ({ contentId }, context) => {
-      const source = await findSource(parts.db, context.organizationId, contentId);
+      const source = await findMediaSource(parts.db, context.organizationId, contentId);
       if (source === null) return skipped('the item is gone');
       if (source.sourceKey === null) return skipped('the original bytes are gone');
       const step = stepOf(source);
@@ -107,6 +105,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       sourcePath: work.sourcePath,
       outputDir: work.outputDir,
       maxDurationSeconds: parts.maxDurationMs / 1_000,
+      quality: work.source.quality,
     },
     {
       ...parts.limits,

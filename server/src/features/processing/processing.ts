@@ -3,8 +3,9 @@ import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
+import { markFailed } from '../content/content.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import { markFailed, removePreparation } from './queries.ts';
+import { removePreparation } from './queries.ts';
 
 export const processMedia = defineJob({
   name: 'process-media',

@@ -6,11 +6,11 @@ import {
   ContentItem,
   entityTag,
   lockForRetry,
+  markPendingAgain,
   presentItem,
   type MediaUrls,
 } from '../content/content.ts';
 import { enqueueProcessing } from './processing.ts';
-import { markPendingAgain } from './queries.ts';
 
 type ProcessingRouteParts = {
   mutations: Mutations;

@@ -3,6 +3,7 @@ import { decode, type Coverage } from './decoding.ts';
 import { AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, encode } from './encoders.ts';
 import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
 import { MAX_INTERLEAVE_SECONDS, type HlsOutput } from './hls-output.ts';
+import { loudnessFilters, type LoudnessChange } from './loudness.ts';
 import { openDecoder, type Source, type SourceStream } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
 
@@ -16,26 +17,34 @@ export interface AudioStage {
   readonly maxSeconds: number;
   readonly meter: TaskMeter;
   readonly coverage: Coverage;
+  /** Applied to the sound before it is encoded; null leaves it as it is. */
+  readonly loudness: LoudnessChange | null;
 }
 
 /** A picture that goes on for less than this after the sound needs no silence. */
 const MIN_SILENCE_SECONDS = 0.1;
 
-/**
- * Every frame has the encoder's length, the last one filled up. Loudness is left as it is; a
- * filter that changes it belongs before `asetnsamples`.
- */
+/** Every frame has the encoder's length, the last one filled up. */
 const TO_ENCODER_FORMAT = [
   'aformat=sample_fmts=fltp:channel_layouts=stereo',
   `asetnsamples=n=${AUDIO_FRAME_SAMPLES}:p=1`,
   GRAPH_AUDIO_OUTPUT,
 ];
 
+/**
+ * Differences between timestamps and samples from this on are filled with silence or cut. It lies
+ * above the rounding of containers that count in milliseconds and below what an ear notices as
+ * sound that is not in time with the lips.
+ */
+const MIN_GAP_SECONDS = 0.01;
+
 /** Sound like `frame` at 48 kHz, gaps filled with silence; the first graph starts at time 0. */
-function soundGraph(frame: Frame, stream: SourceStream, isFirst: boolean): string {
+function soundGraph(frame: Frame, stage: AudioStage, isFirst: boolean): string {
   return [
-    audioInput(frame, { timeBase: stream.stream.timeBase }),
-    `aresample=${AUDIO_SAMPLE_RATE}:async=1${isFirst ? ':first_pts=0' : ''}`,
+    audioInput(frame, { timeBase: stage.stream.stream.timeBase }),
+    `aresample=${AUDIO_SAMPLE_RATE}:async=1:min_hard_comp=${MIN_GAP_SECONDS}${isFirst ? ':first_pts=0' : ''}`,
+    'aformat=sample_fmts=fltp:channel_layouts=stereo',
+    ...loudnessFilters(stage.loudness),
     ...TO_ENCODER_FORMAT,
   ].join(',');
 }
@@ -100,7 +109,7 @@ export async function runAudio(stage: AudioStage): Promise<number> {
     if (graph !== null && format !== soundFormat(frame)) await writer.write(graph.push(null));
     if (graph === null || format !== soundFormat(frame)) {
       graph?.[Symbol.dispose]();
-      graph = await FrameGraph.open(soundGraph(frame, stream, graph === null));
+      graph = await FrameGraph.open(soundGraph(frame, stage, graph === null));
       format = soundFormat(frame);
     }
     await writer.write(graph.push(frame));

@@ -41,6 +41,7 @@ async function makeRungs(
     orientation: sourceOrientation(source),
     maxSeconds: info.durationSeconds + SLACK_SECONDS,
     meter,
+    loudness: task.prepared.loudness ?? null,
   });
   return finish();
 }

@@ -43,7 +43,11 @@ export function packetQueues(): PacketQueues {
  * A read error ends the stream like the end of the file does: a cut file is recognised by what is
  * missing at its end, and players show what there is.
  */
-export async function demux(source: Source, queues: PacketQueues, meter: TaskMeter): Promise<void> {
+export async function demux(
+  source: Source,
+  queues: PacketQueues,
+  meter: Pick<TaskMeter, 'reachedByte'>,
+): Promise<void> {
   for (;;) {
     const packet = new Packet();
     packet.alloc();
@@ -69,11 +73,18 @@ export async function demux(source: Source, queues: PacketQueues, meter: TaskMet
 /** A step back of more than this is a new recording appended to the first, with its own clock. */
 const RESTART_SECONDS = 0.5;
 
+/** Where a frame lies on the time line of its source, in seconds. */
+interface Span {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
 /** The place of a stream's clock on the common time line of the source. */
 class StreamClock {
   readonly #secondsPerTick: number;
   readonly #restartTicks: bigint;
   #startTicks: bigint;
+  #lastTicks = 0n;
   #nextTicks = 0n;
 
   constructor(stream: SourceStream['stream'], startMicroseconds: bigint) {
@@ -83,15 +94,24 @@ class StreamClock {
     this.#startTicks = (startMicroseconds * BigInt(den)) / (BigInt(num) * MICROSECONDS);
   }
 
-  /** Moves a frame onto the time line and returns where it ends, in seconds. */
-  place(frame: Frame): number {
+  /**
+   * Moves a frame onto the time line.
+   *
+   * A restart is judged by where the frame before started and not by where it ended: with pictures
+   * stored out of order at a varying rate, a frame can claim the length of another one.
+   */
+  place(frame: Frame): Span {
     const time = frame.bestEffortTimestamp;
-    if (time !== AV_NOPTS_VALUE && time - this.#startTicks < this.#nextTicks - this.#restartTicks) {
+    if (time !== AV_NOPTS_VALUE && time - this.#startTicks < this.#lastTicks - this.#restartTicks) {
       this.#startTicks = time - this.#nextTicks;
     }
     frame.pts = time === AV_NOPTS_VALUE ? this.#nextTicks : time - this.#startTicks;
+    this.#lastTicks = frame.pts;
     this.#nextTicks = frame.pts + (frame.duration > 0n ? frame.duration : 0n);
-    return Number(this.#nextTicks) * this.#secondsPerTick;
+    return {
+      startSeconds: Number(this.#lastTicks) * this.#secondsPerTick,
+      endSeconds: Number(this.#nextTicks) * this.#secondsPerTick,
+    };
   }
 }
 
@@ -117,10 +137,12 @@ export async function* decode(
   const { coverage, decoder, source, stream, maxSeconds } = options;
   const clock = new StreamClock(stream.stream, source.startMicroseconds);
   const place = (frame: Frame): Frame => {
-    const endSeconds = clock.place(frame);
-    if (endSeconds > maxSeconds) throw pastTheEnd(source);
+    const { startSeconds, endSeconds } = clock.place(frame);
+    if (startSeconds > maxSeconds) throw pastTheEnd(source);
     coverage.frames += 1;
-    coverage.endSeconds = Math.max(coverage.endSeconds, endSeconds);
+    // The last frame alone decides, and it ends no later than the container says.
+    const declaredEnd = Math.max(source.declaredSeconds ?? Infinity, startSeconds);
+    coverage.endSeconds = Math.min(endSeconds, declaredEnd);
     return frame;
   };
   for await (const packet of packets) {

@@ -12,6 +12,7 @@ import {
   AV_PIX_FMT_YUV420P,
   AV_SAMPLE_FMT_FLTP,
   FF_ENCODER_AAC,
+  FF_ENCODER_LIBSVTAV1,
   FF_ENCODER_LIBX264,
 } from 'node-av/constants';
 import type { VideoRung } from '../ladder.ts';
@@ -26,17 +27,25 @@ export const GOP_SECONDS = 2;
 
 /** How long the bit rate may exceed its cap, as seconds of the capped rate. */
 const BUFFER_SECONDS = 1.5;
-const CRF = '23';
-const PRESET = 'veryfast';
+
+/** Constant quality under the rung's cap: easy pictures stay small. */
+const H264_OPTIONS = {
+  fast: { preset: 'veryfast', crf: '23' },
+  slow: { preset: 'slow', crf: '22' },
+} as const;
+/** SVT-AV1's scale ends at 63; 35 looks like 23 of x264. Its presets from 10 on are for servers. */
+const AV1_OPTIONS = { preset: '9', crf: '35', 'svtav1-params': 'scd=0:tune=0' } as const;
 
 /** Frames between two key frames: {@link GOP_SECONDS}, never shorter than it. */
 export function gopFrames(rung: VideoRung): number {
   return Math.ceil((GOP_SECONDS * rung.frameRate.num) / rung.frameRate.den);
 }
 
-/** Opens an H.264 encoder whose time base is one frame. */
+/** Opens the encoder of a rung; its time base is one frame. */
 export async function openVideoEncoder(rung: VideoRung): Promise<CodecContext> {
-  const codec = required(Codec.findEncoderByName(FF_ENCODER_LIBX264), 'libx264');
+  const isAv1 = rung.codec === 'av1';
+  const name = isAv1 ? FF_ENCODER_LIBSVTAV1 : FF_ENCODER_LIBX264;
+  const codec = required(Codec.findEncoderByName(name), name);
   const context = new CodecContext();
   context.allocContext3(codec);
   const frames = gopFrames(rung);
@@ -55,13 +64,16 @@ export async function openVideoEncoder(rung: VideoRung): Promise<CodecContext> {
   context.rcBufferSize = rung.maxBitrateBps * BUFFER_SECONDS;
   context.threadCount = availableParallelism();
   context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER, AV_CODEC_FLAG_CLOSED_GOP);
-  using options = Dictionary.fromObject({
-    preset: PRESET,
-    profile: 'high',
-    crf: CRF,
-    keyint_min: frames,
-    sc_threshold: 0,
-  });
+  using options = Dictionary.fromObject(
+    isAv1
+      ? AV1_OPTIONS
+      : {
+          ...H264_OPTIONS[rung.effort ?? 'fast'],
+          profile: 'high',
+          keyint_min: frames,
+          sc_threshold: 0,
+        },
+  );
   check(await context.open2(codec, options), 'open video encoder');
   return context;
 }

@@ -78,17 +78,27 @@ function pictureGraph(clip: ClipSpec): string {
     pictureSource(clip),
     `trim=duration=${clip.seconds}`,
     ...(black > 0 ? [`drawbox=c=black:t=fill:enable=lt(t\\,${black})`] : []),
+    ...(clip.interlaced === true ? ['interlace=scan=tff'] : []),
+    ...(clip.keepPictures === undefined ? [] : [`select=${escaped(clip.keepPictures)}`]),
     `format=${pixelFormat(clip).name}`,
     GRAPH_OUTPUT,
   ].join(',');
 }
 
+/** An expression inside of a filter chain, where a plain comma would end the filter. */
+function escaped(expression: string): string {
+  return expression.replaceAll(',', '\\,');
+}
+
 function soundGraph(clip: ClipSpec, tone: number): string {
+  const silent = clip.silentSeconds ?? 0;
   return [
     `sine=frequency=${tone}:sample_rate=${AUDIO_SAMPLE_RATE}:duration=${clip.toneSeconds ?? clip.seconds}`,
-    'volume=0.5',
+    `volume=${clip.toneVolume ?? 0.5}`,
+    ...(silent > 0 ? [`volume=0:enable=lt(t\\,${silent})`] : []),
     'aformat=sample_fmts=fltp:channel_layouts=stereo',
     `asetnsamples=n=${AUDIO_FRAME_SAMPLES}:p=0`,
+    ...(clip.keepSound === undefined ? [] : [`aselect=${escaped(clip.keepSound)}`]),
     GRAPH_AUDIO_OUTPUT,
   ].join(',');
 }
@@ -98,7 +108,8 @@ async function openPictureEncoder(clip: ClipSpec): Promise<CodecContext> {
   const codec = required(Codec.findEncoderByName(name), name);
   const context = new CodecContext();
   context.allocContext3(codec);
-  const rate = Math.round(clip.frameRate * 1000);
+  // Two pictures become the two fields of one.
+  const rate = Math.round(clip.frameRate * (clip.interlaced === true ? 500 : 1000));
   context.width = clip.width;
   context.height = clip.height;
   context.pixelFormat = pixelFormat(clip).id;
@@ -115,6 +126,8 @@ async function openPictureEncoder(clip: ClipSpec): Promise<CodecContext> {
   using options = Dictionary.fromObject({
     preset: 'ultrafast',
     crf: CRF,
+    ...(clip.bFrames === undefined ? {} : { bf: clip.bFrames }),
+    ...(clip.interlaced === true ? { 'x264-params': 'tff=1' } : {}),
     ...(clip.hdr === true ? { 'x265-params': 'log-level=none' } : {}),
   });
   check(await context.open2(codec, options), 'open video encoder');
@@ -202,7 +215,11 @@ export async function generate(
     );
   }
   check(await muxer.openOutput(), 'open clip file');
-  using options = Dictionary.fromObject(clip.fastStart === true ? { movflags: '+faststart' } : {});
+  const movFlags = [
+    ...(clip.fastStart === true ? ['+faststart'] : []),
+    ...(clip.fragmented === true ? ['+frag_keyframe+empty_moov+default_base_moof'] : []),
+  ].join('');
+  using options = Dictionary.fromObject(movFlags === '' ? {} : { movflags: movFlags });
   check(await muxer.writeHeader(options), 'write clip header');
   await writeParts(muxer, parts, meter);
   check(await muxer.writeTrailer(), 'finish clip');

@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   avGetCodecString,
@@ -9,7 +9,7 @@ import {
   type Stream,
 } from 'node-av/lib';
 import type { Rung } from '../ladder.ts';
-import { summarizeMediaPlaylist } from '../media-playlist.ts';
+import { summarizeMediaPlaylist, withTargetDuration } from '../media-playlist.ts';
 import { roundFrameRate } from '../picture.ts';
 import type { Rendition } from '../tasks.ts';
 import { check, required } from './engine.ts';
@@ -125,7 +125,9 @@ export class HlsOutput {
       track === null ? [] : [required(avGetCodecString(track.stream.codecpar), 'a codec string')],
     );
     this.#muxer.freeContext();
-    const playlist = await readFile(join(this.#folder, MEDIA_PLAYLIST), 'utf8');
+    const path = join(this.#folder, MEDIA_PLAYLIST);
+    const playlist = withTargetDuration(await readFile(path, 'utf8'));
+    await writeFile(path, playlist);
     const sizeOf = async (name: string): Promise<number> =>
       (await stat(join(this.#folder, name))).size;
     const summary = await summarizeMediaPlaylist(playlist, sizeOf);

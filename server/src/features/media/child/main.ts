@@ -35,6 +35,7 @@ function reportProgress(meter: TaskMeter): void {
 
 /** Loads FFmpeg and only that of our code which the task needs. */
 async function run(task: MediaTask): Promise<unknown> {
+  if (task.type === 'image') return (await import('./image.ts')).convertImage(task);
   const [{ Log }, { AV_LOG_WARNING }] = await Promise.all([
     import('node-av/lib'),
     import('node-av/constants'),

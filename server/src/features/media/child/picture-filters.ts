@@ -74,18 +74,22 @@ function canToneMap(): boolean {
   return Filter.getByName('zscale') !== null && Filter.getByName('tonemap') !== null;
 }
 
-function pictureFilters(frame: Frame, target: Target): string[] {
+/**
+ * Makes whole pictures of interlaced ones. It comes before any change of the frame rate: a dropped
+ * or repeated frame would take a neighbour away, and the filter halves the time base, which
+ * `fps` sets right again.
+ */
+function deinterlacing(frame: Frame): string[] {
   const isInterlaced = (frame.flags & AV_FRAME_FLAG_INTERLACED) !== 0;
+  return isInterlaced ? ['bwdif=mode=send_frame:deint=interlaced'] : [];
+}
+
+function pictureFilters(frame: Frame, target: Target): string[] {
   const toTarget =
     isHdrTransfer(frame.colorTrc) && canToneMap()
       ? hdrFilters(frame, target)
       : sdrFilters(frame, target);
-  return [
-    ...(isInterlaced ? ['bwdif=mode=send_frame:deint=interlaced'] : []),
-    ...toTarget,
-    ...target.orientation.filters,
-    'setsar=1',
-  ];
+  return [...toTarget, ...target.orientation.filters, 'setsar=1'];
 }
 
 /** The graph text that makes frames for `rung` out of frames like `frame`, from time 0 on. */
@@ -98,6 +102,7 @@ export function rungGraph(
   const { num, den } = rung.frameRate;
   return [
     videoInput(frame, timing),
+    ...deinterlacing(frame),
     `fps=fps=${num}/${den}:start_time=0`,
     ...pictureFilters(frame, {
       width: rung.width,
@@ -120,6 +125,7 @@ export function stillGraph(
 ): string {
   return [
     videoInput(frame, timing),
+    ...deinterlacing(frame),
     ...pictureFilters(frame, {
       ...size,
       orientation,

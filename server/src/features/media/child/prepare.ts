@@ -6,6 +6,7 @@ import { MediaError } from '../media-error.ts';
 import type { MediaInfo, PrepareResult, PrepareTask } from '../tasks.ts';
 import type { Coverage } from './decoding.ts';
 import { describeSource, readOrientation } from './describe.ts';
+import { loudnessChange, measureLoudness } from './loudness.ts';
 import { orientationFromMatrix, type Orientation } from './orientation.ts';
 import { DAMAGED, openSource, type Source, type SourceStream } from './source.ts';
 import { TaskMeter } from './task-meter.ts';
@@ -85,9 +86,10 @@ export async function prepare(
     );
   }
   const declared = describeSource(source);
-  const ladder = planLadder(declared);
+  const ladder = planLadder(declared, task.quality);
   const meter = new TaskMeter({ seconds: source.declaredSeconds, bytes: source.sizeBytes });
   watch(meter);
+  const loudness = loudnessChange(await measureLoudness(task.sourcePath, maxSeconds, meter));
   const result = await transcode({
     source,
     rungs: [ladder.first],
@@ -96,6 +98,7 @@ export async function prepare(
     orientation: sourceOrientation(source),
     maxSeconds,
     meter,
+    loudness,
     ...thumbnailWatcher(source, declared, task.outputDir),
   });
   checkCoverage(source, result);
@@ -113,6 +116,7 @@ export async function prepare(
     rungs,
     master: MASTER_PLAYLIST,
     remainingRungs: [...ladder.remaining],
+    loudness,
   };
 }
 

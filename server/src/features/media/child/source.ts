@@ -22,6 +22,7 @@ import {
 import { MediaError } from '../media-error.ts';
 import { SNIFF_BYTES, sniffMedia, type SniffedFormat } from '../sniff.ts';
 import { ALL_DECODERS, AUDIO_DECODERS, VIDEO_DECODERS } from './allowed-formats.ts';
+import { missingEnd } from './completeness.ts';
 import { check, EngineError, required } from './engine.ts';
 
 /** What the owner reads, whatever exactly is broken. */
@@ -179,6 +180,8 @@ export async function openSource(path: string): Promise<Source> {
   if (format === null) {
     throw new MediaError('UNSUPPORTED_MEDIA', 'The file is neither a video nor a sound recording.');
   }
+  const missing = await missingEnd(path, format.container, sizeBytes);
+  if (missing !== null) throw new MediaError('CORRUPT_MEDIA', DAMAGED, { detail: missing });
   const container = await openContainer(path, format);
   const video = pickStream(container, AVMEDIA_TYPE_VIDEO, VIDEO_DECODERS);
   const audio = pickStream(container, AVMEDIA_TYPE_AUDIO, AUDIO_DECODERS);

@@ -5,6 +5,7 @@ import { runAudio } from './audio-stage.ts';
 import { demux, emptyCoverage, packetQueues, type Coverage } from './decoding.ts';
 import { openAudioEncoder, openVideoEncoder } from './encoders.ts';
 import { HlsOutput } from './hls-output.ts';
+import type { LoudnessChange } from './loudness.ts';
 import type { Orientation } from './orientation.ts';
 import type { Source } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
@@ -19,6 +20,8 @@ export interface TranscodeOptions {
   /** Frames later than this end the task. */
   readonly maxSeconds: number;
   readonly meter: TaskMeter;
+  /** See `AudioStage.loudness`. */
+  readonly loudness: LoudnessChange | null;
   /** One more reader of the decoded pictures, beside the rungs; it frees what it takes. */
   readonly watchFrames?: (frames: AsyncIterable<Frame>) => Promise<void>;
 }

@@ -88,7 +88,11 @@ async function runLane(
 ): Promise<void> {
   const { encoder, output, rung } = lane;
   const timing = { timeBase: stage.stream.stream.timeBase };
-  const write = (packet: Packet): Promise<void> => output.writeVideo(packet);
+  const write = (packet: Packet): Promise<void> => {
+    // One input picture can stand for minutes of output, so what comes out counts as work too.
+    stage.meter.addWork();
+    return output.writeVideo(packet);
+  };
   let graph: FrameGraph | null = null;
   for await (const frame of frames) {
     graph ??= await FrameGraph.open(rungGraph(frame, timing, rung, stage.orientation));

@@ -25,6 +25,8 @@ export interface ReadFrame {
   readonly seconds: number;
   readonly width: number;
   readonly height: number;
+  /** Mean brightness (0 to 255) of a picture, or mean absolute sample (0 to 1) of a sound. */
+  readonly level: number;
 }
 
 export interface ReadTrack {
@@ -58,6 +60,29 @@ function pixelReader(frame: Frame): ReadTrack['pixel'] {
   return (x, y) => [at(0, x, y), at(1, x, y), at(2, x, y)];
 }
 
+/** See {@link ReadFrame.level}; sound is read as planes of floats, which AAC decodes to. */
+function levelOf(frame: Frame, isVideo: boolean): number {
+  const plane = frame.data?.[0];
+  if (plane === undefined) return 0;
+  if (!isVideo) {
+    let sum = 0;
+    for (let index = 0; index < frame.nbSamples; index += 1) {
+      sum += Math.abs(plane.readFloatLE(index * 4));
+    }
+    return sum / Math.max(1, frame.nbSamples);
+  }
+  const stride = frame.linesize[0] ?? frame.width;
+  let sum = 0;
+  let count = 0;
+  for (let row = 0; row < frame.height; row += 8) {
+    for (let column = 0; column < frame.width; column += 8) {
+      sum += plane[row * stride + column] ?? 0;
+      count += 1;
+    }
+  }
+  return sum / Math.max(1, count);
+}
+
 class TrackReader {
   readonly #stream: Stream;
   readonly #decoder = new CodecContext();
@@ -83,7 +108,9 @@ class TrackReader {
       if (!received(this.#decoder.receiveFrameSync(frame), 'take frame')) return;
       if (this.#frames.length === 0) this.#pixel = pixelReader(frame);
       const seconds = Number(frame.bestEffortTimestamp) * this.#stream.timeBase.toDouble();
-      this.#frames.push({ seconds, width: frame.width, height: frame.height });
+      const isVideo = this.#stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO;
+      const level = levelOf(frame, isVideo);
+      this.#frames.push({ seconds, width: frame.width, height: frame.height, level });
       frame.free();
     }
   }
@@ -122,6 +149,17 @@ export interface ReadSegment {
   readonly declaredSeconds: number;
   readonly video: ReadTrack | undefined;
   readonly audio: ReadTrack | undefined;
+}
+
+/** All pictures and sounds of a rendition in their order. */
+export async function readRendition(
+  folder: string,
+): Promise<{ pictures: ReadFrame[]; sounds: ReadFrame[] }> {
+  const segments = await readSegments(folder);
+  return {
+    pictures: segments.flatMap(({ video }) => video?.frames ?? []),
+    sounds: segments.flatMap(({ audio }) => audio?.frames ?? []),
+  };
 }
 
 /** Decodes each segment of a rendition by itself, as a player does after a seek. */

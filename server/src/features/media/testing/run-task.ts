@@ -30,13 +30,16 @@ export async function workFolder(): Promise<WorkFolder> {
 export async function prepareSample(
   folder: WorkFolder,
   name: ClipName | HostileName,
-  options: Partial<MediaTaskOptions> & { maxDurationSeconds?: number } = {},
+  options: Partial<MediaTaskOptions> & {
+    maxDurationSeconds?: number;
+    quality?: 'basic' | 'plus';
+  } = {},
 ): Promise<PrepareResult & { outputDir: string }> {
-  const { maxDurationSeconds = 600, ...limits } = options;
+  const { maxDurationSeconds = 600, quality = 'basic', ...limits } = options;
   const outputDir = join(folder.path, 'prepared');
   const sourcePath = await mediaSample(name);
   const result = await runMediaTask(
-    { type: 'prepare', sourcePath, outputDir, maxDurationSeconds },
+    { type: 'prepare', sourcePath, outputDir, maxDurationSeconds, quality },
     { ...GENEROUS, ...limits },
   );
   return { ...result, outputDir };

@@ -1,0 +1,83 @@
+import { open, type FileHandle } from 'node:fs/promises';
+import type { ContainerFormat } from '../sniff.ts';
+
+const TRANSPORT_PACKET_BYTES = 188;
+const BLU_RAY_PACKET_BYTES = 192;
+const TRANSPORT_SYNC = 0x47;
+const FLV_TAG_TYPES: ReadonlySet<number> = new Set([8, 9, 18]);
+const FLV_TAG_HEADER_BYTES = 11;
+const RIFF_HEADER_BYTES = 8;
+
+async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await file.read(bytes, 0, length, position);
+  return bytes.subarray(0, bytesRead);
+}
+
+/** AVI and WAV: chunks named RIFF in a row, each of which states its length. */
+async function riffProblem(file: FileHandle, sizeBytes: number): Promise<string | null> {
+  for (let position = 0; position + RIFF_HEADER_BYTES <= sizeBytes;) {
+    const header = await bytesAt(file, position, RIFF_HEADER_BYTES);
+    if (header.toString('latin1', 0, 4) !== 'RIFF') return null;
+    const length = header.readUInt32LE(4);
+    // A recorder that could not go back to its start leaves 0 or the largest number.
+    if (length === 0 || length === 0xffff_ffff) return null;
+    const end = position + RIFF_HEADER_BYTES + length;
+    if (end > sizeBytes) return `the RIFF chunk at ${position} ends at ${end} of ${sizeBytes}`;
+    position = end + (length % 2);
+  }
+  return null;
+}
+
+/** FLV: each tag is followed by its own length, so the last four bytes lead to the last tag. */
+async function flvProblem(file: FileHandle, sizeBytes: number): Promise<string | null> {
+  const tail = await bytesAt(file, Math.max(0, sizeBytes - 4), 4);
+  const tagBytes = tail.length < 4 ? 0 : tail.readUInt32BE(0);
+  const start = sizeBytes - 4 - tagBytes;
+  if (tagBytes < FLV_TAG_HEADER_BYTES || start < 0) return 'the last FLV tag has no end';
+  const header = await bytesAt(file, start, FLV_TAG_HEADER_BYTES);
+  const isTag =
+    FLV_TAG_TYPES.has((header[0] ?? 0) & 0x1f) &&
+    header.readUIntBE(1, 3) === tagBytes - FLV_TAG_HEADER_BYTES;
+  return isTag ? null : 'the last FLV tag is cut off';
+}
+
+/** MPEG transport streams consist of whole packets. */
+async function transportProblem(file: FileHandle, sizeBytes: number): Promise<string | null> {
+  const [first] = await bytesAt(file, 0, 1);
+  const packetBytes = first === TRANSPORT_SYNC ? TRANSPORT_PACKET_BYTES : BLU_RAY_PACKET_BYTES;
+  const rest = sizeBytes % packetBytes;
+  return rest === 0 ? null : `the last packet has ${rest} of ${packetBytes} bytes`;
+}
+
+/**
+ * Says what shows that the end of a file is missing, or null where nothing does. It covers the
+ * containers whose cut files FFmpeg plays as if they were whole; for the others the length that
+ * they declare is compared with what could be decoded.
+ */
+export async function missingEnd(
+  path: string,
+  container: ContainerFormat,
+  sizeBytes: number,
+): Promise<string | null> {
+  await using file = await open(path, 'r');
+  switch (container) {
+    case 'avi':
+    case 'wav':
+      return await riffProblem(file, sizeBytes);
+    case 'flv':
+      return await flvProblem(file, sizeBytes);
+    case 'mpegts':
+      return await transportProblem(file, sizeBytes);
+    case 'mov':
+    case 'matroska':
+    case 'mpeg':
+    case 'ogg':
+    case 'mp3':
+    case 'aac':
+    case 'flac':
+      return null;
+    default:
+      return container satisfies never;
+  }
+}

@@ -1,0 +1,116 @@
+import type { Frame } from 'node-av/lib';
+import { decode, demux, emptyCoverage, packetQueues } from './decoding.ts';
+import { AUDIO_SAMPLE_RATE } from './encoders.ts';
+import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
+import { openDecoder, openSource } from './source.ts';
+import type { TaskMeter } from './task-meter.ts';
+
+/**
+ * Loudness by EBU R 128: clips follow each other in a feed, so each is brought to the same
+ * integrated loudness. It takes two passes: one measures, the other applies one constant gain, which
+ * leaves the dynamics of a recording alone. Peaks that the gain would drive over the ceiling are
+ * limited.
+ */
+
+/** What large video platforms play at, in LUFS. */
+const TARGET_LUFS = -14;
+/** In dBTP; encoding to AAC adds up to a decibel to what is allowed here. */
+const CEILING_DB = -1;
+/** Below this a recording is silence and noise, which nobody wants amplified. */
+const SILENCE_LUFS = -60;
+const MAX_GAIN_DB = 30;
+/** True peaks lie between samples; at four times the rate they are samples. */
+const PEAK_SAMPLE_RATE = 4 * AUDIO_SAMPLE_RATE;
+
+export interface Loudness {
+  /** NaN where the sound is shorter than one block of 400 ms. */
+  readonly integratedLufs: number;
+  readonly truePeakDb: number;
+}
+
+/** The gain of a source in decibels, and whether it has to be limited. */
+export interface LoudnessChange {
+  readonly gainDb: number;
+  readonly isLimited: boolean;
+}
+
+/** What a measurement says about the change that a source needs; null where it needs none. */
+export function loudnessChange(measured: Loudness | null): LoudnessChange | null {
+  if (measured === null) return null;
+  const { integratedLufs, truePeakDb } = measured;
+  if (!Number.isFinite(integratedLufs) || integratedLufs < SILENCE_LUFS) return null;
+  const gainDb = Math.min(MAX_GAIN_DB, Math.round((TARGET_LUFS - integratedLufs) * 100) / 100);
+  const isLimited = !(truePeakDb + gainDb <= CEILING_DB);
+  return gainDb === 0 && !isLimited ? null : { gainDb, isLimited };
+}
+
+/** The filters that apply a change to sound at {@link AUDIO_SAMPLE_RATE}. */
+export function loudnessFilters(change: LoudnessChange | null): string[] {
+  if (change === null) return [];
+  const gain = `volume=${change.gainDb}dB:precision=float`;
+  if (!change.isLimited) return [gain];
+  const ceiling = 10 ** (CEILING_DB / 20);
+  return [
+    gain,
+    `aresample=${PEAK_SAMPLE_RATE}`,
+    `alimiter=limit=${ceiling.toFixed(4)}:attack=5:release=50:level=0:latency=1`,
+    `aresample=${AUDIO_SAMPLE_RATE}`,
+  ];
+}
+
+/** A measurement so far, from the tags that FFmpeg's `ebur128` filter adds to its frames. */
+function readTags(frame: Frame): Loudness | null {
+  const tags = frame.getMetadata();
+  const integrated = tags.get('lavfi.r128.I');
+  const peak = tags.get('lavfi.r128.true_peak');
+  if (integrated === null) return null;
+  return { integratedLufs: Number(integrated), truePeakDb: Number(peak ?? 0) };
+}
+
+/**
+ * Decodes the sound of a file once and measures it. Null for a file without sound.
+ *
+ * Throws {@link MediaError} where the sound can't be decoded, as `transcode` would.
+ */
+export async function measureLoudness(
+  sourcePath: string,
+  maxSeconds: number,
+  meter: TaskMeter,
+): Promise<Loudness | null> {
+  const opened = await openSource(sourcePath);
+  const stream = opened.audio;
+  if (stream === null) return null;
+  const source = { ...opened, video: null };
+  const queues = packetQueues();
+  // Only the later pass, which makes the renditions, moves the progress on.
+  const demuxing = demux(source, queues, { reachedByte: () => meter.addWork() });
+  const decoder = await openDecoder(stream, 1);
+  let graph: FrameGraph | null = null;
+  let format = '';
+  let measured: Loudness | null = null;
+  const take = async (frames: AsyncIterable<Frame>): Promise<void> => {
+    for await (const frame of frames) {
+      measured = readTags(frame) ?? measured;
+      meter.addWork();
+      frame.free();
+    }
+  };
+  const coverage = emptyCoverage();
+  const frames = decode(queues.audio, { source, stream, decoder, maxSeconds, coverage });
+  for await (const frame of frames) {
+    const description = audioInput(frame, { timeBase: stream.stream.timeBase });
+    graph ??= await FrameGraph.open(
+      `${description},aresample=${AUDIO_SAMPLE_RATE},aformat=channel_layouts=stereo,` +
+        `ebur128=metadata=1:peak=true,${GRAPH_AUDIO_OUTPUT}`,
+    );
+    format ||= description;
+    // A recording that changes its format in the middle is measured by its first part.
+    if (format === description) await take(graph.push(frame));
+    frame.free();
+  }
+  if (graph !== null) await take(graph.push(null));
+  await demuxing;
+  graph?.[Symbol.dispose]();
+  await source.container.closeInput();
+  return measured;
+}

@@ -1,0 +1,81 @@
+import { bytes, duration, integer, longestTimer } from '../../platform/config-values.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import { setting } from '../../platform/settings.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { contentChanged, type MediaUrls } from '../content/content.ts';
+import { attemptsJob } from './attempts.ts';
+import { mediaJob } from './jobs.ts';
+import { processMedia } from './processing.ts';
+import { addProcessingRoutes } from './routes.ts';
+
+type Parts = {
+  db: Db;
+  mutations: Mutations;
+  storage: Storage;
+  mediaAccess: MediaUrls;
+  hints: Hints;
+};
+
+export const processing = defineFeature({
+  name: 'processing',
+  settings: {
+    mediaConcurrency: setting({
+      env: 'REELFEED_MEDIA_CONCURRENCY',
+      parse: integer({ min: 1, max: 64 }),
+      fallback: '1',
+      about: 'Videos processed at the same time by this process. Each uses every core it can get.',
+    }),
+    mediaMaxDurationMs: setting({
+      env: 'REELFEED_MEDIA_MAX_DURATION',
+      parse: duration({ min: '1s' }),
+      fallback: '1h',
+      about: 'Longest accepted video.',
+    }),
+    mediaDeadlineMs: setting({
+      env: 'REELFEED_MEDIA_DEADLINE',
+      parse: duration({ min: '1s', max: longestTimer }),
+      fallback: '2h',
+      about: 'A processing attempt that takes longer is ended and tried again.',
+    }),
+    mediaStallMs: setting({
+      env: 'REELFEED_MEDIA_STALL',
+      parse: duration({ min: '1s', max: longestTimer }),
+      fallback: '60s',
+      about: 'A processing attempt without progress for this long is ended and tried again.',
+    }),
+    mediaMemoryBytes: setting({
+      env: 'REELFEED_MEDIA_MEMORY_BYTES',
+      parse: bytes({ min: '256MB' }),
+      fallback: '2GB',
+      about: 'Most memory that one processing attempt may use.',
+    }),
+  },
+  tables: ['media_preparation'],
+  build({ db, mutations, storage, mediaAccess, hints }: Parts, settings) {
+    const mediaLimits = {
+      stallMs: settings.mediaStallMs,
+      memoryLimitBytes: settings.mediaMemoryBytes,
+    };
+    const job = mediaJob({
+      db,
+      storage,
+      limits: mediaLimits,
+      maxDurationMs: settings.mediaMaxDurationMs,
+      deadlineMs: settings.mediaDeadlineMs,
+      concurrency: settings.mediaConcurrency,
+      onChange: () => hints.give(contentChanged),
+    });
+    const onQueued = () => hints.give(processMedia.name);
+    return {
+      provides: { mediaLimits },
+      routes: (app) => addProcessingRoutes(app, { mutations, urls: mediaAccess, onQueued }),
+      jobs: [
+        { ...job, roles: ['media'] },
+        { ...attemptsJob({ db, storage }), roles: ['media'] },
+      ],
+    };
+  },
+});

@@ -1,0 +1,16 @@
+/** The table of prepared media, between the steps of processing. */
+import type { DefaultTimestamp, Json } from '../../platform/database/column-types.ts';
+
+type MediaPreparationTable = {
+  organization_id: string;
+  content_id: string;
+  media_prefix: string;
+  prepared: Json<unknown>;
+  created_at: DefaultTimestamp;
+};
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    media_preparation: MediaPreparationTable;
+  }
+}
