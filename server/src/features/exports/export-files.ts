@@ -1,0 +1,39 @@
+/** Where the files of exports are. The one place of this feature that knows the storage. */
+import type { Storage, StoredRead } from '../../platform/storage/storage.ts';
+import type { ExportKey } from './queries.ts';
+
+/** Room that the database keeps, whatever is exported. */
+const minFreeBytes = 512 * 2 ** 20;
+const maxFileBytes = 50 * 2 ** 30;
+
+function folderOf({ organizationId, exportId }: ExportKey): string {
+  return `exports/${organizationId}/${exportId}`;
+}
+
+function keyOf(key: ExportKey): string {
+  return `${folderOf(key)}/data`;
+}
+
+/** Stores a file, whole and durable when it resolves. @returns its size in bytes */
+export async function storeExportFile(
+  storage: Storage,
+  key: ExportKey,
+  bytes: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<number> {
+  const options = { maxBytes: maxFileBytes, minFreeBytes };
+  await using file = await storage.work.receive(bytes, options, signal);
+  await storage.putFile(file.path, keyOf(key), signal);
+  return file.sizeBytes;
+}
+
+export function readExportFile(storage: Storage, key: ExportKey): Promise<StoredRead | null> {
+  return storage.read(keyOf(key));
+}
+
+export async function removeExportFiles(
+  storage: Storage,
+  keys: readonly ExportKey[],
+): Promise<void> {
+  for (const key of keys) await storage.removePrefix(folderOf(key));
+}

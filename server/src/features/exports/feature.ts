@@ -1,0 +1,45 @@
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { ListCursors } from '../../platform/http/list-cursor.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Signer } from '../../platform/signing-keys.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import type { EngagementLog } from '../events/events.ts';
+import { createDownloadUrls } from './download-urls.ts';
+import { exportHandler } from './export-job.ts';
+import { runExportJob } from './exports.ts';
+import { eraseFromExports, expireOldExports } from './maintenance.ts';
+import { addExportRoutes } from './routes.ts';
+
+type Parts = {
+  db: Db;
+  storage: Storage;
+  eventLog: EngagementLog;
+  mutations: Mutations;
+  cursors: ListCursors;
+  signer: Signer;
+  hints: Hints;
+  publicUrl: string;
+};
+
+export const exports = defineFeature({
+  name: 'exports',
+  tables: ['data_export'],
+  build({ db, storage, eventLog, mutations, cursors, signer, hints, publicUrl }: Parts) {
+    const urls = createDownloadUrls(publicUrl, signer);
+    const onQueued = () => hints.give(runExportJob.name);
+    return {
+      routes: (app) => addExportRoutes(app, { db, cursors, mutations, storage, urls, onQueued }),
+      jobs: [exportHandler({ db, storage, eventLog, urls })],
+      chores: [
+        {
+          name: 'expire exports',
+          intervalMs: 60_000,
+          run: (signal) => expireOldExports(db, storage, signal),
+        },
+      ],
+      eraseViewer: (viewer) => eraseFromExports(db, storage, viewer),
+    };
+  },
+});

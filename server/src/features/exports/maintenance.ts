@@ -1,0 +1,48 @@
+import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { removeExportFiles } from './export-files.ts';
+import {
+  deleteOldExports,
+  expireExports,
+  withdrawEventExports,
+  type ExportKey,
+} from './queries.ts';
+
+const rowsKeptDays = 37;
+const exportsAtOnce = 50;
+
+/** Removes the files of exports whose time is over, and forgets old exports. */
+export async function expireOldExports(
+  db: Db,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<void> {
+  await removeInTurns(db, storage, signal, (tx) => expireExports(tx, exportsAtOnce));
+  await removeInTurns(db, storage, signal, (tx) =>
+    deleteOldExports(tx, rowsKeptDays, exportsAtOnce),
+  );
+}
+
+/** A kill between the two leaves a file that the deletion of the row removes. */
+async function removeInTurns(
+  db: Db,
+  storage: Storage,
+  signal: AbortSignal,
+  end: (tx: Tx) => Promise<ExportKey[]>,
+): Promise<void> {
+  while (!signal.aborted) {
+    const ended = await inTransaction(db, end);
+    await removeExportFiles(storage, ended);
+    if (ended.length < exportsAtOnce) return;
+  }
+}
+
+/** Removes the files that may hold data of a viewer who is erased. Idempotent. */
+export async function eraseFromExports(
+  db: Db,
+  storage: Storage,
+  { organizationId }: { readonly organizationId: string },
+): Promise<void> {
+  const withdrawn = await inTransaction(db, (tx) => withdrawEventExports(tx, organizationId));
+  await removeExportFiles(storage, withdrawn);
+}

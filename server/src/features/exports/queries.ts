@@ -1,0 +1,181 @@
+/** The SQL of exports. */
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../platform/database/database.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import type { Compression, Dataset, ExportStatus, Format } from './tables.ts';
+
+export type ExportRow = {
+  export_id: string;
+  dataset: Dataset;
+  format: Format;
+  compression: Compression;
+  start_day: string;
+  end_day: string;
+  status: ExportStatus;
+  revision: number;
+  row_count: number | null;
+  file_size: number | null;
+  error_message: string | null;
+  created_at: Date;
+  completed_at: Date | null;
+  expires_at: Date | null;
+};
+
+export type ExportKey = { readonly organizationId: string; readonly exportId: string };
+
+const columns = sql`export_id, dataset, format, compression, start_day::text as start_day,
+  end_day::text as end_day, status, revision, row_count, file_size, error_message, created_at,
+  completed_at, expires_at`;
+
+export async function insertExport(
+  tx: Tx,
+  values: ExportKey & {
+    dataset: Dataset;
+    format: Format;
+    compression: Compression;
+    startDay: string;
+    endDay: string;
+  },
+): Promise<ExportRow> {
+  const { organizationId, exportId, dataset, format, compression, startDay, endDay } = values;
+  const { rows } = await sql<ExportRow>`
+    insert into data_export
+      (export_id, organization_id, dataset, format, compression, start_day, end_day)
+    values (${exportId}, ${organizationId}, ${dataset}, ${format}, ${compression},
+      ${startDay}::date, ${endDay}::date)
+    returning ${columns}`.execute(tx);
+  const [row] = rows;
+  if (row === undefined) throw new Error('The export was not written.');
+  return row;
+}
+
+export async function countUnfinished(tx: Tx, organizationId: OrganizationId): Promise<number> {
+  const { rows } = await sql<{ unfinished: number }>`
+    select count(*) as unfinished from data_export
+    where organization_id = ${organizationId} and status in ('pending', 'processing')`.execute(tx);
+  return rows[0]?.unfinished ?? 0;
+}
+
+export async function findExport(db: Db, key: ExportKey): Promise<ExportRow | null> {
+  const { rows } = await sql<ExportRow>`
+    select ${columns} from data_export
+    where organization_id = ${key.organizationId} and export_id = ${key.exportId}`.execute(db);
+  return rows[0] ?? null;
+}
+
+/** For whoever has a signed URL: it names no organization. */
+export async function findDownload(
+  db: Db,
+  exportId: string,
+): Promise<(ExportRow & { organization_id: string }) | null> {
+  const { rows } = await sql<ExportRow & { organization_id: string }>`
+    select organization_id, ${columns} from data_export
+    where export_id = ${exportId} and status = 'ready'`.execute(db);
+  return rows[0] ?? null;
+}
+
+export async function countExports(db: Db, organizationId: OrganizationId): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from data_export
+    where organization_id = ${organizationId}`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** Newest first; `position` is the exact moment of creation, for the next page. */
+export async function listExports(
+  db: Db,
+  organizationId: OrganizationId,
+  page: { limit: number; after: { createdAt: string; exportId: string } | null },
+): Promise<(ExportRow & { position: string })[]> {
+  const behind =
+    page.after === null
+      ? sql``
+      : sql`and (created_at, export_id)
+          < (${page.after.createdAt}::timestamptz, ${page.after.exportId})`;
+  const { rows } = await sql<ExportRow & { position: string }>`
+    select ${columns}, created_at::text as position from data_export
+    where organization_id = ${organizationId} ${behind}
+    order by created_at desc, export_id desc limit ${page.limit}`.execute(db);
+  return rows;
+}
+
+/** Takes an export up. Null when there is nothing to do any more. */
+export async function startExport(tx: Tx, key: ExportKey): Promise<ExportRow | null> {
+  const { rows } = await sql<ExportRow>`
+    update data_export set status = 'processing'
+    where organization_id = ${key.organizationId} and export_id = ${key.exportId}
+      and status in ('pending', 'processing')
+    returning ${columns}`.execute(tx);
+  return rows[0] ?? null;
+}
+
+/**
+ * Makes an export ready, unless something was erased from its data since it was begun.
+ *
+ * @returns the export, or null when it has to begin anew
+ */
+export async function finishExport(
+  tx: Tx,
+  key: ExportKey,
+  result: { revision: number; rowCount: number; sizeBytes: number; keptDays: number },
+): Promise<ExportRow | null> {
+  const { rows } = await sql<ExportRow>`
+    update data_export set status = 'ready', row_count = ${result.rowCount},
+      file_size = ${result.sizeBytes}, completed_at = now(),
+      expires_at = date_trunc('second', now()) + make_interval(days => ${result.keptDays}::int)
+    where organization_id = ${key.organizationId} and export_id = ${key.exportId}
+      and status = 'processing' and revision = ${result.revision}
+    returning ${columns}`.execute(tx);
+  return rows[0] ?? null;
+}
+
+export async function failExport(tx: Tx, key: ExportKey): Promise<void> {
+  await sql`
+    update data_export set status = 'failed', completed_at = now(),
+      error_message = 'The export could not be made. Try it again.'
+    where organization_id = ${key.organizationId} and export_id = ${key.exportId}
+      and status in ('pending', 'processing')`.execute(tx);
+}
+
+/**
+ * Takes the files of event exports away, and lets those that are being made begin anew.
+ *
+ * @returns whose files have to be removed
+ */
+export async function withdrawEventExports(tx: Tx, organizationId: string): Promise<ExportKey[]> {
+  const { rows } = await sql<{ exportId: string; was: ExportStatus }>`
+    with found as (
+      select export_id, status from data_export
+      where organization_id = ${organizationId} and dataset = 'events'
+        and status <> 'failed' for update
+    )
+    update data_export set revision = revision + 1,
+      status = case when found.status = 'ready' then 'expired' else found.status end
+    from found where data_export.export_id = found.export_id
+    returning data_export.export_id as "exportId", found.status as was`.execute(tx);
+  // Also of those that are expired: whoever expired them may have been killed before it removed files.
+  return rows
+    .filter(({ was }) => was === 'ready' || was === 'expired')
+    .map(({ exportId }) => ({ organizationId, exportId }));
+}
+
+/** Ends exports whose time is over. @returns whose files have to be removed */
+export async function expireExports(tx: Tx, limit: number): Promise<ExportKey[]> {
+  const { rows } = await sql<ExportKey>`
+    update data_export set status = 'expired' where export_id = any(array(
+      select export_id from data_export
+      where status = 'ready' and expires_at <= now() limit ${limit} for update skip locked))
+    returning organization_id as "organizationId", export_id as "exportId"`.execute(tx);
+  return rows;
+}
+
+/** Forgets exports that ended long ago. @returns those whose files have to be gone */
+export async function deleteOldExports(tx: Tx, days: number, limit: number): Promise<ExportKey[]> {
+  const { rows } = await sql<ExportKey>`
+    delete from data_export where export_id = any(array(
+      select export_id from data_export
+      where status in ('expired', 'failed')
+        and created_at < now() - make_interval(days => ${days}::int) limit ${limit}))
+    returning organization_id as "organizationId", export_id as "exportId"`.execute(tx);
+  return rows;
+}

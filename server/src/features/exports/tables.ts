@@ -1,0 +1,38 @@
+/** The table of this feature, for Kysely. */
+import type { Generated } from 'kysely';
+import type { NullableTimestamp, Timestamp } from '../../platform/database/column-types.ts';
+
+export const datasets = ['events', 'content', 'analytics'] as const;
+export const formats = ['ndjson', 'csv', 'parquet'] as const;
+export const compressions = ['none', 'gzip'] as const;
+export const exportStatuses = ['pending', 'processing', 'ready', 'failed', 'expired'] as const;
+
+export type Dataset = (typeof datasets)[number];
+export type Format = (typeof formats)[number];
+export type Compression = (typeof compressions)[number];
+export type ExportStatus = (typeof exportStatuses)[number];
+
+type DataExportTable = {
+  export_id: string;
+  organization_id: string;
+  dataset: Dataset;
+  format: Format;
+  compression: Compression;
+  start_day: string;
+  end_day: string;
+  status: Generated<ExportStatus>;
+  revision: Generated<number>;
+  row_count: number | null;
+  file_size: number | null;
+  error_message: string | null;
+  created_at: Generated<Timestamp>;
+  completed_at: NullableTimestamp;
+  expires_at: NullableTimestamp;
+};
+
+declare module '../../platform/database/tables.ts' {
+  // oxlint-disable-next-line typescript/consistent-type-definitions
+  interface Tables {
+    data_export: DataExportTable;
+  }
+}
