@@ -1,7 +1,8 @@
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { Authenticate, Principal } from '../../platform/http/principal.ts';
+import type { Admit, Authenticate, Principal } from '../../platform/http/principal.ts';
 import type { ApiKeyId } from '../../platform/ids.ts';
+import { createAdmission } from './allowance.ts';
 import { hashKey, keyType } from './key-format.ts';
 import { findKeyOwner, touchKeys, type KeyOwner } from './queries.ts';
 
@@ -16,6 +17,7 @@ type Cached = { owner: Promise<Known | null>; readAt: number };
 
 export type Authenticator = {
   authenticate: Authenticate;
+  admit: Admit;
   /** Forgets what it knows of keys: a key that this process revokes is refused at once. */
   forget(): void;
   /** Writes down which keys were used since the last call. */
@@ -23,7 +25,10 @@ export type Authenticator = {
 };
 
 /** Finds the owner of a key: in memory, then by the checksum, then in the database. */
-export function createAuthenticator(db: Db): Authenticator {
+export function createAuthenticator(
+  db: Db,
+  publishableRateLimit: number | null = null,
+): Authenticator {
   const cache = new Map<string, Cached>();
   const used = new Set<ApiKeyId>();
   const touchedAt = new Map<ApiKeyId, number>();
@@ -41,9 +46,10 @@ export function createAuthenticator(db: Db): Authenticator {
   }
 
   return {
+    admit: createAdmission(db),
     async authenticate(bearer) {
       if (bearer === null) throw new ApiError('UNAUTHORIZED');
-      const principal = toPrincipal(await lookUp(bearer));
+      const principal = toPrincipal(await lookUp(bearer), publishableRateLimit);
       used.add(principal.keyId);
       return principal;
     },
@@ -67,10 +73,12 @@ async function readOwner(db: Db, key: string): Promise<Known | null> {
   return owner && { ...owner, expiresAt: performance.now() + owner.expiresInMs };
 }
 
-function toPrincipal(owner: Known | null): Principal {
+function toPrincipal(owner: Known | null, publishableRateLimit: number | null): Principal {
   if (owner === null) throw new ApiError('UNAUTHORIZED');
   if (owner.isRevoked) throw new ApiError('KEY_REVOKED');
   if (owner.expiresAt <= performance.now()) throw new ApiError('KEY_EXPIRED');
-  const { organizationId, keyId, type, allowedOrigins } = owner;
-  return { organizationId, keyId, type, allowedOrigins };
+  const { organizationId, keyId, type, scopes, allowedOrigins } = owner;
+  const fallback = type === 'publishable' ? publishableRateLimit : null;
+  const rateLimit = owner.rateLimit ?? fallback;
+  return { organizationId, keyId, type, scopes, rateLimit, allowedOrigins };
 }

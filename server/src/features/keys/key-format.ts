@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { KeyType } from '../../platform/database/tables.ts';
+import type { KeyType } from './tables.ts';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const prefixes = { secret: 'rf_sk_', publishable: 'rf_pk_' } as const;

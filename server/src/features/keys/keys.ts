@@ -1,15 +1,19 @@
 /** API keys: making, listing and revoking them. */
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { KeyType } from '../../platform/database/tables.ts';
+import type { KeyType } from './tables.ts';
 import { ApiError } from '../../platform/http/errors.ts';
+import type { Principal } from '../../platform/http/principal.ts';
+import { covers } from '../../platform/http/scopes.ts';
 import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import { generateKey, hashKey, keyPrefix, keyType } from './key-format.ts';
 import {
   countOtherSecretKeys,
+  expireAfter,
   findKeyOwner,
   insertKey,
   lockSecretKeys,
+  lockWorkingKey,
   listKeys,
   revokeKey,
   type KeyRow,
@@ -17,8 +21,17 @@ import {
 
 export { createAuthenticator, type Authenticator } from './authenticate.ts';
 export { generateKey } from './key-format.ts';
+export type { KeyType } from './tables.ts';
 
-export type KeyRequest = { type: KeyType; name: string; expiresAt: Date | null };
+export type KeyRequest = {
+  type: KeyType;
+  name: string;
+  expiresAt: Date | null;
+  /** Default: everything that keys of its type may. */
+  scopes?: readonly string[] | null;
+  /** Requests in any 60 seconds. Default: no limit. */
+  rateLimit?: number | null;
+};
 
 const mostKeysListed = 1_000;
 
@@ -38,6 +51,8 @@ export function presentKey(row: KeyRow) {
     lastUsedAt: formatTimestamp(row.last_used_at),
     expiresAt: formatTimestamp(row.expires_at),
     revokedAt: formatTimestamp(row.revoked_at),
+    scopes: row.scopes,
+    rateLimit: row.rate_limit,
   };
 }
 
@@ -77,7 +92,7 @@ async function storeKey(
   tx: Tx,
   organizationId: OrganizationId,
   key: string,
-  { type, name, expiresAt }: KeyRequest,
+  { type, name, expiresAt, scopes = null, rateLimit = null }: KeyRequest,
 ) {
   const row = await insertKey(tx, {
     organizationId,
@@ -87,8 +102,40 @@ async function storeKey(
     prefix: keyPrefix(key),
     hash: hashKey(key),
     expiresAt,
+    scopes,
+    rateLimit,
   });
   return { ...presentKey(row), key };
+}
+
+/**
+ * Makes a key that may do the same as another one, which goes on working for `graceSeconds`.
+ *
+ * @throws ApiError NOT_FOUND for a key that does not work any more, FORBIDDEN
+ */
+export async function rotate(tx: Tx, caller: Principal, id: string, graceSeconds: number) {
+  const { organizationId } = caller;
+  const keyId = parseTypeId('key', id);
+  const old = keyId && (await lockWorkingKey(tx, organizationId, keyId));
+  if (keyId === null || old === null) throw new ApiError('NOT_FOUND');
+  requireWithin(caller, old.scopes);
+  const { type, name, expires_at: expiresAt, scopes, rate_limit: rateLimit } = old;
+  const made = await createKey(tx, organizationId, { type, name, expiresAt, scopes, rateLimit });
+  await expireAfter(tx, organizationId, keyId, graceSeconds);
+  return { ...made, replaces: old.api_key_id };
+}
+
+/**
+ * A key with scopes makes and changes only keys that may do no more than it.
+ *
+ * @throws ApiError FORBIDDEN
+ */
+export function requireWithin({ scopes: held }: Principal, wanted: readonly string[] | null): void {
+  if (held === null) return;
+  if (wanted !== null && wanted.every((scope) => covers(held, scope))) return;
+  throw new ApiError('FORBIDDEN', {
+    message: 'A key with scopes makes and changes only keys that may do no more than it.',
+  });
 }
 
 /**
@@ -96,12 +143,18 @@ async function storeKey(
  *
  * @throws ApiError NOT_FOUND, CONFLICT
  */
-export async function revoke(tx: Tx, organizationId: OrganizationId, id: string) {
+export async function revoke(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  caller: Principal | null = null,
+) {
   const keyId = parseTypeId('key', id);
   if (keyId === null) throw new ApiError('NOT_FOUND');
   await lockSecretKeys(tx, organizationId);
   const row = await revokeKey(tx, organizationId, keyId);
   if (row === null) throw new ApiError('NOT_FOUND');
+  if (caller !== null) requireWithin(caller, row.scopes);
   const isSecret = row.type === 'secret';
   if (isSecret && (await countOtherSecretKeys(tx, organizationId, keyId)) === 0) {
     throw new ApiError('CONFLICT', {

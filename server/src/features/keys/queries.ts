@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { KeyType } from '../../platform/database/tables.ts';
+import type { KeyType } from './tables.ts';
 import type { ApiKeyId, OrganizationId } from '../../platform/ids.ts';
 
 const shownColumns = [
@@ -12,6 +12,8 @@ const shownColumns = [
   'last_used_at',
   'expires_at',
   'revoked_at',
+  'scopes',
+  'rate_limit',
 ] as const;
 
 export type KeyRow = {
@@ -23,6 +25,8 @@ export type KeyRow = {
   last_used_at: Date | null;
   expires_at: Date | null;
   revoked_at: Date | null;
+  scopes: string[] | null;
+  rate_limit: number | null;
 };
 
 export type NewKey = {
@@ -33,6 +37,8 @@ export type NewKey = {
   prefix: string;
   hash: Buffer;
   expiresAt: Date | null;
+  scopes: readonly string[] | null;
+  rateLimit: number | null;
 };
 
 export async function insertKey(tx: Tx, key: NewKey): Promise<KeyRow> {
@@ -46,6 +52,8 @@ export async function insertKey(tx: Tx, key: NewKey): Promise<KeyRow> {
       prefix: key.prefix,
       hash: key.hash,
       expires_at: key.expiresAt,
+      scopes: key.scopes && [...key.scopes],
+      rate_limit: key.rateLimit,
     })
     .returning(shownColumns)
     .executeTakeFirstOrThrow();
@@ -101,6 +109,39 @@ export async function revokeKey(
   return row ?? null;
 }
 
+/** A key that still works, locked until the transaction ends. */
+export async function lockWorkingKey(
+  tx: Tx,
+  organizationId: OrganizationId,
+  keyId: ApiKeyId,
+): Promise<KeyRow | null> {
+  const row = await tx
+    .selectFrom('api_key')
+    .select(shownColumns)
+    .where('organization_id', '=', organizationId)
+    .where('api_key_id', '=', keyId)
+    .where('revoked_at', 'is', null)
+    .where(sql<boolean>`(expires_at is null or expires_at > now())`)
+    .forUpdate()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Lets a key expire after a time, unless it expires sooner. */
+export async function expireAfter(
+  tx: Tx,
+  organizationId: OrganizationId,
+  keyId: ApiKeyId,
+  seconds: number,
+): Promise<void> {
+  await tx
+    .updateTable('api_key')
+    .set({ expires_at: sql<Date>`least(expires_at, now() + make_interval(secs => ${seconds}))` })
+    .where('organization_id', '=', organizationId)
+    .where('api_key_id', '=', keyId)
+    .execute();
+}
+
 /** Lets one request at a time decide which secret key is the last one. */
 export async function lockSecretKeys(tx: Tx, organizationId: OrganizationId): Promise<void> {
   await tx
@@ -136,6 +177,8 @@ export type KeyOwner = {
   keyId: ApiKeyId;
   type: KeyType;
   isRevoked: boolean;
+  scopes: string[] | null;
+  rateLimit: number | null;
   /** From the moment of reading; Infinity for a key that never expires. */
   expiresInMs: number;
   allowedOrigins: string[];
@@ -145,7 +188,14 @@ export async function findKeyOwner(db: Db, hash: Buffer): Promise<KeyOwner | nul
   const row = await db
     .selectFrom('api_key')
     .innerJoin('organization', 'organization.organization_id', 'api_key.organization_id')
-    .select(['api_key.organization_id', 'api_key_id', 'type', 'allowed_origins'])
+    .select([
+      'api_key.organization_id',
+      'api_key_id',
+      'type',
+      'allowed_origins',
+      'scopes',
+      'rate_limit',
+    ])
     .select(sql<boolean>`revoked_at is not null`.as('is_revoked'))
     .select(
       sql<
@@ -162,6 +212,8 @@ export async function findKeyOwner(db: Db, hash: Buffer): Promise<KeyOwner | nul
     keyId: row.api_key_id as ApiKeyId,
     type: row.type,
     isRevoked: row.is_revoked,
+    scopes: row.scopes,
+    rateLimit: row.rate_limit,
     expiresInMs: row.expires_in_ms ?? Infinity,
     allowedOrigins: row.allowed_origins,
   };

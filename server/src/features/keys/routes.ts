@@ -13,9 +13,16 @@ import {
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { parseTimestamp } from '../../platform/time.ts';
-import { createKey, presentKey, revoke, type Authenticator } from './keys.ts';
+import {
+  createKey,
+  presentKey,
+  requireWithin,
+  revoke,
+  rotate,
+  type Authenticator,
+} from './keys.ts';
 import { countKeys, listKeys } from './queries.ts';
-import { CreatedKey, Key, NewKey } from './schemas.ts';
+import { CreatedKey, Key, KeyRotation, NewKey, RotatedKey } from './schemas.ts';
 
 type KeyRouteParts = {
   db: Db;
@@ -27,6 +34,7 @@ type KeyRouteParts = {
 export function addKeyRoutes(app: HttpApp, parts: KeyRouteParts): void {
   addListRoute(app, parts);
   addCreateRoute(app, parts);
+  addRotateRoute(app, parts);
   addRevokeRoute(app, parts);
 }
 
@@ -76,15 +84,54 @@ function addCreateRoute(app: HttpApp, { mutations }: KeyRouteParts): void {
       },
     },
     async (request, reply) => {
-      const { type, name } = request.body;
+      const { type, name, scopes = null, rateLimit = null } = request.body;
+      const principal = principalOf(request);
+      requireWithin(principal, scopes);
       const expiresAt = request.body.expiresAt ? parseTimestamp(request.body.expiresAt) : null;
       if (expiresAt !== null && expiresAt.getTime() <= Date.now()) {
         throw fieldError('expiresAt', 'must be in the future');
       }
       return mutations.mutate(request, reply, async (tx) => ({
         statusCode: 201,
-        data: await createKey(tx, principalOf(request).organizationId, { type, name, expiresAt }),
+        data: await createKey(tx, principal.organizationId, {
+          type,
+          name,
+          expiresAt,
+          scopes,
+          rateLimit,
+        }),
       }));
+    },
+  );
+}
+
+const defaultGraceSeconds = 86_400;
+
+function addRotateRoute(app: HttpApp, { mutations, authenticator }: KeyRouteParts): void {
+  app.post(
+    '/v1/keys/:id/rotate',
+    {
+      config,
+      schema: {
+        operationId: 'rotateKey',
+        summary: 'Replace a key by a new one',
+        description:
+          'The new key has the same type, name, scopes and limit. The old one goes on working for ' +
+          '`gracePeriod` seconds. The new key is in this answer and is never shown again.',
+        tags: ['Keys'],
+        params: IdParams,
+        body: KeyRotation,
+        response: answers({ 201: Envelope(RotatedKey) }),
+      },
+    },
+    async (request, reply) => {
+      const { gracePeriod = defaultGraceSeconds } = request.body;
+      await mutations.mutate(request, reply, async (tx) => ({
+        statusCode: 201,
+        data: await rotate(tx, principalOf(request), request.params.id, gracePeriod),
+      }));
+      authenticator.forget();
+      return reply;
     },
   );
 }
@@ -105,7 +152,12 @@ function addRevokeRoute(app: HttpApp, { mutations, authenticator }: KeyRoutePart
     },
     async (request, reply) => {
       await mutations.mutate(request, reply, async (tx) => ({
-        data: await revoke(tx, principalOf(request).organizationId, request.params.id),
+        data: await revoke(
+          tx,
+          principalOf(request).organizationId,
+          request.params.id,
+          principalOf(request),
+        ),
       }));
       authenticator.forget();
       return reply;

@@ -1,26 +1,81 @@
 import { Type } from 'typebox';
+import { scopes } from '../../platform/http/scopes.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 
 const keyTypes = ['secret', 'publishable'] as const;
 
-export const Key = Type.Object({
-  id: Type.String({ examples: ['key_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
-  type: OneOf(keyTypes),
-  name: Type.String(),
-  prefix: Type.String({ description: 'The beginning of the key, to recognize it by.' }),
-  createdAt: Timestamp,
-  lastUsedAt: Nullable(Timestamp),
-  expiresAt: Nullable(Timestamp),
-  revokedAt: Nullable(Timestamp),
-});
+export const Key = Type.Object(
+  {
+    id: Type.String({ examples: ['key_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
+    type: OneOf(keyTypes),
+    name: Type.String(),
+    prefix: Type.String({ description: 'The beginning of the key, to recognize it by.' }),
+    createdAt: Timestamp,
+    lastUsedAt: Nullable(Timestamp),
+    expiresAt: Nullable(Timestamp),
+    revokedAt: Nullable(Timestamp),
+    scopes: Nullable(
+      Type.Array(Type.String(), {
+        description: 'What the key may do; null: everything that keys of its type may.',
+        examples: [['content:write', 'analytics:read']],
+      }),
+    ),
+    rateLimit: Nullable(
+      Type.Integer({ description: 'Requests in any 60 seconds; null: no limit.' }),
+    ),
+  },
+  { title: 'Key' },
+);
 
-export const CreatedKey = Type.Object({
-  ...Key.properties,
-  key: Type.String({ description: 'The key itself. It is shown in this answer only.' }),
-});
+export const CreatedKey = Type.Object(
+  {
+    ...Key.properties,
+    key: Type.String({ description: 'The key itself. It is shown in this answer only.' }),
+  },
+  { title: 'CreatedKey' },
+);
 
 export const NewKey = Closed({
   type: OneOf(keyTypes),
   name: Type.String({ minLength: 1, maxLength: 200 }),
   expiresAt: Type.Optional(Nullable(Timestamp)),
+  scopes: Type.Optional(
+    Nullable(
+      Type.Array(OneOf(scopes), {
+        minItems: 1,
+        maxItems: 50,
+        uniqueItems: true,
+        description:
+          'Narrows the key to areas of the API. Who may write in an area may read there. Null: no limits.',
+      }),
+    ),
+  ),
+  rateLimit: Type.Optional(
+    Nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10_000_000,
+        description: 'Requests that the key may make in any 60 seconds. Null: as many as it likes.',
+      }),
+    ),
+  ),
+});
+
+export const RotatedKey = Type.Object(
+  {
+    ...CreatedKey.properties,
+    replaces: Type.String({ description: 'The id of the key before, which expires.' }),
+  },
+  { title: 'RotatedKey' },
+);
+
+export const KeyRotation = Closed({
+  gracePeriod: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 2_592_000,
+      default: 86_400,
+      description: 'Seconds for which the old key goes on working.',
+    }),
+  ),
 });

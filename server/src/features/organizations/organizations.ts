@@ -1,10 +1,9 @@
 /** Organizations: whose content it is, and how their content behaves by default. */
 import type { Static } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
-import type { KeyType } from '../../platform/database/tables.ts';
 import { fieldError } from '../../platform/http/errors.ts';
 import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
-import { createKey, ensureKey } from '../keys/keys.ts';
+import { createKey, ensureKey, type KeyType } from '../keys/keys.ts';
 import {
   insertOrganization,
   listOrganizations,
@@ -14,7 +13,13 @@ import {
 } from './queries.ts';
 import type { OrganizationPatch } from './schemas.ts';
 
-export { findOrganization, listOrganizations, type OrganizationRow } from './queries.ts';
+export { ViewerSecrets } from './viewer-secrets.ts';
+export {
+  findOrganization,
+  listOrganizations,
+  organizationSetting,
+  type OrganizationRow,
+} from './queries.ts';
 
 export function presentOrganization(row: OrganizationRow) {
   return {

@@ -1,3 +1,4 @@
+import { sql, type RawBuilder } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 
@@ -79,4 +80,25 @@ export async function updateOrganization(
     .where('organization_id', '=', organizationId)
     .returning(columns)
     .executeTakeFirstOrThrow();
+}
+
+/** A default of an organization, as an expression for the statements of other features. */
+export function organizationSetting(
+  column: 'auto_publish' | 'default_protected',
+  organizationId: RawBuilder<unknown>,
+): RawBuilder<boolean> {
+  return sql<boolean>`(select ${sql.ref(column)} from organization
+    where organization.organization_id = ${organizationId})`;
+}
+
+/** What the ids of viewers are hashed with; see viewer-secrets.ts. */
+export async function selectViewerSecrets(
+  db: Db,
+  organizationIds: readonly string[],
+): Promise<{ organizationId: string; secret: Buffer }[]> {
+  return db
+    .selectFrom('organization')
+    .select(['organization_id as organizationId', 'viewer_secret as secret'])
+    .where('organization_id', 'in', organizationIds)
+    .execute();
 }

@@ -1,17 +1,20 @@
 import { Type } from 'typebox';
 import { Closed } from '../../platform/http/schemas.ts';
 
-export const Organization = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  autoPublish: Type.Boolean({ description: 'Items are published when they become ready.' }),
-  defaultProtected: Type.Boolean({
-    description: 'New items are protected unless they say otherwise.',
-  }),
-  allowedOrigins: Type.Array(Type.String(), {
-    description: 'Origins whose pages may use publishable keys. Empty: every origin.',
-  }),
-});
+export const Organization = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    autoPublish: Type.Boolean({ description: 'Items are published when they become ready.' }),
+    defaultProtected: Type.Boolean({
+      description: 'New items are protected unless they say otherwise.',
+    }),
+    allowedOrigins: Type.Array(Type.String(), {
+      description: 'Origins whose pages may use publishable keys. Empty: every origin.',
+    }),
+  },
+  { title: 'Organization' },
+);
 
 export const OrganizationPatch = Closed(
   {

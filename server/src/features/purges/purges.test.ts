@@ -8,7 +8,8 @@ import { createItems, createOrganization, createReadyItems, query } from '../../
 import { eventually, send, startService } from '../../../test/service.ts';
 import { openDatabase } from '../../platform/database/database.ts';
 import { openDiskStorage } from '../../platform/storage/disk-storage.ts';
-import { purgeDeleted, type DeletedItem, type FileRemover } from './purges.ts';
+import type { DeletedItem } from '../../platform/feature.ts';
+import { purgeDeleted, type FileRemover } from './purges.ts';
 
 // The service itself purges nothing, so that a test sees the time in between.
 const service = await startService({ REELFEED_ROLES: 'api' });

@@ -12,6 +12,7 @@
  */
 import type { Logger } from 'pino';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
+import type { PurgeItems } from '../../platform/feature.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { processMedia } from '../processing/processing.ts';
 import {
@@ -24,19 +25,13 @@ import {
 
 export type { DeletedItem } from './queries.ts';
 
-/**
- * Removes what a feature keeps of deleted items beside the rows that refer to `content` and go with
- * it: statistics, projections of events. It must bear being run again for the same items.
- */
-export type PurgeStep = (items: readonly DeletedItem[], signal: AbortSignal) => Promise<void>;
-
 /** What removing files needs of a storage. */
 export type FileRemover = Pick<Storage, 'remove' | 'removePrefix'>;
 
 export type PurgeParts = {
   db: Db;
   storage: FileRemover;
-  steps: readonly PurgeStep[];
+  steps: readonly PurgeItems[];
   log: Logger;
 };
 

@@ -17,12 +17,15 @@ import { countPurges, listPurges, type PurgeRow } from './queries.ts';
 
 const statuses = ['pending', 'complete'] as const;
 
-const Purge = Type.Object({
-  contentId: Type.String(),
-  status: OneOf(statuses),
-  deletedAt: Timestamp,
-  completedAt: Nullable(Timestamp),
-});
+const Purge = Type.Object(
+  {
+    contentId: Type.String(),
+    status: OneOf(statuses),
+    deletedAt: Timestamp,
+    completedAt: Nullable(Timestamp),
+  },
+  { title: 'Purge' },
+);
 
 export function addPurgeRoutes(app: HttpApp, parts: { db: Db; cursors: ListCursors }): void {
   const { db, cursors } = parts;

@@ -1,0 +1,100 @@
+/** Proves that every change is found in the audit log, in one transaction with it, without secrets. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runCommand } from '../../../test/processes.ts';
+import { createItem, createOrganization } from '../../../test/seed.ts';
+import { send, startService, toUrl } from '../../../test/service.ts';
+import { sampleEvent } from '../../../test/event-samples.ts';
+
+const service = await startService();
+
+const entries = async (query = '') => {
+  const { status, body, text } = await service.call('GET', `/v1/audit?limit=100${query}`);
+  assert.equal(status, 200, text);
+  return body;
+};
+
+test('a change is recorded with its action, key, resource and fields', async () => {
+  const item = await createItem(service, { title: 'Before' });
+  const patched = await service.call('PATCH', `/v1/content/${item.id}`, {
+    body: { title: 'After' },
+  });
+  assert.equal(patched.status, 200);
+  const { data } = await entries(`&resourceId=${item.id}`);
+  assert.deepEqual(
+    data.map((entry: { action: string }) => entry.action),
+    ['updateContent', 'uploadContent'],
+  );
+  const [{ id, recordedAt, actor, changes, requestId }] = data;
+  assert.match(id, /^aud_/);
+  assert.ok(Math.abs(Date.parse(recordedAt) - Date.now()) < 60_000);
+  assert.deepEqual(changes, { title: 'After' });
+  assert.equal(requestId, patched.headers.get('x-request-id'));
+  const keys = await service.call('GET', '/v1/keys');
+  const own = keys.body.data.find((key: { type: string }) => key.type === 'secret');
+  assert.deepEqual(actor, { type: 'key', keyId: own.id, keyName: own.name });
+});
+
+test('what changes nothing leaves no entry', async () => {
+  const item = await createItem(service);
+  const before = (await entries()).meta.total;
+  await service.call('PATCH', `/v1/content/${item.id}`, { body: { title: '' } });
+  await service.call('PATCH', `/v1/content/${item.id}`, {
+    body: { title: 'x' },
+    headers: { 'if-match': '"0"' },
+  });
+  await service.call('DELETE', '/v1/keys/key_01kabc5m8nfe8v8q1m2vr5t9zd');
+  await service.call('POST', '/v1/events', { body: sampleEvent('like', item.id) });
+  assert.equal((await entries()).meta.total, before);
+  const again = { headers: { 'idempotency-key': 'audit-1' }, body: { name: 'Once' } };
+  await service.call('PATCH', '/v1/organization', again);
+  await service.call('PATCH', '/v1/organization', again);
+  assert.equal((await entries()).meta.total, before + 1);
+});
+
+test('values that are named like secrets are not shown, large bodies are left out', async () => {
+  const item = await createItem(service);
+  const target = `/v1/content/${item.id}`;
+  await service.call('PATCH', target, { body: { customMetadata: { apiToken: 'x', seen: 1 } } });
+  await service.call('PATCH', target, { body: { customMetadata: { long: 'x'.repeat(5_000) } } });
+  const { data } = await entries(`&resourceId=${item.id}&action=updateContent`);
+  assert.deepEqual(
+    data.map((entry: { changes: unknown }) => entry.changes),
+    [null, { customMetadata: { apiToken: '(not shown)', seen: 1 } }],
+  );
+});
+
+test('the list pages, filters by key and time, and shows an organization its own', async () => {
+  const other = await createOrganization(service, 'Other');
+  const seen = await send(`${service.url}/v1/audit`, 'GET', { key: other.secretKey });
+  assert.equal(seen.body.meta.total, 0);
+  const all = (await entries()).data;
+  const ids: string[] = [];
+  for (let cursor = ''; ;) {
+    const page = await service.call('GET', `/v1/audit?limit=2${cursor}`);
+    ids.push(...page.body.data.map((entry: { id: string }) => entry.id));
+    if (page.body.meta.nextCursor === null) break;
+    cursor = `&cursor=${page.body.meta.nextCursor}`;
+  }
+  assert.deepEqual(
+    ids,
+    all.map((entry: { id: string }) => entry.id),
+  );
+  assert.equal((await entries('&since=2999-01-01T00:00:00Z')).meta.total, 0);
+  assert.equal((await entries('&until=2999-01-01T00:00:00Z')).meta.total, all.length);
+  assert.equal((await entries('&keyId=key_unknown')).meta.total, 0);
+});
+
+test('what the command line changes is recorded too', async () => {
+  const { body } = await service.call('GET', '/v1/organization');
+  const made = await runCommand(
+    ['keys', 'create', '--type', 'publishable', '--name', 'Shop', '--json', '--org', body.data.id],
+    { env: { DATABASE_URL: toUrl(service.connection), REELFEED_DATA_DIR: service.dataDir } },
+  );
+  assert.equal(made.code, 0, made.stderr);
+  const { id } = JSON.parse(made.stdout);
+  const { data } = await entries(`&resourceId=${id}`);
+  assert.equal(data.length, 1);
+  assert.deepEqual(data[0].actor, { type: 'command_line', keyId: null, keyName: null });
+  assert.equal(data[0].action, 'createKey');
+});

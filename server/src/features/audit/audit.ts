@@ -1,0 +1,79 @@
+/**
+ * The audit log: who changed what, when, from which key.
+ *
+ * Requests need no call of their own: whatever runs through `mutations.mutate` on a route for secret
+ * keys is recorded in the transaction of its effect. Changes that no request makes (by the command
+ * line, or by the service itself) call `recordAudit`.
+ */
+import type { FastifyRequest } from 'fastify';
+import type { Tx } from '../../platform/database/database.ts';
+import { newTypeId, type ApiKeyId, type OrganizationId } from '../../platform/ids.ts';
+import type { Answer } from '../../platform/idempotency/idempotency.ts';
+import { withoutSecrets } from './changes.ts';
+import { insertEntry } from './queries.ts';
+
+export { pruneAudit } from './maintenance.ts';
+
+export const actors = ['key', 'command_line', 'service'] as const;
+
+export type AuditActor =
+  | { type: 'key'; keyId: ApiKeyId; requestId: string }
+  | { type: 'command_line' }
+  | { type: 'service' };
+
+export type AuditEntry = {
+  organizationId: OrganizationId;
+  actor: AuditActor;
+  /** A verb and its object, as operations of the API are named: `completeExperiment`. */
+  action: string;
+  resourceId: string | null;
+  /** What was changed to what. Values of fields that are named like secrets are left out. */
+  changes?: unknown;
+};
+
+/**
+ * Records a change in its transaction, without a round trip of its own: the entry travels with the
+ * next statement, at the latest with the commit.
+ */
+export function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
+  const { actor } = entry;
+  return insertEntry(tx, {
+    organizationId: entry.organizationId,
+    auditId: newTypeId('aud'),
+    action: entry.action,
+    actor: actor.type,
+    keyId: actor.type === 'key' ? actor.keyId : null,
+    resourceId: entry.resourceId,
+    changes: withoutSecrets(entry.changes ?? null),
+    requestId: actor.type === 'key' ? actor.requestId : null,
+  });
+}
+
+/** Records what a request with a secret key has changed; other requests are not recorded. */
+export async function auditRequest(tx: Tx, request: FastifyRequest, answer: Answer): Promise<void> {
+  const { config, schema } = request.routeOptions;
+  const { principal } = request;
+  if (config.access !== 'secret' || principal === null) return;
+  const { organizationId, keyId } = principal;
+  await recordAudit(tx, {
+    organizationId,
+    actor: { type: 'key', keyId, requestId: request.id },
+    action: schema?.operationId ?? `${request.method} ${request.routeOptions.url}`,
+    resourceId: resourceOf(request, answer),
+    changes: request.body,
+  });
+}
+
+/**
+ * The id in the path, else that of what the request has made. Never the id of a viewer: the audit log
+ * would keep it when the viewer has been erased.
+ */
+function resourceOf({ params }: FastifyRequest, { data }: Answer): string | null {
+  const given = (params ?? {}) as Record<string, unknown>;
+  if ('userId' in given) return null;
+  const [inPath] = Object.values(given);
+  if (typeof inPath === 'string') return inPath;
+  const made = (typeof data === 'object' ? data : null) as Record<string, unknown> | null;
+  const id = made?.['id'] ?? made?.['jobId'];
+  return typeof id === 'string' ? id : null;
+}

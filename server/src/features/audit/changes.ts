@@ -1,0 +1,20 @@
+import { mayHoldBadText } from '../../platform/http/text-rules.ts';
+
+const maxBytes = 4_096;
+const secretName = /secret|password|token|authorization|credential|api_?key/i;
+
+/** A value as JSON without what is named like a secret; null when it can't be kept. */
+export function withoutSecrets(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  try {
+    const json = JSON.stringify(value, (name, inner: unknown) =>
+      secretName.test(name) && inner !== null ? '(not shown)' : inner,
+    );
+    // PostgreSQL stores no NUL and no half characters; a bulk request may hold them in items that fail.
+    return Buffer.byteLength(json) > maxBytes || mayHoldBadText(json) ? null : json;
+  } catch (error) {
+    // Nested deeper than the call stack.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

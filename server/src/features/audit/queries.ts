@@ -1,0 +1,105 @@
+import { sql, type RawBuilder } from 'kysely';
+import { sendAhead, type Db, type Tx } from '../../platform/database/database.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+
+export type NewEntry = {
+  organizationId: OrganizationId;
+  auditId: string;
+  action: string;
+  actor: string;
+  keyId: string | null;
+  resourceId: string | null;
+  /** JSON. */
+  changes: string | null;
+  requestId: string | null;
+};
+
+export async function insertEntry(tx: Tx, entry: NewEntry): Promise<void> {
+  const insert = sql`
+    insert into audit_entry (
+      organization_id, audit_id, action, actor, api_key_id, resource_id, changes, request_id
+    ) values (
+      ${entry.organizationId}, ${entry.auditId}, ${entry.action}, ${entry.actor}, ${entry.keyId},
+      ${entry.resourceId}, ${entry.changes}::jsonb, ${entry.requestId}
+    )`;
+  await sendAhead(tx, insert.compile(tx));
+}
+
+export type EntryRow = {
+  audit_id: string;
+  recorded_at: Date;
+  action: string;
+  actor: 'key' | 'command_line' | 'service';
+  api_key_id: string | null;
+  key_name: string | null;
+  resource_id: string | null;
+  changes: unknown;
+  request_id: string | null;
+  /** The exact time, for cursors. */
+  position: string;
+};
+
+export type EntryFilter = {
+  action: string | null;
+  keyId: string | null;
+  resourceId: string | null;
+  since: string | null;
+  until: string | null;
+};
+
+export async function listEntries(
+  db: Db,
+  organizationId: OrganizationId,
+  filter: EntryFilter,
+  page: { limit: number; after: { recordedAt: string; auditId: string } | null },
+): Promise<EntryRow[]> {
+  const { after, limit } = page;
+  const behind =
+    after === null
+      ? sql`true`
+      : sql`(entry.recorded_at, entry.audit_id) < (${after.recordedAt}::timestamptz, ${after.auditId})`;
+  const { rows } = await sql<EntryRow>`
+    select entry.audit_id, entry.recorded_at, entry.action, entry.actor, entry.api_key_id,
+      api_key.name as key_name, entry.resource_id, entry.changes, entry.request_id,
+      entry.recorded_at::text as position
+    from audit_entry as entry
+    left join api_key using (organization_id, api_key_id)
+    where ${matches(organizationId, filter)} and ${behind}
+    order by entry.recorded_at desc, entry.audit_id desc
+    limit ${limit}`.execute(db);
+  return rows;
+}
+
+export async function countEntries(
+  db: Db,
+  organizationId: OrganizationId,
+  filter: EntryFilter,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from audit_entry as entry where ${matches(organizationId, filter)}
+  `.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+function matches(organizationId: OrganizationId, filter: EntryFilter): RawBuilder<unknown> {
+  const conditions = [sql`entry.organization_id = ${organizationId}`];
+  if (filter.action !== null) conditions.push(sql`entry.action = ${filter.action}`);
+  if (filter.keyId !== null) conditions.push(sql`entry.api_key_id = ${filter.keyId}`);
+  if (filter.resourceId !== null) conditions.push(sql`entry.resource_id = ${filter.resourceId}`);
+  if (filter.since !== null)
+    conditions.push(sql`entry.recorded_at >= ${filter.since}::timestamptz`);
+  if (filter.until !== null) conditions.push(sql`entry.recorded_at < ${filter.until}::timestamptz`);
+  return sql.join(conditions, sql` and `);
+}
+
+/** Deletes at most `limit` entries older than `maxAgeMs`. @returns how many */
+export async function deleteOldEntries(tx: Tx, maxAgeMs: number, limit: number): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from audit_entry where (organization_id, audit_id) in (
+      select organization_id, audit_id from audit_entry
+      where recorded_at < now() - make_interval(secs => ${maxAgeMs / 1_000})
+      order by recorded_at limit ${limit}
+      for update skip locked
+    )`.execute(tx);
+  return Number(numAffectedRows);
+}

@@ -1,0 +1,26 @@
+/** The table of API keys. */
+import type { Generated } from 'kysely';
+import type { DefaultTimestamp, NullableTimestamp } from '../../platform/database/column-types.ts';
+
+export type KeyType = 'secret' | 'publishable';
+
+type ApiKeyTable = {
+  organization_id: string;
+  api_key_id: string;
+  type: KeyType;
+  name: string;
+  prefix: string;
+  hash: Buffer;
+  created_at: DefaultTimestamp;
+  last_used_at: NullableTimestamp;
+  expires_at: NullableTimestamp;
+  revoked_at: NullableTimestamp;
+  scopes: Generated<string[] | null>;
+  rate_limit: Generated<number | null>;
+};
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    api_key: ApiKeyTable;
+  }
+}

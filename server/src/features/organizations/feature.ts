@@ -1,0 +1,43 @@
+import { optional, text } from '../../platform/config-values.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import { setting } from '../../platform/settings.ts';
+import type { Authenticator } from '../keys/keys.ts';
+import { ensureFirstOrganization, type KeyPair } from './organizations.ts';
+import { addOrganizationRoutes } from './routes.ts';
+
+type Parts = {
+  db: Db;
+  mutations: Mutations;
+  authenticator: Authenticator;
+  /** Told of the keys that this start has made, since nobody can read them later. */
+  onFreshKeys: (keys: KeyPair) => void;
+};
+
+export const organizations = defineFeature({
+  name: 'organizations',
+  settings: {
+    secretKey: setting({
+      env: 'REELFEED_SECRET_KEY',
+      parse: optional(text()),
+      fallback: '',
+      about: 'Secret key of the first organization, in place of a generated one.',
+      secret: true,
+    }),
+    publishableKey: setting({
+      env: 'REELFEED_PUBLISHABLE_KEY',
+      parse: optional(text()),
+      fallback: '',
+      about: 'Publishable key of the first organization, in place of a generated one.',
+      secret: true,
+    }),
+  },
+  tables: ['organization'],
+  async build({ db, mutations, authenticator, onFreshKeys }: Parts, configured) {
+    onFreshKeys(await ensureFirstOrganization(db, configured));
+    return {
+      routes: (app) => addOrganizationRoutes(app, { db, mutations, authenticator }),
+    };
+  },
+});

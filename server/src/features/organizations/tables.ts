@@ -1,0 +1,19 @@
+/** The table of organizations. */
+import type { Generated } from 'kysely';
+import type { DefaultTimestamp } from '../../platform/database/column-types.ts';
+
+type OrganizationTable = {
+  organization_id: string;
+  name: string;
+  auto_publish: Generated<boolean>;
+  default_protected: Generated<boolean>;
+  allowed_origins: Generated<string[]>;
+  created_at: DefaultTimestamp;
+  viewer_secret: Generated<Buffer>;
+};
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    organization: OrganizationTable;
+  }
+}
