@@ -1,8 +1,8 @@
 /** Who may fetch the files of an item. */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
+import { findPlaybackRules, type PlaybackRules } from '../content/content.ts';
 import type { MediaAccess } from './media-urls.ts';
-import { findPlaybackRules, type PlaybackRules } from './queries.ts';
 
 /** Rules are read at most once a second for each item, however many segments are fetched. */
 const cachedForMs = 1_000;

@@ -6,7 +6,13 @@
  * `/media/t/<token>/…`: the token is part of the path, so playlists and segments inherit it.
  */
 import type { Signer } from '../../platform/signing-keys.ts';
-import type { ItemRow, MediaUrls } from '../content/content.ts';
+import {
+  presentCaptions,
+  presentImages,
+  type ItemRow,
+  type MediaUrls,
+  type StoredAsset,
+} from '../content/content.ts';
 
 /** A token is valid for six hours, or the length of the video and half an hour. */
 const shortestTokenMs = 6 * 3_600_000;
@@ -14,7 +20,14 @@ const tokenMarginMs = 30 * 60_000;
 const signatureBytes = 16;
 const expiryBytes = 6;
 
-export type SignedMedia = { streamingUrl: string; thumbnailUrl: string | null; expiresAt: Date };
+export type SignedMedia = {
+  /** Null for carousels. */
+  streamingUrl: string | null;
+  thumbnailUrl: string | null;
+  images: ReturnType<typeof presentImages>;
+  captionTracks: ReturnType<typeof presentCaptions>;
+  expiresAt: Date;
+};
 
 export type MediaAccess = MediaUrls & {
   /** URLs that play a protected or private item until `expiresAt`. The item must be ready. */
@@ -32,6 +45,11 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
   const file = (row: ItemRow, name: string, token: string | null) =>
     `${publicUrl}/media/${token === null ? '' : `t/${token}/`}${row.media_prefix ?? ''}/${name}`;
 
+  const assetFile = ({ folder }: StoredAsset, name: string, token: string | null) =>
+    folder === null
+      ? ''
+      : `${publicUrl}/media/${token === null ? '' : `t/${token}/`}${folder}/${name}`;
+
   function tokenFor(playbackId: string, expiresAtMs: number): string {
     const expiry = Buffer.alloc(expiryBytes);
     expiry.writeUIntBE(expiresAtMs, 0, expiryBytes);
@@ -39,13 +57,31 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
     return Buffer.concat([expiry, signature]).toString('base64url');
   }
 
-  function sign(row: ItemRow, nowMs: number): SignedMedia {
+  /** The first frame of a video, the first image of a carousel. */
+  function thumbnail(row: ItemRow, token: string | null): string | null {
+    if (row.media_prefix !== null && row.has_thumbnail) return file(row, 'thumbnail.jpg', token);
+    const image = row.assets.find(({ kind }) => kind === 'image');
+    return image === undefined ? null : assetFile(image, 'small.jpg', token);
+  }
+
+  function expiryOf(row: ItemRow, nowMs: number): number {
     const lengthMs = (row.duration_seconds ?? 0) * 1_000;
-    const expiresAtMs = Math.ceil(nowMs + Math.max(shortestTokenMs, lengthMs + tokenMarginMs));
+    return Math.ceil(nowMs + Math.max(shortestTokenMs, lengthMs + tokenMarginMs));
+  }
+
+  const privateToken = (row: ItemRow) => tokenFor(row.playback_id, expiryOf(row, Date.now()));
+
+  function sign(row: ItemRow, nowMs: number): SignedMedia {
+    const expiresAtMs = expiryOf(row, nowMs);
     const token = tokenFor(row.playback_id, expiresAtMs);
+    const urls = {
+      assetUrl: (_: ItemRow, asset: StoredAsset, name: string) => assetFile(asset, name, token),
+    };
     return {
-      streamingUrl: file(row, 'master.m3u8', token),
-      thumbnailUrl: row.has_thumbnail ? file(row, 'thumbnail.jpg', token) : null,
+      streamingUrl: hasVideo(row) ? file(row, 'master.m3u8', token) : null,
+      thumbnailUrl: thumbnail(row, token),
+      images: presentImages(row, urls),
+      captionTracks: presentCaptions(row, urls),
       expiresAt: new Date(expiresAtMs),
     };
   }
@@ -64,13 +100,17 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
       // Also before it is ready: what is protected never has a URL that stays.
       if (row.protected && hasVideo(row)) return '';
       if (row.media_prefix === null) return null;
-      if (row.visibility === 'private') return sign(row, Date.now()).streamingUrl;
+      if (row.visibility === 'private') return file(row, 'master.m3u8', privateToken(row));
       return file(row, 'master.m3u8', null);
     },
     thumbnailUrl(row) {
-      if (row.media_prefix === null || !row.has_thumbnail || row.protected) return null;
+      if (row.protected) return null;
       if (row.visibility === 'private') return sign(row, Date.now()).thumbnailUrl;
-      return file(row, 'thumbnail.jpg', null);
+      return thumbnail(row, null);
+    },
+    assetUrl(row, asset, name) {
+      if (row.protected) return '';
+      return assetFile(asset, name, row.visibility === 'private' ? privateToken(row) : null);
     },
   };
 }

@@ -2,7 +2,8 @@
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Principal } from '../../platform/http/principal.ts';
-import { getItem, noSuchItem, type ItemRow } from '../content/content.ts';
+import { contentErrors, getItem, noSuchItem, type ItemRow } from '../content/content.ts';
+import { playbackErrors } from './errors.ts';
 import type { MediaAccess, SignedMedia } from './media-urls.ts';
 
 export { createFileRules } from './file-rules.ts';
@@ -23,8 +24,10 @@ export async function signItem(
 ): Promise<SignedMedia> {
   const row = await getItem(db, organizationId, id);
   if (type === 'publishable' && !mayViewersPlay(row, nowMs)) throw noSuchItem();
-  if (!row.protected && row.visibility !== 'private') throw new ApiError('NOT_PROTECTED');
-  if (row.media_prefix === null) throw new ApiError('CONTENT_NOT_READY');
+  if (!row.protected && row.visibility !== 'private')
+    throw new ApiError(playbackErrors.NOT_PROTECTED);
+  const isReady = row.media_prefix !== null || row.content_type.endsWith('carousel');
+  if (!isReady) throw new ApiError(contentErrors.CONTENT_NOT_READY);
   return access.sign(row, nowMs);
 }
 

@@ -7,6 +7,7 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { formatTimestamp } from '../../platform/time.ts';
+import { CaptionTrack, CarouselImage } from '../content/content.ts';
 import { checkFileRequest, type FileRequest, type FileRules } from './file-rules.ts';
 import { signItem, type MediaAccess } from './playback.ts';
 import { sendMedia } from './send-media.ts';
@@ -25,8 +26,10 @@ export function addPlaybackRoutes(app: HttpApp, parts: PlaybackRouteParts): void
 }
 
 const PlaybackToken = Type.Object({
-  streamingUrl: Type.String(),
+  streamingUrl: Nullable(Type.String({ description: 'Null for carousels.' })),
   thumbnailUrl: Nullable(Type.String()),
+  images: Type.Array(CarouselImage),
+  captionTracks: Type.Array(CaptionTrack),
   expiresAt: Timestamp,
   expiresIn: Type.Integer({ description: 'Seconds.' }),
 });
@@ -61,16 +64,9 @@ function addPlaybackTokenRoute(app: HttpApp, parts: PlaybackRouteParts): void {
 /** Signed URLs as the API answers them. */
 async function present(db: Db, access: MediaAccess, principal: Principal, id: string) {
   const nowMs = Date.now();
-  const { streamingUrl, thumbnailUrl, expiresAt } = await signItem(
-    db,
-    access,
-    principal,
-    id,
-    nowMs,
-  );
+  const { expiresAt, ...urls } = await signItem(db, access, principal, id, nowMs);
   return {
-    streamingUrl,
-    thumbnailUrl,
+    ...urls,
     expiresAt: formatTimestamp(expiresAt),
     expiresIn: Math.floor((expiresAt.getTime() - nowMs) / 1_000),
   };
@@ -93,6 +89,7 @@ function addFileRoutes(app: HttpApp, { storage, access, fileRules }: PlaybackRou
     return sendMedia(request, reply, storage, {
       key: `media/${file.playbackId}/${file.rest}`,
       isPrivate,
+      captions: rules?.captions ?? [],
     });
   }
 

@@ -1,11 +1,17 @@
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isNotModified, isRangeCurrent } from '../../platform/http/conditional.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import {
   InvalidKeyError,
   RangeNotSatisfiableError,
 } from '../../platform/storage/storage-errors.ts';
 import type { ByteRange, Storage } from '../../platform/storage/storage.ts';
+import type { StoredAsset } from '../content/content.ts';
+import { withCaptions } from './caption-playlist.ts';
+import { playbackErrors } from './errors.ts';
 
 /** The types that media files are served with. A file with another ending is not served at all. */
 const contentTypes: Record<string, string> = {
@@ -13,13 +19,19 @@ const contentTypes: Record<string, string> = {
   m4s: 'video/iso.segment',
   mp4: 'video/mp4',
   jpg: 'image/jpeg',
+  vtt: 'text/vtt; charset=utf-8',
 };
 
 /** A master playlist is replaced when further renditions are there; all else never changes. */
 const masterCaching = 'public, max-age=2';
 const foreverCaching = 'public, max-age=31536000, immutable';
 
-type MediaFile = { key: string; isPrivate: boolean };
+type MediaFile = {
+  key: string;
+  isPrivate: boolean;
+  /** Captions of the item that are ready; a master playlist is sent with them. */
+  captions: readonly StoredAsset[];
+};
 
 /**
  * Sends a file of the storage: whole, as one byte range, or as 304.
@@ -30,7 +42,7 @@ export async function sendMedia(
   request: FastifyRequest,
   reply: FastifyReply,
   storage: Storage,
-  { key, isPrivate }: MediaFile,
+  { key, isPrivate, captions }: MediaFile,
 ): Promise<FastifyReply> {
   const contentType = contentTypes[key.slice(key.lastIndexOf('.') + 1)];
   if (contentType === undefined) throw new ApiError('NOT_FOUND');
@@ -47,14 +59,36 @@ export async function sendMedia(
     etag: file.etag,
     'last-modified': file.modifiedAt.toUTCString(),
   });
-  if (request.headers['if-none-match'] === file.etag) return reply.status(304).send();
+  if (captions.length > 0 && key.endsWith('/master.m3u8')) {
+    return sendMaster(request, reply, storage, { key, captions });
+  }
+  if (isNotModified(request.headers, file)) return reply.status(304).send();
   if (request.method === 'HEAD') {
     // With nothing to send, Fastify would say that the length is 0.
     return reply.header('content-length', file.sizeBytes).send(Readable.from([]));
   }
-  const read = await readRange(request, reply, storage, key);
+  const isWhole = !isRangeCurrent(request.headers, file);
+  const read = isWhole ? await storage.read(key) : await readRange(request, reply, storage, key);
   if (read === null) throw new ApiError('NOT_FOUND');
   return reply.header('content-length', read.lengthBytes).send(read.stream);
+}
+
+/** The stored master playlist with the captions of this moment; it is too short for ranges. */
+async function sendMaster(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  storage: Storage,
+  { key, captions }: Pick<MediaFile, 'key' | 'captions'>,
+): Promise<FastifyReply> {
+  const read = await storage.read(key);
+  if (read === null) throw new ApiError('NOT_FOUND');
+  const playlist = withCaptions(await text(read.stream), captions);
+  const etag = `"${createHash('sha256').update(playlist).digest('base64url').slice(0, 22)}"`;
+  reply.headers({ etag, 'accept-ranges': 'none' }).removeHeader('last-modified');
+  if (isNotModified(request.headers, { etag })) {
+    return reply.status(304).send();
+  }
+  return reply.send(playlist);
 }
 
 async function readRange(
@@ -76,7 +110,7 @@ async function readRange(
   } catch (error) {
     if (!(error instanceof RangeNotSatisfiableError)) throw error;
     const size = (await storage.head(key))?.sizeBytes ?? 0;
-    throw new ApiError('RANGE_NOT_SATISFIABLE', {
+    throw new ApiError(playbackErrors.RANGE_NOT_SATISFIABLE, {
       headers: { 'content-range': `bytes */${size}`, 'cache-control': 'no-store' },
     });
   }

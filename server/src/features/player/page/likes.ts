@@ -8,8 +8,8 @@ const keptLikes = 1000;
 export class Likes {
   readonly #store: Store;
   readonly #ids: Set<string>;
-  /** Liked after they were read, so that their own count lacks it. */
-  readonly #uncounted = new WeakSet<FeedItem>();
+  /** What the count of an item lacks, because it was read before the viewer changed their mind. */
+  readonly #changes = new WeakMap<FeedItem, number>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -24,14 +24,13 @@ export class Likes {
   toggle(item: FeedItem): boolean {
     const liked = !this.#ids.delete(item.id);
     if (liked) this.#ids.add(item.id);
-    if (liked) this.#uncounted.add(item);
-    else this.#uncounted.delete(item);
+    this.#changes.set(item, (this.#changes.get(item) ?? 0) + (liked ? 1 : -1));
     this.#store.write(name, [...this.#ids].slice(-keptLikes).join(' '));
     return liked;
   }
 
   /** The likes of an item, this browser's included. */
   countOf(item: FeedItem): number {
-    return item.engagement.likes + (this.#uncounted.has(item) ? 1 : 0);
+    return Math.max(0, item.engagement.likes + (this.#changes.get(item) ?? 0));
   }
 }

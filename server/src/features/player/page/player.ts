@@ -102,7 +102,7 @@ export class Player implements SlideActions, KeyActions {
     const { likes } = this.#options;
     const liked = likes.toggle(slide.item);
     this.#view?.showLiked(liked, likes.countOf(slide.item));
-    if (liked) this.#viewing.like(slide.item);
+    this.#viewing.like(slide.item, liked);
   }
 
   toggleCaptions(): void {

@@ -23,7 +23,6 @@ export class Viewing {
   #meter: ViewMeter | null = null;
   #position = 0;
   #feedId: string | null = null;
-  readonly #toldLikes = new WeakSet<FeedItem>();
   #toldFailure: PlaybackFailure | null = null;
 
   constructor(track: (event: EngagementEvent) => void) {
@@ -89,11 +88,10 @@ export class Viewing {
     new ViewMeter(contentId, newId(), this.#track).fail(code, message);
   }
 
-  /** A like that was taken back and given again is no second one. */
-  like(item: FeedItem): void {
-    if (this.#toldLikes.has(item)) return;
-    this.#toldLikes.add(item);
-    this.#track({ event: 'like', contentId: item.id, data: this.#view(item.id) });
+  /** The viewer likes an item, or takes the like back. */
+  like({ id }: FeedItem, isLiked: boolean): void {
+    const event = isLiked ? 'like' : 'unlike';
+    this.#track({ event, contentId: id, data: this.#view(id) });
   }
 
   share(contentId: string, platform: 'device' | 'clipboard'): void {

@@ -1,0 +1,40 @@
+/** The files of the console as `console/dist` has them, read once. */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+
+export type PageFile = {
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly brotli: Buffer;
+  readonly gzip: Buffer;
+};
+
+export type ConsolePage = { readonly html: string; readonly files: ReadonlyMap<string, PageFile> };
+
+const contentTypes: Record<string, string> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+const folder = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
+let page: ConsolePage | undefined;
+
+/** Reads and compresses at the first request, so that a start does not wait for it. */
+export function consolePage(): ConsolePage {
+  page ??= readPage();
+  return page;
+}
+
+function readPage(): ConsolePage {
+  const files = new Map<string, PageFile>();
+  for (const name of globSync('assets/*', { cwd: folder })) {
+    const body = readFileSync(path.join(folder, name));
+    const contentType = contentTypes[path.extname(name)] ?? 'application/octet-stream';
+    const compressed = { brotli: brotliCompressSync(body), gzip: gzipSync(body) };
+    files.set(path.basename(name), { contentType, body, ...compressed });
+  }
+  return { html: readFileSync(path.join(folder, 'index.html'), 'utf8'), files };
+}

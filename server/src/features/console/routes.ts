@@ -1,0 +1,101 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import type { Authenticate } from '../../platform/http/principal.ts';
+import { answers, Closed, Envelope } from '../../platform/http/schemas.ts';
+import { consoleHeader, type ConsoleSessions } from './console.ts';
+import { consolePage, type PageFile } from './page-files.ts';
+
+export type ConsoleRouteParts = {
+  readonly sessions: ConsoleSessions;
+  readonly authenticate: Authenticate;
+  readonly publicUrl: string;
+};
+
+const config = { access: 'public' as const };
+const hidden = { schema: { hide: true }, config };
+
+export function addConsoleRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
+  addSessionRoutes(app, parts);
+  const headers = pageHeaders(parts.publicUrl);
+  const sendPage = (_request: FastifyRequest, reply: FastifyReply) =>
+    reply
+      .headers(headers)
+      .header('cache-control', 'no-cache')
+      .type('text/html; charset=utf-8')
+      .send(consolePage().html);
+  app.get('/console', hidden, sendPage);
+  app.get('/console/*', hidden, sendPage);
+  app.get<{ Params: { name: string } }>('/console/assets/:name', hidden, (request, reply) => {
+    const file = consolePage().files.get(request.params.name);
+    if (file === undefined) throw new ApiError('NOT_FOUND');
+    return sendFile(request, reply, file);
+  });
+}
+
+/** Names of the built files hold their hash, so they may be cached for ever. */
+function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile): FastifyReply {
+  const accepted = request.headers['accept-encoding'] ?? '';
+  const encoding = accepted.includes('br') ? 'br' : accepted.includes('gzip') ? 'gzip' : null;
+  if (encoding !== null) reply.header('content-encoding', encoding);
+  const body = encoding === 'br' ? file.brotli : encoding === 'gzip' ? file.gzip : file.body;
+  return reply
+    .header('vary', 'Accept-Encoding')
+    .header('cache-control', 'public, max-age=31536000, immutable')
+    .type(file.contentType)
+    .send(body);
+}
+
+const Session = Closed({ secretKey: Type.String({ minLength: 1, maxLength: 512 }) });
+
+function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
+  const { sessions, authenticate, publicUrl } = parts;
+  const secure = publicUrl.startsWith('https:');
+  app.post(
+    '/console/session',
+    {
+      config,
+      schema: {
+        hide: true,
+        body: Session,
+        response: answers({ 200: Envelope(Type.Object({ signedIn: Type.Boolean() })) }),
+      },
+    },
+    async (request, reply) => {
+      // Without it, another site could sign a visitor in with a key of its own.
+      if (request.headers[consoleHeader] === undefined) throw new ApiError('FORBIDDEN');
+      const { secretKey } = request.body;
+      const principal = await authenticate(secretKey);
+      if (principal.type !== 'secret') throw new ApiError('FORBIDDEN');
+      return reply
+        .header('set-cookie', sessions.start(secretKey, { secure }))
+        .send({ data: { signedIn: true } });
+    },
+  );
+  app.delete('/console/session', hidden, (_request, reply) =>
+    reply.header('set-cookie', sessions.end()).send({ data: { signedIn: false } }),
+  );
+}
+
+/** Everything comes from the service; styles are also set by scripts, which Mantine needs. */
+function pageHeaders(publicUrl: string): Record<string, string> {
+  const media = new URL(publicUrl).origin;
+  return {
+    'content-security-policy': [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self' 'unsafe-inline'",
+      `img-src 'self' data: ${media}`,
+      `media-src 'self' blob: ${media}`,
+      `connect-src 'self' ${media}`,
+      "font-src 'self'",
+      "frame-src 'self'",
+      "base-uri 'none'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  };
+}

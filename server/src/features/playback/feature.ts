@@ -1,0 +1,35 @@
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Signer } from '../../platform/signing-keys.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { contentChanged } from '../content/content.ts';
+import { playbackErrors } from './errors.ts';
+import { createFileRules, createMediaAccess } from './playback.ts';
+import { addPlaybackRoutes } from './routes.ts';
+
+type Parts = {
+  db: Db;
+  mutations: Mutations;
+  storage: Storage;
+  signer: Signer;
+  hints: Hints;
+  publicUrl: string;
+};
+
+export const playback = defineFeature({
+  name: 'playback',
+  errors: playbackErrors,
+  build({ db, mutations, storage, signer, hints, publicUrl }: Parts) {
+    const mediaAccess = createMediaAccess(publicUrl, signer);
+    return {
+      provides: { mediaAccess },
+      routes: (app) => {
+        const fileRules = createFileRules(db);
+        hints.listen(contentChanged, () => fileRules.forget());
+        addPlaybackRoutes(app, { db, storage, mutations, access: mediaAccess, fileRules });
+      },
+    };
+  },
+});

@@ -1,0 +1,21 @@
+import { defineFeature } from '../../platform/feature.ts';
+import { registerPlayerRoutes } from './routes.ts';
+
+type Parts = {
+  publicUrl: string;
+  /** Given to everyone who opens the feed page, for demonstrations; null without one. */
+  playerKey: string | null;
+};
+
+export const player = defineFeature({
+  name: 'player',
+  build({ publicUrl, playerKey }: Parts) {
+    return {
+      routes: (app) =>
+        registerPlayerRoutes(app, {
+          mediaOrigins: [new URL(publicUrl).origin],
+          ...(playerKey !== null && { defaultPublishableKey: playerKey }),
+        }),
+    };
+  },
+});
