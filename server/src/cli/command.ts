@@ -6,6 +6,10 @@ export type CommandInput = {
   org?: string | undefined;
   type?: string | undefined;
   name?: string | undefined;
+  /** Where `webhooks listen` posts what it receives. */
+  forward?: string | undefined;
+  /** Whether a backup takes the encryption key along. */
+  includeKey: boolean;
 };
 
 export type Command = (input: CommandInput) => Promise<void>;

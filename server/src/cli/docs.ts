@@ -1,7 +1,8 @@
 /** `npm run docs`: writes the generated parts of the documentation between their markers. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { describeEventKinds } from '../features/events/events.ts';
-import { describeSettings } from '../platform/config.ts';
+import { settings } from '../app/config.ts';
+import { describeSettings } from '../platform/settings.ts';
 import type { Command } from './command.ts';
 
 /** A part of a document that is made from the code, between `<!-- name: … -->` and `<!-- /name -->`. */
@@ -15,7 +16,7 @@ export const generatedParts: readonly GeneratedPart[] = [
   {
     file: new URL('../../../README.md', import.meta.url),
     name: 'settings',
-    generate: describeSettings,
+    generate: () => describeSettings(settings),
   },
   {
     file: new URL('../../../docs/events.md', import.meta.url),

@@ -2,22 +2,20 @@
 import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { findCage } from '../features/media/media.ts';
 import { generateClip } from '../features/media/sample-clips.ts';
-import {
-  ConfigurationError,
-  readConfig,
-  unknownVariables,
-  type Config,
-} from '../platform/config.ts';
+import { readConfig, settings, type Config } from '../app/config.ts';
 import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
-import { openDatabase } from '../platform/database/database.ts';
+import { openDatabase, type DatabaseConnection, type Db } from '../platform/database/database.ts';
 import { connectionProblem } from '../platform/database/database-errors.ts';
 import { migrationStatus, type MigrationStatus } from '../platform/database/migrate.ts';
+import { checkOutsideServer } from '../platform/database/outside-server.ts';
 import { parseAllowList } from '../platform/egress/allow-list.ts';
+import { encryptionKeyProblem } from '../platform/encryption-key.ts';
 import { createLogger } from '../platform/logging.ts';
 import { describeEmbeddedPostgres } from '../platform/postgres/describe-embedded-postgres.ts';
+import { ConfigurationError, unknownVariables } from '../platform/settings.ts';
 import { listFailedJobs } from '../platform/queue/queue-reports.ts';
-import { loadEncryptionKey } from '../platform/vault.ts';
 import { version } from '../version.ts';
 import { print, type Command } from './command.ts';
 import { withConnection } from './with-database.ts';
@@ -90,7 +88,7 @@ const checks: Record<string, Check> = {
 
   async Settings(config, env) {
     parseAllowList(config.egressAllow);
-    const unknown = unknownVariables(env);
+    const unknown = unknownVariables(settings, env);
     if (unknown.length === 0)
       return [{ subject: 'Settings', state: 'ok', detail: 'all are known and valid' }];
     const mend = 'Compare the spelling with the table in the README.';
@@ -125,19 +123,6 @@ const checks: Record<string, Check> = {
     ];
   },
 
-  async 'Encryption key'(config) {
-    const subject = 'Encryption key';
-    if (config.encryptionKey !== null) {
-      await loadEncryptionKey(config.encryptionKey, config.dataDir);
-      return [{ subject, state: 'ok', detail: 'from REELFEED_ENCRYPTION_KEY' }];
-    }
-    if (config.databaseUrl === null)
-      return [{ subject, state: 'ok', detail: 'in the data directory' }];
-    const mend = 'Set REELFEED_ENCRYPTION_KEY to the same value on every process of the cluster.';
-    const detail = 'a file of this data directory, which other machines do not have';
-    return [{ subject, state: 'note', detail, mend }];
-  },
-
   async PostgreSQL(config) {
     if (config.databaseUrl !== null) return [];
     const { version: server, account, problems } = await describeEmbeddedPostgres();
@@ -164,8 +149,9 @@ const checks: Record<string, Check> = {
       const status = await migrationStatus(connection);
       const migrations = describeMigrations(status);
       if (migrations.state !== 'ok') return [migrations];
-      const findings: Finding[] = [migrations];
       await using database = openDatabase({ connection, poolSize: 2, log: createLogger('error') });
+      const findings: Finding[] = [migrations, await describeKey(database.db, config)];
+      if (config.databaseUrl !== null) findings.push(await describeDurability(config, connection));
       const failed = await listFailedJobs(database.db);
       if (failed.length > 0) {
         const [last] = failed;
@@ -195,7 +181,7 @@ const checks: Record<string, Check> = {
         frameRate: 10,
       } as const;
       await generateClip({ ...picture, path: file, tone: null }, AbortSignal.timeout(30_000));
-      return [{ subject, state: 'ok', detail: 'makes and encodes video' }];
+      return [{ subject, state: 'ok', detail: 'makes and encodes video' }, await describeCage()];
     } catch (error) {
       const mend = 'Run npm ci again, without --omit=optional.';
       return [{ subject, state: 'problem', detail: (error as Error).message, mend }];
@@ -204,6 +190,54 @@ const checks: Record<string, Check> = {
     }
   },
 };
+
+/** Opens a secret of the database, as the first webhook to be signed would. */
+async function describeKey(db: Db, config: Config): Promise<Finding> {
+  const subject = 'Encryption key';
+  try {
+    const problem = await encryptionKeyProblem(db, config);
+    if (problem !== null) return { subject, state: 'problem', detail: problem };
+  } catch (error) {
+    return problemOf(subject, error);
+  }
+  const isFile = config.encryptionKey === null;
+  const detail = `opens secrets, from ${isFile ? 'the data directory' : 'REELFEED_ENCRYPTION_KEY'}`;
+  if (!isFile || config.databaseUrl === null) return { subject, state: 'ok', detail };
+  const mend = 'Set REELFEED_ENCRYPTION_KEY to its content on every process of the cluster.';
+  return { subject, state: 'note', detail, mend };
+}
+
+async function describeDurability(
+  config: Config,
+  connection: DatabaseConnection,
+): Promise<Finding> {
+  const subject = 'Durability';
+  try {
+    await checkOutsideServer(connection, config.acceptUnsafeDatabase);
+  } catch (error) {
+    return problemOf(subject, error);
+  }
+  const accepted = config.acceptUnsafeDatabase;
+  return accepted.length === 0
+    ? { subject, state: 'ok', detail: 'commits wait for the disk' }
+    : { subject, state: 'note', detail: `accepted as it may be: ${accepted.join(', ')}` };
+}
+
+/** How well the process that parses uploads is locked in. */
+async function describeCage(): Promise<Finding> {
+  const subject = 'Media cage';
+  const { level, reason } = await findCage();
+  if (level === 'namespaces') {
+    const detail = 'the media process has no network and sees only its job and its runtime';
+    return { subject, state: 'ok', detail };
+  }
+  return {
+    subject,
+    state: 'note',
+    detail: `only Node's permissions hold the media process; namespaces fail: ${reason}`,
+    mend: 'Allow unprivileged user namespaces, or run the role media in a container of its own.',
+  };
+}
 
 function describeMigrations({ applied, pending, unknown, changed }: MigrationStatus): Finding {
   const subject = 'Database';

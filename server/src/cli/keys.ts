@@ -1,8 +1,15 @@
-import { allKeys, createKey, generateKey, presentKey, revoke } from '../features/keys/keys.ts';
+import { recordAudit } from '../features/audit/audit.ts';
+import {
+  allKeys,
+  createKey,
+  generateKey,
+  presentKey,
+  revoke,
+  type KeyType,
+} from '../features/keys/keys.ts';
 import { listOrganizations } from '../features/organizations/organizations.ts';
-import { readConfig } from '../platform/config.ts';
+import { readPlatformConfig } from '../platform/config.ts';
 import { inTransaction, type Db } from '../platform/database/database.ts';
-import type { KeyType } from '../platform/database/tables.ts';
 import type { OrganizationId } from '../platform/ids.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
 import { withDatabase } from './with-database.ts';
@@ -25,7 +32,7 @@ export const keysCommand: Command = async (input) => {
   // What was typed is judged before a database is opened, or even made.
   const act = Object.hasOwn(actions, action) ? actions[action]?.(input, words) : undefined;
   if (act === undefined) throw new UsageError(usage);
-  await withDatabase(readConfig(input.env), async (db) =>
+  await withDatabase(readPlatformConfig(input.env), async (db) =>
     act(db, await chooseOrganization(db, input.org)),
   );
 };
@@ -40,14 +47,33 @@ const actions: Record<string, (input: CommandInput, words: string[]) => Act | un
     if (words.length > 0 || name === undefined || length < 1 || length > longestName) return;
     const request = { type: requireType(type), name, expiresAt: null };
     return async (db, organizationId) => {
-      const key = await inTransaction(db, (tx) => createKey(tx, organizationId, request));
+      const key = await inTransaction(db, async (tx) => {
+        const made = await createKey(tx, organizationId, request);
+        await recordAudit(tx, {
+          organizationId,
+          actor: { type: 'command_line' },
+          action: 'createKey',
+          resourceId: made.id,
+          changes: request,
+        });
+        return made;
+      });
       print(json, key, [key.key, 'The key is shown this once: keep it.']);
     };
   },
   revoke: ({ json }, [id, ...others]) => {
     if (id === undefined || others.length > 0) return;
     return async (db, organizationId) => {
-      const key = await inTransaction(db, (tx) => revoke(tx, organizationId, id));
+      const key = await inTransaction(db, async (tx) => {
+        const revoked = await revoke(tx, organizationId, id);
+        await recordAudit(tx, {
+          organizationId,
+          actor: { type: 'command_line' },
+          action: 'revokeKey',
+          resourceId: revoked.id,
+        });
+        return revoked;
+      });
       print(json, key, [`${key.id} is revoked. Running processes refuse it within five seconds.`]);
     };
   },

@@ -1,6 +1,7 @@
 /** The command `reelfeed`. */
 import { enableCompileCache } from 'node:module';
 import { parseArgs } from 'node:util';
+import { version } from '../version.ts';
 import { UsageError, type Command } from './command.ts';
 
 // Most of the time of a command goes into parsing; later calls skip it.
@@ -8,6 +9,8 @@ enableCompileCache();
 
 type Entry = {
   summary: string;
+  /** How it is called, where that is more than its name. */
+  usage?: string | readonly string[];
   /** Words behind the command's name; none unless it says so. */
   mostWords?: number;
   /** Loaded when it is asked for, so that `reelfeed help` does not wait for the whole service. */
@@ -25,19 +28,33 @@ const commands: Record<string, Entry> = {
   },
   migrate: {
     summary: 'bring the database up to this version; `migrate status` only looks',
+    usage: ['migrate', 'migrate status'],
     mostWords: 1,
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   org: {
     summary: '`org create <name>` makes an organization with its keys, `org list` shows all',
+    usage: ['org create <name>', 'org list'],
     mostWords: Infinity,
     load: async () => (await import('./organizations.ts')).organizationsCommand,
   },
   keys: {
     summary:
       '`keys create --type secret|publishable --name <name>`, `list`, `revoke <id>`, `generate`',
+    usage: [
+      'keys list [--org <id>]',
+      'keys create --type secret|publishable --name <name> [--org <id>]',
+      'keys revoke <key id> [--org <id>]',
+      'keys generate --type secret|publishable',
+    ],
     mostWords: 2,
     load: async () => (await import('./keys.ts')).keysCommand,
+  },
+  webhooks: {
+    summary:
+      '`webhooks listen [--forward <url>]` shows events as they happen, `webhooks trigger <event>` makes one up',
+    mostWords: 2,
+    load: async () => (await import('./webhooks.ts')).webhooksCommand,
   },
   doctor: {
     summary: 'tell what is wrong with this installation and how to mend it',
@@ -45,8 +62,27 @@ const commands: Record<string, Entry> = {
   },
   rebuild: {
     summary: '`rebuild <projection>|all` makes statistics anew from the event log',
+    usage: 'rebuild <projection>|all',
     mostWords: 1,
     load: async () => (await import('./rebuild.ts')).rebuild,
+  },
+  backup: {
+    summary: 'copy database and media of a running or stopped service to a new folder',
+    usage: 'backup <folder> [--include-key]',
+    mostWords: 1,
+    load: async () => (await import('./backup/backup.ts')).backup,
+  },
+  verify: {
+    summary: 'tell whether a backup is whole',
+    usage: 'verify <folder>',
+    mostWords: 1,
+    load: async () => (await import('./backup/verify.ts')).verify,
+  },
+  restore: {
+    summary: 'make an installation from a backup, in an empty data directory and database',
+    usage: 'restore <folder>',
+    mostWords: 1,
+    load: async () => (await import('./backup/restore.ts')).restore,
   },
   docs: {
     summary: 'write the generated parts of the documentation',
@@ -63,19 +99,31 @@ function help(): string {
     '',
     ...names,
     '',
+    '`reelfeed help <command>` says how a command is called; `reelfeed --version` prints the version.',
     'Options: --json prints machine-readable output, --org <id> chooses the organization.',
     'Settings come from the environment; the README lists them.',
     '',
   ].join('\n');
 }
 
+/** Help for one command. */
+function helpOf(name: string, { summary, usage = name }: Entry): string {
+  const calls = [usage].flat().map((call) => `reelfeed ${call}`);
+  return [`Usage: ${calls.join('\n       ')}`, '', `  ${summary}`, ''].join('\n');
+}
+
 async function main(): Promise<void> {
   const [name, ...rest] = process.argv.slice(2);
-  if (name === undefined || name === 'help' || [name, ...rest].some(isHelpOption)) {
-    process.stdout.write(help());
+  if (name === '--version' || name === '-v' || name === 'version') {
+    process.stdout.write(`reelfeed ${version}\n`);
     return;
   }
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const asked = name === 'help' ? rest[0] : name;
+  const command = Object.hasOwn(commands, asked ?? '') ? commands[asked ?? ''] : undefined;
+  if (name === undefined || name === 'help' || [name, ...rest].some(isHelpOption)) {
+    process.stdout.write(command === undefined ? help() : helpOf(asked ?? '', command));
+    return;
+  }
   if (command === undefined) throw new UsageError(`There is no command "${name}".\n\n${help()}`);
   const run = await command.load();
   const { values, positionals } = parseArgs({
@@ -86,13 +134,16 @@ async function main(): Promise<void> {
       org: { type: 'string' },
       type: { type: 'string' },
       name: { type: 'string' },
+      forward: { type: 'string' },
+      'include-key': { type: 'boolean', default: false },
     },
   });
   const unexpected = positionals[command.mostWords ?? 0];
   if (unexpected !== undefined) {
     throw new UsageError(`\`reelfeed ${name}\` does not take "${unexpected}".\n\n${help()}`);
   }
-  await run({ env: process.env, positionals, ...values });
+  const { 'include-key': includeKey, ...others } = values;
+  await run({ env: process.env, positionals, includeKey, ...others });
 }
 
 function isHelpOption(argument: string): boolean {
@@ -113,6 +164,6 @@ try {
     process.stderr.write(`${(error as Error).message.trimEnd()}\n`);
     process.exitCode = 2;
   } else {
-    (await import('../run.ts')).reportFailure(error);
+    (await import('../app/run.ts')).reportFailure(error);
   }
 }

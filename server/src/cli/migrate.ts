@@ -1,4 +1,4 @@
-import { readConfig } from '../platform/config.ts';
+import { readPlatformConfig } from '../platform/config.ts';
 import { migrate, migrationStatus } from '../platform/database/migrate.ts';
 import { createLogger } from '../platform/logging.ts';
 import { print, UsageError, type Command } from './command.ts';
@@ -8,7 +8,7 @@ export const migrateCommand: Command = async ({ env, positionals: [action], json
   if (action !== undefined && action !== 'status') {
     throw new UsageError('Usage: reelfeed migrate [status]');
   }
-  await withConnection(readConfig(env), async (connection) => {
+  await withConnection(readPlatformConfig(env), async (connection) => {
     if (action === 'status') {
       const status = await migrationStatus(connection);
       print(json, status, [

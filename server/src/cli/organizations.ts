@@ -3,7 +3,7 @@ import {
   listOrganizations,
   presentOrganization,
 } from '../features/organizations/organizations.ts';
-import { readConfig } from '../platform/config.ts';
+import { readPlatformConfig } from '../platform/config.ts';
 import { inTransaction } from '../platform/database/database.ts';
 import { print, UsageError, type Command } from './command.ts';
 import { withDatabase } from './with-database.ts';
@@ -15,7 +15,7 @@ export const organizationsCommand: Command = async ({ env, positionals, json }) 
   const [action, ...words] = positionals;
   const name = words.join(' ').trim();
   if (action === 'create' && name !== '' && [...name].length <= longestName) {
-    await withDatabase(readConfig(env), async (db) => {
+    await withDatabase(readPlatformConfig(env), async (db) => {
       const created = await inTransaction(db, (tx) => createOrganization(tx, name));
       print(json, created, [
         `Organization     ${created.organizationId}`,
@@ -25,7 +25,7 @@ export const organizationsCommand: Command = async ({ env, positionals, json }) 
       ]);
     });
   } else if (action === 'list' && name === '') {
-    await withDatabase(readConfig(env), async (db) => {
+    await withDatabase(readPlatformConfig(env), async (db) => {
       const organizations = (await listOrganizations(db, mostListed)).map(presentOrganization);
       print(
         json,

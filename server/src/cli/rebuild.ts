@@ -1,23 +1,27 @@
-import { allProjections } from '../features/analytics/projecting/all-projections.ts';
-import { rebuildProjection } from '../features/analytics/projecting/rebuild.ts';
-import { readConfig } from '../platform/config.ts';
+import { allProjections } from '../app/projections.ts';
+import { rebuildProjection } from '../platform/projections/rebuild.ts';
+import { openEventLog } from '../features/events/events.ts';
+import { readConfig } from '../app/config.ts';
 import { print, UsageError, type Command } from './command.ts';
 import { withDatabase } from './with-database.ts';
 
-const usage = `Usage: reelfeed rebuild ${allProjections.map(({ name }) => name).join('|')}|all`;
-
 /** Makes projections anew from the event log. The service may run meanwhile. */
 export const rebuild: Command = async ({ env, positionals: [wanted], json }) => {
-  const projections = allProjections.filter(({ name }) => wanted === 'all' || name === wanted);
-  if (projections.length === 0) throw new UsageError(usage);
+  const config = readConfig(env);
+  const known = allProjections(config);
+  const projections = known.filter(({ name }) => wanted === 'all' || name === wanted);
+  if (projections.length === 0) {
+    const names = known.map(({ name }) => name).join('|');
+    throw new UsageError(`Usage: reelfeed rebuild ${names}|all`);
+  }
   const { signal } = new AbortController();
-  await withDatabase(readConfig(env), async (db) => {
+  await withDatabase(config, async (db) => {
     for (const projection of projections) {
       let shownPercent = -1;
-      await rebuildProjection(
+      await rebuildProjection(projection, {
         db,
-        projection,
-        ({ events, total }) => {
+        eventLog: openEventLog(db),
+        onProgress: ({ events, total }) => {
           const percent = total === 0 ? 100 : Math.floor((100 * events) / total);
           // Progress goes to the other stream, so that --json prints JSON alone.
           if (percent !== shownPercent) {
@@ -26,7 +30,7 @@ export const rebuild: Command = async ({ env, positionals: [wanted], json }) => 
           shownPercent = percent;
         },
         signal,
-      );
+      });
     }
   });
   const names = projections.map(({ name }) => name);

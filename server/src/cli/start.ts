@@ -1,4 +1,4 @@
-import { runService } from '../run.ts';
+import { runService } from '../app/run.ts';
 import type { Command } from './command.ts';
 
 export const start: Command = ({ env }) => runService(env);

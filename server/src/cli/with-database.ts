@@ -1,10 +1,14 @@
-import type { Config } from '../platform/config.ts';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { PlatformConfig } from '../platform/config.ts';
 import {
   claimDataDirectory,
   DataDirectoryError,
   type DataDirectory,
 } from '../platform/data-directory.ts';
+import { ConfigurationError } from '../platform/settings.ts';
 import { openDatabase, type DatabaseConnection, type Db } from '../platform/database/database.ts';
+import { checkOutsideServer } from '../platform/database/outside-server.ts';
 import { migrate } from '../platform/database/migrate.ts';
 import { createLogger } from '../platform/logging.ts';
 import { startEmbeddedPostgres } from '../platform/postgres/embedded-postgres.ts';
@@ -15,10 +19,11 @@ import { connectionToRunningServer } from '../platform/postgres/running-server.t
  * service, or the embedded one started for this command alone.
  */
 export async function withConnection<T>(
-  config: Config,
+  config: PlatformConfig,
   work: (connection: DatabaseConnection) => Promise<T>,
 ): Promise<T> {
   if (config.databaseUrl !== null) return work({ url: config.databaseUrl });
+  await requireDatabase(config.dataDir);
   await using stack = new AsyncDisposableStack();
   const claim = await claimUnlessOwned(config.dataDir);
   if ('connection' in claim) return work(claim.connection);
@@ -29,28 +34,48 @@ export async function withConnection<T>(
   return await work(postgres.connection);
 }
 
+/** Only `start` and `demo` make a database: a command in the wrong folder must not make another. */
+async function requireDatabase(dataDir: string): Promise<void> {
+  const isMissing = await stat(path.join(dataDir, 'postgres')).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
+  );
+  if (!isMissing) return;
+  throw new ConfigurationError(
+    `There is no database in ${dataDir}. Start the service there once, or set REELFEED_DATA_DIR ` +
+      'or DATABASE_URL to where the installation is.',
+  );
+}
+
 /** The data directory, or the way to the server of the service that owns it. */
 async function claimUnlessOwned(
-  path: string,
+  folder: string,
 ): Promise<{ dataDir: DataDirectory } | { connection: DatabaseConnection }> {
   try {
     // An owner is what this hopes for, so it does not wait for its end.
-    return { dataDir: await claimDataDirectory(path, undefined, 0) };
+    return { dataDir: await claimDataDirectory(folder, undefined, 0) };
   } catch (error) {
     if (!(error instanceof DataDirectoryError)) throw error;
     // Without a password file the directory is not owned but unusable, which the error explains.
-    const connection = await connectionToRunningServer(path).catch(() => null);
+    const connection = await connectionToRunningServer(folder).catch(() => null);
     if (connection === null) throw error;
     return { connection };
   }
 }
 
 /** The same with an open pool, on a migrated database. */
-export async function withDatabase<T>(config: Config, work: (db: Db) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  config: PlatformConfig,
+  work: (db: Db) => Promise<T>,
+): Promise<T> {
   return withConnection(config, async (connection) => {
     const log = createLogger('error');
     await migrate(connection, log);
-    await using database = openDatabase({ connection, poolSize: 2, log });
+    const sessionSettings =
+      config.databaseUrl === null
+        ? {}
+        : await checkOutsideServer(connection, config.acceptUnsafeDatabase);
+    await using database = openDatabase({ connection, poolSize: 2, log, sessionSettings });
     return await work(database.db);
   });
 }

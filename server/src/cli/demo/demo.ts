@@ -6,7 +6,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { generateKey } from '../../features/keys/keys.ts';
 import { createLogger } from '../../platform/logging.ts';
-import { runService } from '../../run.ts';
+import { runService } from '../../app/run.ts';
 import type { Command } from '../command.ts';
 import { uploadMissing } from './clip-uploads.ts';
 import { runViewers } from './viewing.ts';
@@ -21,6 +21,10 @@ export const demo: Command = async ({ env }) => {
     REELFEED_DATA_DIR: dataDir,
     REELFEED_SECRET_KEY: keys.secretKey,
     REELFEED_PUBLISHABLE_KEY: keys.publishableKey,
+    // Its viewers are few, and who tries it does not wait for a week.
+    REELFEED_EXPERIMENT_MIN_DAYS: env['REELFEED_EXPERIMENT_MIN_DAYS'] ?? '0',
+    REELFEED_EXPERIMENT_MIN_UNITS: env['REELFEED_EXPERIMENT_MIN_UNITS'] ?? '10',
+    REELFEED_EXPERIMENT_TUNED_TO: env['REELFEED_EXPERIMENT_TUNED_TO'] ?? '100',
     REELFEED_LOG_LEVEL: env['REELFEED_LOG_LEVEL'] ?? 'warn',
   };
   await runService(settings, {

@@ -1,6 +1,7 @@
 /** Visits as time goes by. */
-import { EventSender } from '@reelfeed/client';
+import { createReelfeed, EventSender } from '@reelfeed/client';
 import { sleep } from '../../platform/lifecycle.ts';
+import { autoAdvanceFlag } from './experiments.ts';
 import { readClips, type FeedAccess } from './feed-clips.ts';
 import { between } from './random.ts';
 import { momentsOf, visitId, type Visit } from './visit.ts';
@@ -25,7 +26,8 @@ export async function runLiveVisits(
 }
 
 /** What is told when the demo stops is still sent: the service answers until this returns. */
-async function watchNow(access: FeedAccess, visit: Visit, signal: AbortSignal): Promise<void> {
+async function watchNow(access: FeedAccess, planned: Visit, signal: AbortSignal): Promise<void> {
+  const visit = await asConfigured(access, planned, signal);
   const { identity } = visit.viewer;
   const sessionId = visitId(visit);
   const feed = await readClips(access, identity, sessionId, signal);
@@ -40,4 +42,17 @@ async function watchNow(access: FeedAccess, visit: Visit, signal: AbortSignal): 
   } finally {
     await sender.close();
   }
+}
+
+/** The visit as it is with the settings and flags that the viewer gets. */
+async function asConfigured(access: FeedAccess, visit: Visit, signal: AbortSignal): Promise<Visit> {
+  const { viewer } = visit;
+  const { country } = viewer.identity;
+  const { flags } = await createReelfeed({ ...access, ...viewer.identity }).config({
+    country,
+    signal,
+  });
+  if (flags[autoAdvanceFlag] !== true) return visit;
+  // Half as many leave after a clip.
+  return { ...visit, viewer: { ...viewer, staying: 1 - (1 - viewer.staying) / 2 } };
 }

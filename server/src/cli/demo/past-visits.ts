@@ -26,8 +26,17 @@ export async function sendPastVisits(
   }
 }
 
-/** What a viewer's device has kept, in the order of time. */
-export function pastEvents(viewer: DemoViewer, feed: FeedClips, nowMs: number): TrackedEvent[] {
+/**
+ * What a viewer's device has kept, in the order of time. It follows from the clips and not from the
+ * order in which the feed shows them, which changes with what the viewer watches: the clips are taken
+ * newest first, by their time-ordered ids.
+ */
+export function pastEvents(
+  viewer: DemoViewer,
+  { feedId, clips }: FeedClips,
+  nowMs: number,
+): TrackedEvent[] {
+  const feed = { feedId, clips: clips.toSorted((a, b) => (a.id < b.id ? 1 : -1)) };
   return visitsBetween(viewer, nowMs - pastMs, nowMs)
     .map((visit) => eventsOf(visit, feed))
     .filter((events) => Date.parse(events.at(-1)?.timestamp ?? '') < nowMs)

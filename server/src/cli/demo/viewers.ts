@@ -44,7 +44,8 @@ export const demoViewers: readonly DemoViewer[] = Array.from({ length: viewerCou
   makeViewer(`viewer-${String(index + 1).padStart(2, '0')}`),
 );
 
-function makeViewer(name: string): DemoViewer {
+/** A viewer whose habits follow from the name alone. */
+export function makeViewer(name: string): DemoViewer {
   const random = randomFrom(name);
   const { country, utcOffsetHours } = pickWeighted(random, homes);
   return {

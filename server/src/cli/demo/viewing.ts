@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import { keepRunning } from '../../platform/lifecycle.ts';
 import { untilProcessed } from './clip-uploads.ts';
+import { endExperiment, startExperiments } from './experiments.ts';
 import { runLiveVisits } from './live-visits.ts';
 import { sendPastVisits } from './past-visits.ts';
 import { demoViewers } from './viewers.ts';
@@ -17,11 +18,14 @@ export async function runViewers(
 ): Promise<void> {
   const access = { baseUrl: url, publishableKey };
   const past = async (signal: AbortSignal): Promise<void> => {
+    await startExperiments({ url, secretKey }, signal);
     await untilProcessed({ url, secretKey }, signal);
     await sendPastVisits(access, demoViewers, signal);
+    await endExperiment({ url, secretKey }, signal);
     process.stdout.write(
       `  ${demoViewers.length} simulated viewers watch. Their last day is in the reports:\n` +
-        `    curl '${url}/v1/analytics/overview?granularity=hour' -H 'Authorization: Bearer ${secretKey}'\n\n`,
+        `    curl '${url}/v1/analytics/overview?granularity=hour' -H 'Authorization: Bearer ${secretKey}'\n\n` +
+        `  Two experiments run and one has ended:\n    curl '${url}/v1/experiments' -H 'Authorization: Bearer ${secretKey}'\n\n`,
     );
   };
   const groups = Array.from({ length: mostAtATime }, (_, group) =>

@@ -11,8 +11,9 @@ const nowMs = Date.parse('2026-03-01T12:34:56.789Z');
 const dayMs = 24 * 3_600_000;
 const feed: FeedClips = {
   feedId: 'fed_1',
-  clips: demoClips.map(({ externalId, title, tags, picture }) => ({
-    id: externalId,
+  // Ids in the order of time, the newest first.
+  clips: demoClips.map(({ externalId, title, tags, picture }, index) => ({
+    id: `${99 - index}-${externalId}`,
     title,
     tags,
     duration: picture.seconds,
@@ -26,6 +27,7 @@ const idsOf = (events: typeof past) => new Set(events.map(({ eventId }) => event
 
 test('the past is the same each time, and each of its events is one of its own', () => {
   assert.deepEqual(pastOf(), past);
+  assert.deepEqual(pastOf(feed.clips.toReversed()), past, 'in whatever order the feed shows clips');
   assert.equal(idsOf(past).size, past.length);
 });
 

@@ -1,0 +1,180 @@
+/** Proves that a backup taken under load is whole, and that what is restored from it is equal. */
+import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { sampleEvent } from '../../../test/event-samples.ts';
+import { form, sampleBytes } from '../../../test/media.ts';
+import { ready, runCommand, startMain } from '../../../test/processes.ts';
+import { eventually, send, temporaryFolder, type Call } from '../../../test/service.ts';
+
+const folder = await temporaryFolder();
+const clip = await sampleBytes('small.mp4');
+const envOf = (name: string) => ({
+  PORT: '0',
+  REELFEED_DATA_DIR: path.join(folder, name),
+  REELFEED_MIN_FREE_BYTES: '0',
+  REELFEED_LOG_LEVEL: 'error',
+});
+
+async function start(name: string, key = '') {
+  const running = startMain({ env: envOf(name) });
+  const url = await ready(running);
+  const secretKey = key === '' ? /(rf_sk_\S+)/.exec(running.output.stdout)?.[1] : key;
+  return {
+    secretKey: secretKey ?? '',
+    call: (method: string, target: string, call: Call = {}) =>
+      send(url + target, method, { key: secretKey ?? '', ...call }),
+    async stop() {
+      running.child.kill('SIGTERM');
+      assert.equal((await running.ended).code, 0);
+    },
+  };
+}
+
+type Running = Awaited<ReturnType<typeof start>>;
+
+const totals = async (service: Running) =>
+  (await service.call('GET', '/v1/analytics/overview')).body.data.summary;
+
+async function run(...args: string[]) {
+  const [name = '', ...rest] = args;
+  const ended = await runCommand(rest, { env: envOf(name) });
+  return { ...ended, output: ended.stdout + ended.stderr };
+}
+
+const copy = path.join(folder, 'backup');
+let original: Running;
+let item: { id: string };
+
+test('a backup under load holds everything that was acknowledged before it', async () => {
+  original = await start('original');
+  const uploaded = await original.call('POST', '/v1/content/upload', {
+    body: form([
+      ['title', 'Kept 🎬'],
+      ['file', clip],
+    ]),
+  });
+  item = uploaded.body.data;
+  await eventually('the item to be ready', async () => {
+    const { body } = await original.call('GET', `/v1/content/${item.id}`);
+    return body.data.uploadStatus === 'ready' ? true : null;
+  });
+  const hook = { url: 'https://hooks.example.com/x', events: ['content.ready'] };
+  assert.equal((await original.call('POST', '/v1/webhooks', { body: hook })).status, 201);
+
+  let over = false;
+  let acknowledged = 0;
+  const load = (async () => {
+    while (!over) {
+      const events = Array.from({ length: 20 }, () => sampleEvent('playStart', item.id));
+      const { status } = await original.call('POST', '/v1/events/batch', { body: { events } });
+      if (status === 200) acknowledged += events.length;
+    }
+  })();
+  await eventually('some load', async () => (acknowledged >= 200 ? true : null));
+  const before = acknowledged;
+  const made = await run('original', 'backup', copy, '--include-key', '--json');
+  over = true;
+  await load;
+  assert.equal(made.code, 0, made.output);
+  assert.ok(JSON.parse(made.stdout).mediaFiles > 3);
+  assert.match((await run('original', 'verify', copy)).stdout, /is whole: \d+ files/);
+
+  const restored = await run('restored', 'restore', copy);
+  assert.equal(restored.code, 0, restored.output);
+  const twin = await start('restored', original.secretKey);
+  const [there, here] = await Promise.all(
+    [original, twin].map(
+      async (one) => (await one.call('GET', `/v1/content/${item.id}`)).body.data,
+    ),
+  );
+  // Each service hands out URLs with its own port.
+  assert.equal(here.title, 'Kept 🎬');
+  for (const name of ['uploadStatus', 'duration', 'width', 'createdAt', 'tags', 'aspectRatio']) {
+    assert.deepEqual(here[name], there[name], name);
+  }
+  const playlist = new URL(here.streamingUrl).pathname;
+  const [master, copied] = await Promise.all(
+    [original, twin].map(async (one) => (await one.call('GET', playlist)).text),
+  );
+  assert.ok((master ?? '').startsWith('#EXTM3U'));
+  assert.equal(copied, master);
+  const { plays } = await eventually('the statistics to be complete', async () => {
+    const summary = await totals(twin);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    // Settled: what the backup had not counted yet is counted now.
+    const isSettled = (await totals(twin)).plays === summary.plays;
+    return isSettled && summary.plays >= before ? summary : null;
+  });
+  assert.ok(plays <= acknowledged, `${plays} plays of ${acknowledged} events`);
+
+  // The restored service goes on where the backup ended: events count once, secrets open.
+  const more = sampleEvent('playStart', item.id);
+  for (let turn = 0; turn < 2; turn += 1) {
+    await twin.call('POST', '/v1/events', { body: more });
+  }
+  await eventually('the new event to be counted once', async () =>
+    (await totals(twin)).plays === plays + 1 ? true : null,
+  );
+  const [webhook] = (await twin.call('GET', '/v1/webhooks')).body.data;
+  const rotated = await twin.call('POST', `/v1/webhooks/${webhook.id}/rotate-secret`);
+  assert.equal(rotated.status, 200);
+  assert.equal(
+    (await twin.call('POST', '/v1/content/upload', { body: { title: 'New' } })).status,
+    201,
+  );
+  await twin.stop();
+  await original.stop();
+});
+
+test('a backup of the restored database has the same rows', async () => {
+  const third = path.join(folder, 'third');
+  const second = path.join(folder, 'again');
+  assert.equal((await run('third', 'restore', copy)).code, 0);
+  assert.equal((await run('third', 'backup', second)).code, 0);
+  const tables = async (backup: string) => {
+    const { manifest } = JSON.parse(await readFile(path.join(backup, 'manifest.json'), 'utf8'));
+    return {
+      media: manifest.media.map(({ key, sha256 }: Record<string, string>) => [key, sha256]),
+      rows: manifest.tables.map(({ table, rows }: Record<string, string>) => [table, rows]),
+      sequences: manifest.sequences,
+    };
+  };
+  assert.deepEqual(await tables(second), await tables(copy));
+  await rm(third, { recursive: true });
+});
+
+test('what is damaged, missing or in the way is named, and nothing is restored', async () => {
+  const file = path.join(copy, 'database', 'content.copy.zst');
+  const bytes = await readFile(file);
+  const damaged = Buffer.from(bytes);
+  damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1;
+  await writeFile(file, damaged);
+  const verdict = await run('other', 'verify', copy);
+  assert.equal(verdict.code, 1);
+  assert.match(verdict.stdout, /content\.copy\.zst has other content/);
+  assert.match((await run('other', 'restore', copy)).stderr, /is damaged: .*content\.copy/);
+  await rm(file);
+  assert.match((await run('other', 'verify', copy)).stdout, /content\.copy\.zst is missing/);
+  await writeFile(file, bytes);
+  assert.match((await run('original', 'restore', copy)).stderr, /in use already/);
+  assert.match((await run('original', 'backup', copy)).stderr, /is not empty/);
+  assert.match((await run('original', 'verify', folder)).stderr, /is not a complete backup/);
+  const manifest = path.join(copy, 'manifest.json');
+  await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('"rows": 1', '"rows": 2'));
+  assert.match((await run('original', 'verify', copy)).stderr, /manifest .* is damaged/);
+});
+
+test('every command has help of its own, and the version is told', async () => {
+  assert.match((await run('x', '--version')).stdout, /^reelfeed \d+\.\d+\.\d+\n$/);
+  for (const args of [
+    ['help', 'backup'],
+    ['backup', '--help'],
+  ]) {
+    assert.match(
+      (await run('x', ...args)).stdout,
+      /^Usage: reelfeed backup <folder> \[--include-key\]/,
+    );
+  }
+});

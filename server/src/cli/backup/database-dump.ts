@@ -1,0 +1,135 @@
+/** Reads a whole database in one snapshot, while the service goes on working with it. */
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createZstdCompress } from 'node:zlib';
+import type { Client } from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { sync } from '../../platform/storage/durable.ts';
+import type { FileEntry, Manifest, TableEntry } from './manifest.ts';
+import { measureShift } from './transaction-ids.ts';
+
+type DatabasePart = Pick<
+  Manifest,
+  | 'postgres'
+  | 'migrations'
+  | 'nextTransactionId'
+  | 'partitions'
+  | 'positions'
+  | 'sequences'
+  | 'tables'
+>;
+
+/** Begins the one transaction that everything is read in. */
+export async function beginSnapshot(client: Client): Promise<void> {
+  await client.query('set statement_timeout = 0');
+  await client.query('begin isolation level repeatable read read only');
+}
+
+/** Writes the rows of every table under `folder`, in the client's snapshot. */
+export async function dumpDatabase(client: Client, folder: string): Promise<DatabasePart> {
+  const shift = await measureShift(client);
+  await mkdir(path.join(folder, 'database'), { recursive: true, mode: 0o700 });
+  const tables: TableEntry[] = [];
+  for (const { table, columns } of await listTables(client)) {
+    const expressions = columns.map(({ name, type }) =>
+      type === 'xid8' ? shift.moveColumn(quote(name)) : quote(name),
+    );
+    const query = `copy (select ${expressions.join(', ')} from ${quote(table)}) to stdout (format binary)`;
+    const stream = client.query(copyTo(query));
+    const entry = await writeFileEntry(stream, folder, `database/${table}.copy.zst`);
+    const names = columns.map(({ name }) => name);
+    tables.push({ ...entry, table, columns: names, rows: stream.rowCount });
+  }
+  await sync(path.join(folder, 'database'));
+  return {
+    postgres: await readOne(client, `select current_setting('server_version') as value`),
+    migrations: await readRows(client, 'select name, checksum from schema_migration order by name'),
+    nextTransactionId: `${shift.next}`,
+    positions: shift.positions,
+    partitions: await readRows(client, partitionsQuery),
+    sequences: await listSequences(client),
+    tables,
+  };
+}
+
+type TableShape = { table: string; columns: { name: string; type: string }[] };
+
+/** Partitions are read by their parents; columns that PostgreSQL computes are left out. */
+async function listTables(client: Client): Promise<TableShape[]> {
+  return readRows(
+    client,
+    `select relname as table, json_agg(
+         json_build_object('name', attname, 'type', format_type(atttypid, null)) order by attnum
+       ) as columns
+     from pg_class join pg_attribute on attrelid = pg_class.oid
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+       and relname <> 'schema_migration'
+       and attnum > 0 and not attisdropped and attgenerated = ''
+     group by relname order by relname`,
+  );
+}
+
+const partitionsQuery = `
+  select parent.relname as parent, child.relname as name,
+    pg_get_expr(child.relpartbound, child.oid) as bound
+  from pg_inherits
+    join pg_class as child on child.oid = inhrelid
+    join pg_class as parent on parent.oid = inhparent
+  where child.relispartition and child.relkind = 'r'
+    and parent.relnamespace = 'public'::regnamespace
+  order by parent.relname, child.relname`;
+
+async function listSequences(client: Client): Promise<Manifest['sequences']> {
+  const names = await readRows<{ name: string }>(
+    client,
+    `select relname as name from pg_class
+     where relnamespace = 'public'::regnamespace and relkind = 'S' order by relname`,
+  );
+  const sequences: Manifest['sequences'] = [];
+  for (const { name } of names) {
+    const [row] = await readRows<{ lastValue: string; isCalled: boolean }>(
+      client,
+      `select last_value::text as "lastValue", is_called as "isCalled" from ${quote(name)}`,
+    );
+    if (row !== undefined) sequences.push({ name, ...row });
+  }
+  return sequences;
+}
+
+/** Writes a stream to a compressed file of the backup, synced, with its size and checksum. */
+async function writeFileEntry(
+  source: NodeJS.ReadableStream,
+  folder: string,
+  relative: string,
+): Promise<FileEntry> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  const measure = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      sizeBytes += chunk.length;
+      done(null, chunk);
+    },
+  });
+  const file = path.join(folder, relative);
+  await pipeline(source, createZstdCompress(), measure, createWriteStream(file, { mode: 0o600 }));
+  await sync(file);
+  return { path: relative, sizeBytes, sha256: hash.digest('hex') };
+}
+
+async function readRows<Row extends object>(client: Client, query: string): Promise<Row[]> {
+  return (await client.query<Row>(query)).rows;
+}
+
+async function readOne(client: Client, query: string): Promise<string> {
+  return (await client.query<{ value: string }>(query)).rows[0]?.value ?? '';
+}
+
+/** Names come from the catalogue; quoting keeps the odd one out of harm's way. */
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,124 @@
+/** Puts the rows of a backup into an empty database, all of them or none. */
+import { createReadStream } from 'node:fs';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createZstdDecompress } from 'node:zlib';
+import { Client } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { poolConnection, type DatabaseConnection } from '../../platform/database/database.ts';
+import { ConfigurationError } from '../../platform/settings.ts';
+import { quote } from './database-dump.ts';
+import type { Manifest, TableEntry } from './manifest.ts';
+import { useUpIds } from './transaction-ids.ts';
+
+/** A session for a backup or its restore, which may take long. */
+export async function withBackupClient<T>(
+  connection: DatabaseConnection,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = new Client({
+    ...poolConnection(connection),
+    application_name: 'reelfeed-backup',
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    options: '-c timezone=UTC -c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** @throws ConfigurationError when there is an organization already */
+export async function requireEmpty(client: Client): Promise<void> {
+  const { rows } = await client.query<{ isThere: boolean }>(
+    `select to_regclass('public.organization') is not null as "isThere"`,
+  );
+  if (rows[0]?.isThere !== true) return;
+  const { rowCount } = await client.query('select from organization limit 1');
+  if (rowCount === 0) return;
+  throw new ConfigurationError(
+    'The database is in use already: a backup is restored into an empty one.',
+  );
+}
+
+/** Loads the rows in one transaction, into the tables that the migrations have made. */
+export async function loadDatabase(
+  client: Client,
+  folder: string,
+  manifest: Manifest,
+): Promise<void> {
+  await client.query(useUpIds(manifest.nextTransactionId));
+  await client.query('begin');
+  // Rows refer to each other across tables, so references are checked when all are there.
+  const references = await dropReferences(client);
+  await makePartitions(client, manifest.partitions);
+  for (const entry of manifest.tables) await loadTable(client, folder, entry);
+  for (const { name, lastValue, isCalled } of manifest.sequences) {
+    await client.query('select setval($1::regclass, $2::bigint, $3)', [
+      quote(name),
+      lastValue,
+      isCalled,
+    ]);
+  }
+  for (const { name, position } of manifest.positions) {
+    await client.query('update projection set position = $2 where name = $1', [
+      name,
+      JSON.stringify(position),
+    ]);
+  }
+  for (const statement of references) await client.query(statement);
+  await client.query('commit');
+  await client.query('analyze');
+}
+
+async function loadTable(
+  client: Client,
+  folder: string,
+  { table, columns, path: file, rows }: TableEntry,
+): Promise<void> {
+  const name = quote(table);
+  // Triggers would change what is loaded, and migrations may have put first rows there.
+  await client.query(`alter table ${name} disable trigger user`);
+  await client.query(`delete from ${name}`);
+  const list = columns.map(quote).join(', ');
+  const sink = client.query(copyFrom(`copy ${name} (${list}) from stdin (format binary)`));
+  await pipeline(createReadStream(path.join(folder, file)), createZstdDecompress(), sink);
+  await client.query(`alter table ${name} enable trigger user`);
+  if (sink.rowCount !== rows) {
+    throw new Error(`${table}: ${sink.rowCount} rows were restored in place of ${rows}`);
+  }
+}
+
+/** @returns the statements that put the references back */
+async function dropReferences(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ table: string; name: string; definition: string }>(
+    `select conrelid::regclass::text as table, conname as name,
+       pg_get_constraintdef(oid) as definition
+     from pg_constraint
+     where contype = 'f' and conparentid = 0 and connamespace = 'public'::regnamespace`,
+  );
+  for (const { table, name } of rows) {
+    await client.query(`alter table ${table} drop constraint ${quote(name)}`);
+  }
+  return rows.map(
+    ({ table, name, definition }) =>
+      `alter table ${table} add constraint ${quote(name)} ${definition}`,
+  );
+}
+
+async function makePartitions(client: Client, partitions: Manifest['partitions']): Promise<void> {
+  for (const { parent, name, bound } of partitions) {
+    const { rows } = await client.query<{ isThere: boolean }>(
+      'select to_regclass($1) is not null as "isThere"',
+      [quote(name)],
+    );
+    if (rows[0]?.isThere === true) continue;
+    // As `create_day_partition` makes them.
+    await client.query(`create table ${quote(name)} (like ${quote(parent)} including all)`);
+    await client.query(`alter table ${quote(parent)} attach partition ${quote(name)} ${bound}`);
+  }
+}

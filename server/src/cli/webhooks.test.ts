@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { verifyWebhook } from '@reelfeed/client/server';
+import { atEnd } from '../../test/database.ts';
+import { runCommand, startCommand } from '../../test/processes.ts';
+import { eventually, startService } from '../../test/service.ts';
+
+const service = await startService();
+const env = { REELFEED_PUBLIC_URL: service.url, REELFEED_SECRET_KEY: service.secretKey };
+
+test('listen shows, verifies and forwards what trigger makes up', async () => {
+  const received: { headers: IncomingHttpHeaders; body: string }[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString('utf8')));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body });
+      response.writeHead(202).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(async () => void server.close());
+  const forward = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  const listening = startCommand(['webhooks', 'listen', '--forward', forward], { env });
+  const secret = await eventually(
+    'it listens',
+    async () => /secret (whsec_\S+)/.exec(listening.output.stdout)?.[1] ?? null,
+  );
+  // A second later by the clock in HTTP dates, which has no fractions.
+  for (const event of ['content.ready', 'live_stream.ended']) {
+    const { code, stderr } = await runCommand(['webhooks', 'trigger', event], { env });
+    assert.equal(code, 0, stderr);
+  }
+  await eventually('both', async () => (received.length === 2 ? true : null));
+  const kinds = received.map(({ body, headers }) => verifyWebhook(body, headers, secret).event);
+  assert.deepEqual(kinds, ['content.ready', 'live_stream.ended']);
+  await eventually('the lines', async () =>
+    listening.output.stdout.includes('live_stream.ended {') &&
+    listening.output.stdout.includes('→ 202')
+      ? true
+      : null,
+  );
+  listening.child.kill('SIGINT');
+  assert.equal((await listening.ended).code, 0);
+});
+
+test('what is wrong is said', async () => {
+  const unknown = await runCommand(['webhooks', 'trigger', 'content.gone'], { env });
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.stderr, /400/);
+  const usage = await runCommand(['webhooks'], { env });
+  assert.match(usage.stderr, /Usage:/);
+  const noKey = await runCommand(['webhooks', 'trigger', 'content.ready'], {
+    env: { REELFEED_PUBLIC_URL: service.url },
+  });
+  assert.match(noKey.stderr, /REELFEED_SECRET_KEY/);
+});
