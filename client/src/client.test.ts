@@ -262,3 +262,25 @@ test('Retry-After is read as seconds and as a date, and never as a negative wait
   assert.equal(parseRetryAfterMs('soon', nowMs), null);
   assert.equal(parseRetryAfterMs(null, nowMs), null);
 });
+
+test('the configuration is read for the viewer, and an answer of another shape is refused', async (context) => {
+  const data = {
+    settings: { 'player.speed': 2 },
+    flags: { look: { on: true } },
+    experiments: [{ experimentId: 'exp_1', variantId: 'b' }],
+  };
+  const service = await startFeedService(context, (_request, response, count) =>
+    sendJson(response, 200, { data: count === 1 ? data : [], meta: { requestId: 'req_1' } }),
+  );
+  const client = clientFor(service);
+  assert.deepEqual(await client.config({ country: 'DE', segments: ['new', 'vip'] }), data);
+  const url = new URL(service.urls[0] ?? '', service.baseUrl);
+  assert.equal(url.pathname, '/v1/config');
+  assert.deepEqual(Object.fromEntries(url.searchParams), {
+    deviceId: 'device-1',
+    device: 'web',
+    country: 'DE',
+    segments: 'new,vip',
+  });
+  assert.equal((await failureOf(client.config())).code, 'INVALID_RESPONSE');
+});

@@ -1,8 +1,11 @@
+import { readConfig, type ClientConfig, type ConfigQuery } from './config.ts';
 import { readFeedPage, readFeedPages, type Viewer } from './feed.ts';
 import { type RetryingTransport } from './request.ts';
 import { createTransport, type ServiceOptions } from './transport.ts';
 import { type FeedItem, type FeedPage, type FeedQuery } from './types.ts';
 
+export { assignVariant, type AssignmentPlan, type Audience, type Targeting } from './assignment.ts';
+export type { ClientConfig, ConfigQuery } from './config.ts';
 export { ReelfeedError, type ErrorDetail } from './errors.ts';
 export { EventSender, type EventSenderOptions } from './event-sender.ts';
 export { localEventStorage, type EventStorage } from './event-storage.ts';
@@ -28,13 +31,15 @@ export type {
 } from './types.ts';
 
 export interface ReelfeedOptions extends ServiceOptions, Viewer {
-  /** Tries after the first one, for network errors, 429 and 503. Default 3. */
+  /** Tries after the first one, for network errors, 408, 425, 429 and 503. Default 3. */
   readonly maxRetries?: number | undefined;
 }
 
 export interface Reelfeed {
   /** One page of the feed. Throws `ReelfeedError`, or the signal's reason once it is aborted. */
   feed(query?: FeedQuery): Promise<FeedPage>;
+  /** Settings and flags for the viewer. Throws as `feed` does. */
+  config(query?: ConfigQuery): Promise<ClientConfig>;
   /** All pages from `query.cursor` on, read as they are asked for. */
   feedPages(query?: FeedQuery): AsyncGenerator<FeedPage, void, undefined>;
   /** The items of all pages, one after the other. */
@@ -54,6 +59,7 @@ export function createReelfeed(options: ReelfeedOptions): Reelfeed {
   };
   return {
     feed: (query = {}) => readFeedPage(transport, viewer, query),
+    config: (query = {}) => readConfig(transport, viewer, query),
     feedPages: (query = {}) => readFeedPages(transport, viewer, query),
     async *feedItems(query = {}) {
       for await (const page of readFeedPages(transport, viewer, query)) yield* page.items;

@@ -41,8 +41,13 @@ export class ReelfeedError extends Error {
   get isTransient(): boolean {
     return this.status === null
       ? this.code !== 'INVALID_RESPONSE'
-      : this.status === 429 || this.status === 503;
+      : isTransientStatus(this.status) || this.status === 503;
   }
+}
+
+/** Refusals of the moment among 4xx: the request came too slowly, too early or too often. */
+export function isTransientStatus(status: number): boolean {
+  return status === 408 || status === 425 || status === 429;
 }
 
 /** Turns an answer that is not 2xx into an error. Answers that are not the service's keep their status. */

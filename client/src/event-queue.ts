@@ -50,10 +50,14 @@ export class EventQueue {
     return null;
   }
 
-  /** Adds an event, once. @returns those that were given up to make room, the oldest first */
-  add(event: TrackedEvent, nowMs: number): QueuedEvent[] {
+  /**
+   * Adds an event, once.
+   *
+   * @param json the event as text
+   * @returns those that were given up to make room, the oldest first
+   */
+  add(event: TrackedEvent, json: string, nowMs: number): QueuedEvent[] {
     if (this.#events.has(event.eventId)) return [];
-    const json = JSON.stringify(event);
     const sizeBytes = encoder.encode(json).length;
     this.#added += 1;
     const added: QueuedEvent = {
@@ -67,6 +71,19 @@ export class EventQueue {
     this.#events.set(event.eventId, added);
     this.#sizeBytes += sizeBytes;
     return this.#makeRoom();
+  }
+
+  /** Names the user in waiting events that name none. */
+  nameUser(userId: string): void {
+    for (const [eventId, queued] of this.#events) {
+      if (queued.state !== 'waiting' || queued.event.userId !== undefined) continue;
+      const event = { ...queued.event, userId };
+      const json = JSON.stringify(event);
+      const sizeBytes = encoder.encode(json).length;
+      this.#sizeBytes += sizeBytes - queued.sizeBytes;
+      // The place in the order stays.
+      this.#events.set(eventId, { ...queued, event, json, sizeBytes });
+    }
   }
 
   /** False when it is not here any more. */
@@ -96,6 +113,12 @@ export class EventQueue {
   /** How many bytes the events in one of `states` have. */
   bytesIn(states: readonly EventState[]): number {
     return sizeOf(Array.from(this.#events.values()).filter(({ state }) => states.includes(state)));
+  }
+
+  countIn(state: EventState): number {
+    let count = 0;
+    for (const queued of this.#events.values()) if (queued.state === state) count += 1;
+    return count;
   }
 
   /** Moves all events in one state to another. */
@@ -138,7 +161,8 @@ export function sizeOf(events: readonly QueuedEvent[]): number {
   return events.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 }
 
-/** The body of a request. */
+/** The body of a request that is sent now. */
 export function batchJson(batch: readonly QueuedEvent[]): string {
-  return `{"events":[${batch.map(({ json }) => json).join(',')}]}`;
+  const sentAt = new Date().toISOString();
+  return `{"sentAt":"${sentAt}","events":[${batch.map(({ json }) => json).join(',')}]}`;
 }

@@ -1,10 +1,13 @@
-import { isRecord, ReelfeedError } from './errors.ts';
+import { isRecord, isTransientStatus, ReelfeedError } from './errors.ts';
 import { type TrackedEvent } from './events.ts';
 
 /** An event that the service does not take; it is not sent again. */
 export interface RefusedEvent {
   readonly event: TrackedEvent;
-  /** Of the service: `VALIDATION_ERROR`, `NOT_FOUND`, `EVENT_TOO_OLD`, `UNAUTHORIZED`, … */
+  /**
+   * Of the service: `VALIDATION_ERROR`, `NOT_FOUND`, `EVENT_TOO_OLD`, `UNAUTHORIZED`, … Of the client:
+   * `NOT_JSON` for an event that cannot be written as JSON.
+   */
   readonly code: string;
   readonly message: string;
 }
@@ -12,7 +15,12 @@ export interface RefusedEvent {
 /** What came of one request: the refusals by place in the batch, or no answer that counts. */
 export type BatchOutcome =
   | { readonly name: 'answered'; readonly refusalOf: (index: number) => Refusal | null }
-  | { readonly name: 'unanswered'; readonly retryAfterMs: number };
+  | {
+      readonly name: 'unanswered';
+      readonly retryAfterMs: number;
+      /** The request took too long, so that a smaller one may get through. */
+      readonly isTooSlow: boolean;
+    };
 
 export type Refusal = Pick<RefusedEvent, 'code' | 'message'>;
 
@@ -24,7 +32,8 @@ export async function outcomeOf(request: Promise<unknown>): Promise<BatchOutcome
     if (!(error instanceof ReelfeedError)) throw error;
     const { code, message } = error;
     if (isFinal(error)) return { name: 'answered', refusalOf: () => ({ code, message }) };
-    return { name: 'unanswered', retryAfterMs: error.retryAfterMs ?? 0 };
+    const isTooSlow = error.code === 'TIMEOUT' || error.status === 408;
+    return { name: 'unanswered', retryAfterMs: error.retryAfterMs ?? 0, isTooSlow };
   }
 }
 
@@ -33,13 +42,13 @@ export async function outcomeOf(request: Promise<unknown>): Promise<BatchOutcome
  * a 502 of a proxy, or the page of a hotel's network in place of an answer.
  */
 function isFinal({ status }: ReelfeedError): boolean {
-  return status !== null && status >= 400 && status < 500 && status !== 429;
+  return status !== null && status >= 400 && status < 500 && !isTransientStatus(status);
 }
 
 function readOutcome(body: unknown): BatchOutcome {
   const data = isRecord(body) ? body['data'] : undefined;
   if (!isRecord(data) || typeof data['received'] !== 'number' || !Array.isArray(data['errors'])) {
-    return { name: 'unanswered', retryAfterMs: 0 };
+    return { name: 'unanswered', retryAfterMs: 0, isTooSlow: false };
   }
   const refusals = new Map<unknown, Refusal>();
   for (const refusal of data['errors'].filter(isRecord)) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { dataRules } from '../../server/src/features/events/event-rules.ts';
+import { dataRules } from '../../server/src/features/events/intake/event-rules.ts';
 import { createOrganization } from '../../server/test/seed.ts';
 import { eventually, startService } from '../../server/test/service.ts';
 import { type EngagementEvent } from './client.ts';
@@ -44,6 +44,8 @@ test('each kind with all its fields is stored as it was tracked, when and by who
       data: { fromContentId: contentId, watchTimeOnFrom: 4.2, direction: 'up' },
     },
     { event: 'like', contentId },
+    { event: 'unlike', contentId },
+    { event: 'unsave', contentId },
     { event: 'share', contentId, data: { platform: 'messages' } },
     { event: 'save', contentId, data: { viewId: 'v1', shelf: 'later' } },
     { event: 'rebuffer', contentId, data: { duration: 400, currentTime: 3.5, rendition: '720p' } },
@@ -67,7 +69,7 @@ test('each kind with all its fields is stored as it was tracked, when and by who
     assert(at >= startedAt && at <= Date.now());
   }
   assert.deepEqual(refused, []);
-  assert.deepEqual(sender.counts, { waiting: 0, received: 11, refused: 0, dropped: 0 });
+  assert.deepEqual(sender.counts, { waiting: 0, received: events.length, refused: 0, dropped: 0 });
 });
 
 test('an event that names its viewer goes before the sender', async (context) => {
@@ -113,7 +115,8 @@ test('a batch whose answer is lost is sent again with the same ids, and counts o
     relay.requests.map(({ body }) => idsOf(body)),
     [ids, ids, ids],
   );
-  assert.equal(new Set(relay.requests.map(({ body }) => body)).size, 1, 'timestamps stay as well');
+  const events = relay.requests.map(({ body }) => body.slice(body.indexOf('"events"')));
+  assert.equal(new Set(events).size, 1, 'timestamps stay as well');
   assert.deepEqual(await storedIds(), ids);
   assert.equal(sender.counts.received, 5);
 });

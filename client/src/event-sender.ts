@@ -2,7 +2,7 @@
  * Sends engagement events. Each of them is
  *
  *   waiting ──batch is due──▶ sending ──answer──▶ gone: stored, or refused and reported
- *                             sending ──no answer, 429, 5xx──▶ waiting
+ *                             sending ──no answer, 408, 425, 429, 5xx──▶ waiting
  *   waiting, sending ──page is hidden──▶ parting ──answer──▶ gone
  *                                        parting ──no answer──▶ waiting
  *                                        beaconed ──page is shown──▶ waiting
@@ -12,7 +12,9 @@
  * 2. Only an answer removes an event, or that too many wait, or the end of a sender without storage.
  *    A beacon has no answer: what it took is sent again if the page lives on.
  * 3. At most one ordinary request is under way, and none before the pause that a failure asks for.
- * 4. The storage holds what has no answer, at most a second old, and at the moment of hiding exactly.
+ * 4. A request that takes too long is followed by one of half its size.
+ * 5. `track` never throws: an event that is not JSON is reported as refused.
+ * 6. The storage holds what has no answer, at most a second old, and at the moment of hiding exactly.
  */
 import { batchBounds, batchJson, EventQueue, sizeOf, type QueuedEvent } from './event-queue.ts';
 import { outcomeOf, type BatchOutcome, type RefusedEvent } from './event-request.ts';
@@ -25,12 +27,19 @@ import {
 } from './events.ts';
 import { sendFromEndingPage, watchPage } from './page-end.ts';
 import { postJson } from './request.ts';
+import { RequestSize } from './request-size.ts';
 import { RetryPace } from './retry-pace.ts';
 import { createTransport, type ServiceOptions, type Transport } from './transport.ts';
 import { newUuid7 } from './uuid7.ts';
+import { ViewerIdentity } from './viewer-identity.ts';
 
-export interface EventSenderOptions extends ServiceOptions, EventViewer {
-  /** So many events are sent without waiting for more, up to 100 at a time. Default 10. */
+export interface EventSenderOptions
+  extends ServiceOptions, Omit<EventViewer, 'deviceId' | 'sessionId'> {
+  /** Left out: made once and kept by the browser. Null: events name no device unless they do so. */
+  readonly deviceId?: string | null | undefined;
+  /** Left out: made for each visit. Null: events name no session unless they do so. */
+  readonly sessionId?: string | null | undefined;
+  /** Flushes as soon as this many events wait (1–100). Default 10. */
   readonly batchSize?: number | undefined;
   /** Longest wait for more events, in milliseconds. Default 5,000. */
   readonly batchInterval?: number | undefined;
@@ -62,9 +71,10 @@ interface FlushWaiter {
 export class EventSender {
   readonly #options: EventSenderOptions;
   readonly #transport: Transport;
-  readonly #viewer: EventViewer;
+  readonly #identity: ViewerIdentity;
   readonly #queue: EventQueue;
   readonly #pace: RetryPace;
+  readonly #requestSize = new RequestSize(batchBounds.sizeBytes);
   readonly #keeper: EventKeeper;
   readonly #end = new AbortController();
   readonly #counts = { received: 0, refused: 0, dropped: 0 };
@@ -77,8 +87,7 @@ export class EventSender {
   constructor(options: EventSenderOptions) {
     this.#options = options;
     this.#transport = createTransport(options);
-    const { userId, deviceId, sessionId, device, country } = options;
-    this.#viewer = { userId, deviceId, sessionId, device, country };
+    this.#identity = new ViewerIdentity(options);
     const maxWaiting = options.maxWaiting ?? 1_000;
     this.#queue = new EventQueue({ events: maxWaiting, sizeBytes: maxWaitingBytes });
     this.#pace = new RetryPace(this.#transport);
@@ -87,7 +96,7 @@ export class EventSender {
       () => this.#queue.toText(),
       (error) => queueMicrotask(() => options.onStorageError?.(error)),
     );
-    for (const event of this.#keeper.load()) this.#add(event);
+    for (const event of this.#keeper.load()) this.#add(event, JSON.stringify(event));
     const actions = { hidden: () => this.#onHidden(), shown: () => this.#onShown() };
     watchPage(actions, this.#end.signal);
   }
@@ -97,14 +106,45 @@ export class EventSender {
     return { waiting: this.#queue.size, ...this.#counts };
   }
 
-  /** Takes an event for sending; it happened now. @returns its id */
+  /**
+   * Takes an event for sending; it happened now. It never throws: an event that is not JSON, such as
+   * one with a cycle or a BigInt in `data`, is given to `onRefused`.
+   *
+   * @returns the id of the event
+   */
   track(event: EngagementEvent): string {
     const eventId = newUuid7();
     const timestamp = new Date().toISOString();
-    const tracked: TrackedEvent = { ...this.#viewer, ...event, eventId, timestamp };
+    const { device, country } = this.#options;
+    const viewer: EventViewer = { ...this.#identity.ids, device, country };
+    let tracked = { ...viewer, eventId, timestamp } as TrackedEvent;
+    let json: string;
+    try {
+      tracked = { ...viewer, ...event, eventId, timestamp };
+      json = JSON.stringify(tracked);
+    } catch (error) {
+      this.#refuse({ event: tracked, code: 'NOT_JSON', message: messageOf(error) });
+      return eventId;
+    }
     if (this.#closing !== null) this.#drop(tracked);
-    else this.#add(tracked);
+    else this.#add(tracked, json);
     return eventId;
+  }
+
+  /**
+   * Call it when the viewer logs in, and with null when the viewer logs out. Events that were not
+   * sent yet and name no user get this one, and browsers remember the user for the next visit.
+   */
+  identify(userId: string | null): void {
+    const wasUnknown = this.#identity.identify(userId);
+    if (userId === null || !wasUnknown) return;
+    this.#queue.nameUser(userId);
+    this.#keeper.saveSoon();
+  }
+
+  /** The ids that events get which name none themselves. */
+  get viewer(): Pick<EventViewer, 'userId' | 'deviceId' | 'sessionId'> {
+    return this.#identity.ids;
   }
 
   /**
@@ -154,8 +194,9 @@ export class EventSender {
     for (const queued of this.#queue.clear()) this.#drop(queued.event);
   }
 
-  #add(event: TrackedEvent): void {
-    for (const dropped of this.#queue.add(event, performance.now())) this.#drop(dropped.event);
+  #add(event: TrackedEvent, json: string): void {
+    const dropped = this.#queue.add(event, json, performance.now());
+    for (const one of dropped) this.#drop(one.event);
     this.#keeper.saveSoon();
     this.#answerWaiters();
     this.#schedule();
@@ -165,19 +206,24 @@ export class EventSender {
   #schedule(): void {
     clearTimeout(this.#sendTimer);
     if (this.#request !== null || this.#closing !== null) return;
-    const batch = this.#queue.batch(['waiting']);
+    const batch = this.#nextBatch();
     const [oldest] = batch;
     if (oldest === undefined) return;
     const { batchSize = 10, batchInterval = 5_000 } = this.#options;
     const isAskedFor = this.#waiters.some(({ sequence }) => sequence >= oldest.sequence);
-    const isDue = isAskedFor || batch.length >= Math.min(batchSize, batchBounds.events);
+    const isFull = batch.length < this.#queue.countIn('waiting');
+    const isDue = isAskedFor || isFull || batch.length >= Math.min(batchSize, batchBounds.events);
     const waitMs = isDue ? 0 : oldest.addedAtMs + batchInterval - performance.now();
     this.#sendTimer = setTimeout(() => void this.#send(), Math.max(waitMs, this.#pace.pauseMs));
   }
 
+  #nextBatch(): QueuedEvent[] {
+    return this.#queue.batch(['waiting'], this.#requestSize.maxBytes);
+  }
+
   /** Sends one batch, the ordinary way. @returns whether it was answered */
   async #send(): Promise<boolean> {
-    const batch = this.#queue.batch(['waiting']);
+    const batch = this.#nextBatch();
     for (const queued of batch) queued.state = 'sending';
     this.#request = this.#deliver(batch, postJson(this.#transport, path, batchJson(batch)));
     const isAnswered = await this.#request;
@@ -191,10 +237,12 @@ export class EventSender {
   async #deliver(batch: readonly QueuedEvent[], request: Promise<unknown>): Promise<boolean> {
     const outcome = await outcomeOf(request);
     if (outcome.name === 'unanswered') {
+      if (outcome.isTooSlow) this.#requestSize.timedOut(sizeOf(batch));
       this.#pace.failed(outcome.retryAfterMs);
       return false;
     }
     this.#pace.succeeded();
+    this.#requestSize.answered();
     this.#settle(batch, outcome);
     return true;
   }
@@ -211,13 +259,16 @@ export class EventSender {
         this.#counts.received += 1;
         continue;
       }
-      this.#counts.refused += 1;
-      const refused = { event: queued.event, ...refusal };
-      // An error of the app's own function must not stop the sender.
-      queueMicrotask(() => this.#options.onRefused?.(refused));
+      this.#refuse({ event: queued.event, ...refusal });
     }
     this.#keeper.saveSoon();
     this.#answerWaiters();
+  }
+
+  #refuse(refused: RefusedEvent): void {
+    this.#counts.refused += 1;
+    // An error of the app's own function must not stop the sender.
+    queueMicrotask(() => this.#options.onRefused?.(refused));
   }
 
   #drop(event: TrackedEvent): void {
@@ -269,6 +320,10 @@ export class EventSender {
     this.#queue.moveAll('beaconed', 'waiting');
     this.#schedule();
   }
+}
+
+function messageOf(error: unknown): string {
+  return `The event is not JSON: ${error instanceof Error ? error.message : 'it cannot be read'}`;
 }
 
 function closedTooEarly(): Error {

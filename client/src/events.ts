@@ -46,8 +46,12 @@ export interface EventDataByKind {
     readonly direction?: string;
   };
   like: object;
+  /** Takes the viewer's `like` back. */
+  unlike: object;
   share: { readonly platform: string };
   save: object;
+  /** Takes the viewer's `save` back. */
+  unsave: object;
   rebuffer: {
     /** Milliseconds of the stall. */
     readonly duration: number;
@@ -78,16 +82,18 @@ interface EventOf<Kind extends EventKind> extends EventViewer {
   readonly data: EventDataByKind[Kind] & CommonData;
 }
 
+type BareKind = 'like' | 'unlike' | 'save' | 'unsave';
+
 /** Kinds without fields of their own need no `data`. */
 interface BareEvent extends EventViewer {
-  readonly event: 'like' | 'save';
+  readonly event: BareKind;
   readonly contentId: string;
   readonly data?: CommonData;
 }
 
 /** What an app says: what happened, to which item. */
 export type EngagementEvent =
-  | { [Kind in EventKind]: EventOf<Kind> }[Exclude<EventKind, 'like' | 'save'>]
+  | { [Kind in EventKind]: EventOf<Kind> }[Exclude<EventKind, BareKind>]
   | BareEvent;
 
 /** The event as it is sent, however often. */

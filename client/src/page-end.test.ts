@@ -175,3 +175,39 @@ test(
     assert.deepEqual(found, { nothing: null, apart: 2, taken: ['a', 'b', 'c'], after: 1, end: 0 });
   },
 );
+
+test(
+  'a browser keeps the ids of its device, its visit and the user who has logged in',
+  options,
+  async (context) => {
+    const { page, setting } = await openPage(context);
+    const visit = (userId: string | null | undefined) =>
+      page.evaluate(
+        async ({ library, baseUrl, publishableKey, user }) => {
+          const { EventSender } = await import(library);
+          const sender = new EventSender({ baseUrl, publishableKey });
+          const before = sender.viewer;
+          if (user !== undefined) sender.identify(user);
+          await sender.close();
+          return { before, after: sender.viewer };
+        },
+        { ...setting, user: userId },
+      );
+    const first = await visit('ada');
+    const { deviceId, sessionId, userId } = first.before;
+    assert.equal(userId, undefined);
+    assert.match(deviceId, /^[0-9a-f-]{36}$/);
+    assert.match(sessionId, /^[0-9a-f-]{36}$/);
+    assert.deepEqual(
+      first.after,
+      { userId: 'ada', deviceId, sessionId },
+      'login goes on with both',
+    );
+    const second = await visit(undefined);
+    assert.deepEqual(second.before, first.after, 'the next page of the visit knows all three');
+    const third = await visit(null);
+    assert.deepEqual([third.after.userId, third.after.deviceId], [undefined, deviceId]);
+    assert.notEqual(third.after.sessionId, sessionId, 'after the logout it is another session');
+    assert.equal((await visit(undefined)).before.userId, undefined);
+  },
+);

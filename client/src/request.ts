@@ -7,36 +7,69 @@ const maxBackoffMs = 8_000;
 
 /** A transport for calls that somebody waits for: at some point the failure is the answer. */
 export interface RetryingTransport extends Transport {
-  /** Tries after the first one, for network errors, 429 and 503 only. */
+  /** Tries after the first one, for network errors, 408, 425, 429 and 503 only. */
   readonly maxRetries: number;
 }
 
-/**
- * Reads one JSON resource. Network errors, 429 and 503 are tried again with back-off, never sooner
- * than `Retry-After`; every other refusal is final.
- * Throws `ReelfeedError`, or the signal's reason once it is aborted.
- */
-export async function getJson(
+/** One request; its body is JSON text. */
+export interface JsonRequest {
+  readonly method: string;
+  /** Relative to the transport's base URL, without a slash in front. */
+  readonly path: string;
+  readonly parameters?: URLSearchParams | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Reads one JSON resource. See {@link sendJson}. */
+export function getJson(
   transport: RetryingTransport,
   path: string,
   parameters: URLSearchParams,
   signal?: AbortSignal,
 ): Promise<unknown> {
+  return sendJson(transport, { method: 'GET', path, parameters, signal });
+}
+
+/**
+ * Sends a request that may safely be repeated. Network errors, 408, 425, 429 and 503 are tried again
+ * with back-off, never sooner than `Retry-After`; so is the 409 that says that the first try is still
+ * under way. Every other refusal is final.
+ * Throws `ReelfeedError`, or the signal's reason once it is aborted.
+ */
+export async function sendJson(
+  transport: RetryingTransport,
+  { method, path, parameters, headers, body, signal }: JsonRequest,
+): Promise<unknown> {
   const url = new URL(path, transport.baseUrl);
-  url.search = parameters.toString();
+  url.search = parameters?.toString() ?? '';
+  const init: RequestInit = {
+    method,
+    headers: {
+      ...bearer(transport),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body }),
+  };
   for (let retries = 0; ; retries += 1) {
     signal?.throwIfAborted();
     try {
-      return await attempt(transport, url, { headers: bearer(transport) }, signal);
+      return await attempt(transport, url, init, signal);
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof ReelfeedError) || !error.isTransient) throw error;
+      if (!(error instanceof ReelfeedError) || !mayBeTriedAgain(error)) throw error;
       const pauseMs = backoffMs(transport, retries, maxBackoffMs);
       const waitMs = Math.max(pauseMs, error.retryAfterMs ?? 0);
       if (retries >= transport.maxRetries || waitMs > maxWaitMs) throw error;
       await delay(waitMs, signal);
     }
   }
+}
+
+function mayBeTriedAgain(error: ReelfeedError): boolean {
+  return error.isTransient || error.code === 'IDEMPOTENCY_IN_FLIGHT';
 }
 
 /** Sends one JSON text, once. Throws `ReelfeedError`. */
@@ -57,12 +90,12 @@ export function postBeforeEnd(transport: Transport, path: string, json: string):
 
 export function addressWithKey(transport: Transport, path: string): URL {
   const url = new URL(path, transport.baseUrl);
-  url.searchParams.set('key', transport.publishableKey);
+  url.searchParams.set('key', transport.key);
   return url;
 }
 
 function bearer(transport: Transport): Record<string, string> {
-  return { accept: 'application/json', authorization: `Bearer ${transport.publishableKey}` };
+  return { accept: 'application/json', authorization: `Bearer ${transport.key}` };
 }
 
 async function attempt(

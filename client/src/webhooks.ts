@@ -2,7 +2,82 @@
  * For receivers of webhooks, on a server: whether a request really comes from the service, and
  * what it says. Needs Node's crypto; it has no place in a browser, where no secret may be.
  */
+import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** What the `data` of each kind of event holds; `GET /v1/webhook-events` has the schemas. */
+export interface WebhookEventData {
+  'content.ready': {
+    contentId: string;
+    title: string;
+    /** Seconds. */
+    duration: number | null;
+    status: 'ready';
+  };
+  'content.errored': {
+    contentId: string;
+    title: string;
+    status: 'error';
+    error: { code: string; message: string };
+  };
+  'export.ready': {
+    exportId: string;
+    status: string;
+    format: string;
+    downloadUrl: string;
+    expiresAt: string;
+    rowCount: number;
+    /** Bytes. */
+    fileSize: number;
+  };
+  'bulk_job.complete': {
+    jobId: string;
+    status: string;
+    operation: string;
+    totalItems: number;
+    processedItems: number;
+    successfulItems: number;
+    failedItems: number;
+    createdAt: string | null;
+    completedAt?: string | null;
+  };
+  'experiment.completed': {
+    experimentId: string;
+    name: string;
+    status: 'completed';
+    startedAt: string | null;
+    completedAt: string;
+    winner: string | null;
+  };
+  'live_stream.active': {
+    liveStreamId: string;
+    contentId: string;
+    title: string;
+    status: 'active';
+    startedAt: string;
+  };
+  'live_stream.ended': {
+    liveStreamId: string;
+    contentId: string;
+    title: string;
+    status: 'ended';
+    startedAt: string | null;
+    endedAt: string;
+  };
+  'webhook.disabled': {
+    webhookId: string;
+    host: string;
+    description: string | null;
+    reason: 'failing';
+    failingSince: string;
+    disabledAt: string;
+  };
+}
+
+/** A verified delivery of any known kind: `event` tells the type of `data`. */
+export type KnownWebhookEvent = {
+  [Kind in keyof WebhookEventData]: WebhookEvent<WebhookEventData[Kind]> & { readonly event: Kind };
+}[keyof WebhookEventData];
 
 /** A verified delivery. */
 export interface WebhookEvent<Data = unknown> {

@@ -1,0 +1,144 @@
+import type { Answer, CallArguments, ItemOf, ListPath, Method, PathOf } from './admin-types.ts';
+import { isRecord } from './errors.ts';
+import { sendJson, type RetryingTransport } from './request.ts';
+import { openTransport, type ConnectionOptions } from './transport.ts';
+import { newUuid7 } from './uuid7.ts';
+
+export interface AdminOptions extends ConnectionOptions {
+  /** A secret key (`rf_sk_…`). It may call everything: keep it on your server. */
+  readonly secretKey: string;
+  /** Tries after the first one, for network errors, 408, 425, 429 and 503. Default 3. */
+  readonly maxRetries?: number | undefined;
+}
+
+/**
+ * Every call of the API, typed by its description. Each method takes the path as the API reference
+ * writes it and the call's parts: `path`, `query`, `body`. It resolves to the whole answer, with
+ * `data` and `meta`, and throws `ReelfeedError` with the service's `code`, `status` and `requestId`,
+ * or the signal's reason once it is aborted.
+ *
+ * A call is tried again when nothing is known about its outcome or the service asked for a pause.
+ * Calls that change something carry an `Idempotency-Key`, so a repeat has no second effect.
+ */
+export interface Admin {
+  get<P extends PathOf<'get'>>(
+    path: P,
+    ...call: CallArguments<'get', P>
+  ): Promise<Answer<'get', P>>;
+  post<P extends PathOf<'post'>>(
+    path: P,
+    ...call: CallArguments<'post', P>
+  ): Promise<Answer<'post', P>>;
+  put<P extends PathOf<'put'>>(
+    path: P,
+    ...call: CallArguments<'put', P>
+  ): Promise<Answer<'put', P>>;
+  patch<P extends PathOf<'patch'>>(
+    path: P,
+    ...call: CallArguments<'patch', P>
+  ): Promise<Answer<'patch', P>>;
+  delete<P extends PathOf<'delete'>>(
+    path: P,
+    ...call: CallArguments<'delete', P>
+  ): Promise<Answer<'delete', P>>;
+  /** The entries of all pages of a list, read as they are asked for. */
+  each<P extends ListPath>(
+    path: P,
+    ...call: CallArguments<'get', P>
+  ): AsyncGenerator<ItemOf<P>, void, undefined>;
+}
+
+type QueryValue = string | number | boolean | readonly string[] | null | undefined;
+type Query = Readonly<Record<string, QueryValue>>;
+
+/** The parts of a call as they are at run time. */
+interface Call {
+  readonly path?: Readonly<Record<string, string | number>> | undefined;
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  readonly idempotencyKey?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Makes a client for the whole API of one service. Throws `TypeError` for unusable options. */
+export function createAdmin(options: AdminOptions): Admin {
+  if (options.secretKey.startsWith('rf_pk_')) {
+    throw new TypeError('The admin client needs a secret key (rf_sk_…), not a publishable one.');
+  }
+  const transport: RetryingTransport = {
+    ...openTransport(options, options.secretKey, 'secretKey'),
+    maxRetries: options.maxRetries ?? 3,
+  };
+  const caller =
+    (method: Method) =>
+    (path: string, call: Call = {}): Promise<unknown> =>
+      send(transport, method, path, call);
+  const calls = {
+    get: caller('get'),
+    post: caller('post'),
+    put: caller('put'),
+    patch: caller('patch'),
+    delete: caller('delete'),
+    each: (path: string, call: Call = {}) => readPages(transport, path, call),
+  };
+  // The types of `Admin` are those of the API's description; here all calls are one.
+  return calls as unknown as Admin;
+}
+
+async function send(
+  transport: RetryingTransport,
+  method: Method,
+  path: string,
+  call: Call,
+): Promise<unknown> {
+  const isRead = method === 'get';
+  return sendJson(transport, {
+    method: method.toUpperCase(),
+    path: fillIn(path, call.path ?? {}),
+    parameters: queryOf(call.query ?? {}),
+    headers: {
+      ...(!isRead && { 'idempotency-key': call.idempotencyKey ?? newUuid7() }),
+      ...call.headers,
+    },
+    body: call.body === undefined ? undefined : JSON.stringify(call.body),
+    signal: call.signal,
+  });
+}
+
+/** `/v1/content/{id}` with the values for its braces, relative to the base URL. */
+function fillIn(path: string, values: Readonly<Record<string, string | number>>): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_braces, name: string) => {
+    const value = values[name];
+    if (value === undefined || value === '') throw new TypeError(`${path} needs path.${name}`);
+    // URL parsers resolve such a segment away, however it is encoded.
+    if (value === '.' || value === '..') throw new TypeError(`path.${name} cannot be "${value}"`);
+    return encodeURIComponent(value);
+  });
+  return filled.replace(/^\//, '');
+}
+
+function queryOf(query: Query): URLSearchParams {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null) continue;
+    parameters.set(name, typeof value === 'object' ? value.join(',') : String(value));
+  }
+  return parameters;
+}
+
+async function* readPages(
+  transport: RetryingTransport,
+  path: string,
+  call: Call,
+): AsyncGenerator<unknown, void, undefined> {
+  let query = call.query ?? {};
+  for (;;) {
+    const page = await send(transport, 'get', path, { ...call, query });
+    if (!isRecord(page) || !Array.isArray(page['data'])) return;
+    yield* page['data'];
+    const next = isRecord(page['meta']) ? page['meta']['nextCursor'] : null;
+    if (typeof next !== 'string' || next === query['cursor']) return;
+    query = { ...query, cursor: next };
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Who gets which variant: a pure function that the service and this library share, so that both give
+ * the same answer. Nothing is stored, and nobody is moved by anything but what stands here.
+ *
+ * Two independent hashes of the unit decide. The gate says whether the unit takes part: it does when
+ * its position in [0, 1) lies in one of the experiment's ranges. The split says in which variant. One
+ * hash for both would give those who enter first to the first variant.
+ *
+ * 1. Growing a range adds units and moves none: the split does not know how large the ranges are.
+ * 2. Experiments with different salts are independent of each other.
+ * 3. A variant without traffic is never given; the last one with traffic takes what rounding leaves.
+ */
+
+export type Device = 'ios' | 'android' | 'web';
+
+/** Whom an experiment is for. A list that is empty or absent lets everybody in. */
+export type Targeting = {
+  /** ISO 3166-1 alpha-2, in upper case. */
+  readonly countries?: readonly string[];
+  readonly devices?: readonly Device[];
+  readonly userSegments?: readonly string[];
+};
+
+/** What is known of the viewer at this moment. */
+export type Audience = {
+  readonly country?: string | null;
+  readonly device?: Device | null;
+  readonly segments?: readonly string[];
+};
+
+export type AssignmentPlan = {
+  /** Experiments that exclude each other have one salt for the gate, and ranges that do not overlap. */
+  readonly gateSalt: string;
+  readonly splitSalt: string;
+  /** Parts of [0, 1): lower bound included, upper bound not. */
+  readonly ranges: readonly (readonly [from: number, to: number])[];
+  readonly variants: readonly { readonly id: string; readonly traffic: number }[];
+  readonly targeting: Targeting;
+};
+
+/** The id of the unit's variant; null when it takes no part. */
+export function assignVariant(
+  plan: AssignmentPlan,
+  unit: string,
+  audience: Audience,
+): string | null {
+  if (!isTargeted(plan.targeting, audience)) return null;
+  const gate = positionOf(plan.gateSalt, unit);
+  if (!plan.ranges.some(([from, to]) => gate >= from && gate < to)) return null;
+  return pickVariant(plan.variants, positionOf(plan.splitSalt, unit));
+}
+
+/** Whether an experiment is for this audience. What is unknown of a viewer matches no list. */
+export function isTargeted(targeting: Targeting, audience: Audience): boolean {
+  const { countries = [], devices = [], userSegments = [] } = targeting;
+  const { country, device, segments = [] } = audience;
+  return (
+    (countries.length === 0 || (country != null && countries.includes(country.toUpperCase()))) &&
+    (devices.length === 0 || (device != null && devices.includes(device))) &&
+    (userSegments.length === 0 || userSegments.some((segment) => segments.includes(segment)))
+  );
+}
+
+function pickVariant(variants: AssignmentPlan['variants'], position: number): string | null {
+  let end = 0;
+  let last: string | null = null;
+  for (const { id, traffic } of variants) {
+    if (!(traffic > 0)) continue;
+    end += traffic;
+    last = id;
+    if (position < end) return id;
+  }
+  return last;
+}
+
+const encoder = new TextEncoder();
+/** Taken again and again, since each assignment needs two. */
+const scratch = new Uint8Array(1_024);
+
+function encode(text: string): Uint8Array {
+  // A code unit is three bytes at the most.
+  if (text.length * 3 > scratch.length) return encoder.encode(text);
+  return scratch.subarray(0, encoder.encodeInto(text, scratch).written);
+}
+
+/** The unit's place in [0, 1), uniform over units, in steps of 2^-53. Salts hold no space. */
+export function positionOf(salt: string, unit: string): number {
+  const bytes = encode(`${salt} ${unit}`);
+  const upper = murmur3(bytes, 0x9747b28c) >>> 6;
+  const lower = murmur3(bytes, 0x3c6ef372) >>> 5;
+  return (upper * 0x800_0000 + lower) / 0x20_0000_0000_0000;
+}
+
+/** MurmurHash3_x86_32 by Austin Appleby, public domain. */
+export function murmur3(bytes: Uint8Array, seed: number): number {
+  let state = seed | 0;
+  const whole = bytes.length & ~3;
+  for (let at = 0; at < whole; at += 4) {
+    const block = byte(bytes, at) | (byte(bytes, at + 1) << 8) | (byte(bytes, at + 2) << 16);
+    state ^= scramble(block | (byte(bytes, at + 3) << 24));
+    state = (Math.imul(rotate(state, 13), 5) + 0xe654_6b64) | 0;
+  }
+  const tail = byte(bytes, whole) | (byte(bytes, whole + 1) << 8) | (byte(bytes, whole + 2) << 16);
+  if (whole < bytes.length) state ^= scramble(tail);
+  state ^= bytes.length;
+  state = Math.imul(state ^ (state >>> 16), 0x85eb_ca6b);
+  state = Math.imul(state ^ (state >>> 13), 0xc2b2_ae35);
+  return (state ^ (state >>> 16)) >>> 0;
+}
+
+function byte(bytes: Uint8Array, index: number): number {
+  return bytes[index] ?? 0;
+}
+
+function rotate(value: number, by: number): number {
+  return (value << by) | (value >>> (32 - by));
+}
+
+function scramble(block: number): number {
+  return Math.imul(rotate(Math.imul(block, 0xcc9e_2d51), 15), 0x1b87_3593);
+}

@@ -1,0 +1,14 @@
+/** What runs on your server: the admin client and the verification of webhooks. */
+export { createAdmin, type Admin, type AdminOptions } from './admin.ts';
+export type { Answer, CallOptions, ItemOf, ListPath, PathOf } from './admin-types.ts';
+export type { components, operations, paths } from './api.generated.ts';
+export { ReelfeedError, type ErrorDetail } from './errors.ts';
+export {
+  verifyWebhook,
+  WebhookVerificationError,
+  type KnownWebhookEvent,
+  type VerifyWebhookOptions,
+  type WebhookEvent,
+  type WebhookEventData,
+  type WebhookHeaders,
+} from './webhooks.ts';

@@ -1,0 +1,99 @@
+import { isRecord } from './errors.ts';
+import { type EventViewer } from './events.ts';
+import { newUuid7 } from './uuid7.ts';
+
+/** Ids that a sender was made with; null for a kind of id that its events are not to have. */
+export interface GivenIds {
+  readonly userId?: string | undefined;
+  readonly deviceId?: string | null | undefined;
+  readonly sessionId?: string | null | undefined;
+}
+
+type Ids = Pick<EventViewer, 'userId' | 'deviceId' | 'sessionId'>;
+
+/**
+ * Who watches. Ids that the app does not give are made: the device's is kept in `localStorage`, with
+ * the user who has logged in, and the session's in `sessionStorage`. Where there is no such storage,
+ * as in Node, they last as long as the sender.
+ */
+export class ViewerIdentity {
+  readonly #given: GivenIds;
+  #ids: Ids;
+
+  constructor(given: GivenIds) {
+    this.#given = given;
+    const device = readRecord('localStorage', deviceEntry);
+    const session = readRecord('sessionStorage', sessionEntry);
+    this.#ids = {
+      userId: given.userId ?? textOf(device['userId']),
+      deviceId: idOf(given.deviceId, device['deviceId']),
+      sessionId: idOf(given.sessionId, session['sessionId']),
+    };
+    this.#keep();
+  }
+
+  get ids(): Ids {
+    return this.#ids;
+  }
+
+  /**
+   * The user has logged in, or out with null. The session goes on unless another user was logged in.
+   *
+   * @returns whether nobody was logged in before
+   */
+  identify(userId: string | null): boolean {
+    const before = this.#ids.userId;
+    const isSamePerson = before === undefined || before === userId;
+    const { deviceId, sessionId } = this.#ids;
+    this.#ids = {
+      userId: userId ?? undefined,
+      deviceId,
+      sessionId: isSamePerson ? sessionId : idOf(this.#given.sessionId, undefined),
+    };
+    this.#keep();
+    return before === undefined;
+  }
+
+  #keep(): void {
+    const { userId, deviceId, sessionId } = this.#ids;
+    const given = this.#given;
+    if (given.deviceId === undefined) {
+      // A user who was given with the options is the app's to remember.
+      const isGiven = userId === given.userId;
+      write('localStorage', deviceEntry, { deviceId, ...(!isGiven && { userId }) });
+    }
+    if (given.sessionId === undefined) write('sessionStorage', sessionEntry, { sessionId });
+  }
+}
+
+const deviceEntry = 'reelfeed.viewer';
+const sessionEntry = 'reelfeed.visit';
+
+function idOf(given: string | null | undefined, kept: unknown): string | undefined {
+  return given === null ? undefined : (given ?? textOf(kept) ?? newUuid7());
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' && value.length <= 256 ? value : undefined;
+}
+
+/** An empty record where there is no storage, or it is forbidden, or holds something else. */
+function readRecord(
+  kind: 'localStorage' | 'sessionStorage',
+  entry: string,
+): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(globalThis[kind].getItem(entry) ?? 'null');
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function write(kind: 'localStorage' | 'sessionStorage', entry: string, value: object): void {
+  try {
+    globalThis[kind].setItem(entry, JSON.stringify(value));
+  } catch {
+    // Without a storage the ids last as long as the sender.
+  }
+}
