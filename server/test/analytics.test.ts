@@ -86,6 +86,38 @@ function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Infinity;
 }
 
+test('every report says the moment that it is of, and answers as CSV', async () => {
+  const own = await createOrganization(service, 'As CSV');
+  const { id } = await createOwnItem(own);
+  await sendEvent(own, 'like', id);
+  const answeredAt = Date.now();
+  const reports = [
+    'overview',
+    'audience',
+    'content',
+    `content/${id}`,
+    'engagement',
+    'quality',
+    'retention',
+  ];
+  const url = (report: string) => `${service.url}/v1/analytics/${report}`;
+  await eventually('the event to be in the reports', async () => {
+    const { body } = await send(url('overview'), 'GET', { key: own.secretKey });
+    return Date.parse(body.meta.asOf) > answeredAt ? true : null;
+  });
+  const { body } = await send(url('overview'), 'GET', { key: own.secretKey });
+  assert.equal(body.data.summary.likes, 1, 'what was answered before asOf is counted');
+  for (const report of reports) {
+    const answer = await fetch(url(report), {
+      headers: { authorization: `Bearer ${own.secretKey}`, accept: 'text/csv' },
+    });
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/csv/, report);
+    assert.ok(Date.parse(answer.headers.get('x-as-of') ?? '') > answeredAt, report);
+    const [header = '', ...lines] = (await answer.text()).trimEnd().split('\r\n');
+    assert.ok(header.split(',').length > 2 && lines.length > 0, report);
+  }
+});
+
 describe('what was answered is shown', () => {
   test('by reports within a second', async () => {
     const own = await createOrganization(service, 'Fresh reports');
@@ -118,14 +150,17 @@ describe('what was answered is shown', () => {
     await eventually('the feed to show the item', async () => (await engagement()) ?? null);
     assert.deepEqual(await engagement(), expected);
     const delays: number[] = [];
-    for (const [kind, name] of [
-      ['playStart', 'views'],
-      ['like', 'likes'],
-      ['share', 'shares'],
-      ['save', 'saves'],
-      ['playStart', 'views'],
+    for (const [kind, name, by] of [
+      ['playStart', 'views', 1],
+      ['like', 'likes', 1],
+      ['share', 'shares', 1],
+      ['save', 'saves', 1],
+      ['unlike', 'likes', -1],
+      ['unsave', 'saves', -1],
+      ['like', 'likes', 1],
+      ['playStart', 'views', 1],
     ] as const) {
-      expected[name] += 1;
+      expected[name] += by;
       const delay = await delayMs(
         () => sendEvent(own, kind, id),
         async () => JSON.stringify(await engagement()) === JSON.stringify(expected),

@@ -1,6 +1,8 @@
 /** Proves the list of content: every filter, every order, and pages that miss and repeat nothing. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { Client } from 'pg';
+import { poolConnection } from '../src/platform/database/database.ts';
 import { createItem, createItems, createOrganization, createReadyItems, query } from './seed.ts';
 import { startService, type Reply, type TestService } from './service.ts';
 
@@ -270,6 +272,34 @@ test('a cursor is good for its own list, filter, order and organization only', a
   assert.equal(foreign.body.error.code, 'INVALID_CURSOR');
   const larger = await service.call('GET', `/v1/content?limit=50&cursor=${cursor}`);
   assert.equal(larger.status, 200, 'the size of the page may change');
+});
+
+test('the total is exact after every change, whoever makes it and whenever it commits', async () => {
+  const { secretKey } = await createOrganization(service, 'Counted');
+  const own = as(secretKey);
+  const total = async (search = '') =>
+    (await own.call('GET', `/v1/content?limit=1${search}`)).body.meta.total as number;
+  assert.equal(await total(), 0);
+  const ids = await createItems(own, 5, () => ({ tags: ['counted'] }));
+  assert.deepEqual([await total(), await total('&tags=counted')], [5, 5]);
+  assert.deepEqual([await total(), await total('&tags=counted')], [5, 5], 'asked again');
+  const [first = '', second = '', third = ''] = ids;
+  await own.call('PATCH', `/v1/content/${first}`, { body: { tags: [] } });
+  assert.deepEqual([await total(), await total('&tags=counted')], [5, 4]);
+  await own.call('DELETE', `/v1/content/${second}`);
+  assert.deepEqual([await total(), await total('&archived=only')], [4, 1]);
+  await own.call('POST', '/v1/content/bulk/delete', { body: { ids: [second, third] } });
+  assert.deepEqual([await total(), await total('&archived=only')], [3, 0]);
+  // A transaction that began before a count and commits after it.
+  const client = new Client(poolConnection(service.connection));
+  await client.connect();
+  await client.query('begin');
+  await client.query("update content set tags = '{counted}' where content_id = $1", [first]);
+  await createItem(own, { tags: ['counted'] });
+  assert.deepEqual([await total(), await total('&tags=counted')], [4, 3]);
+  await client.query('commit');
+  await client.end();
+  assert.equal(await total('&tags=counted'), 4);
 });
 
 test('an organization lists its own items only', async () => {

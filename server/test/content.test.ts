@@ -227,7 +227,12 @@ test('an archived item is unknown everywhere until it is restored', async () => 
   assert.equal((await service.call('GET', '/v1/content?tags=gone')).body.meta.total, 0);
   const restored = await service.call('POST', `/v1/content/${id}/restore`);
   assert.equal(restored.status, 200);
-  assert.deepEqual({ ...restored.body.data, updatedAt: '' }, { ...before, updatedAt: '' });
+  assert.equal(before.publishStatus, 'published');
+  assert.deepEqual(
+    { ...restored.body.data, updatedAt: '' },
+    { ...before, publishStatus: 'unpublished', updatedAt: '' },
+    'it comes back as it was, but unpublished',
+  );
   assertCode(await service.call('POST', `/v1/content/${id}/restore`), 404, 'NOT_FOUND');
   assert.equal((await service.call('GET', '/v1/content?tags=gone')).body.meta.total, 1);
 });

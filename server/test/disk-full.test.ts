@@ -11,12 +11,13 @@ import { atEnd, cloneDatabase } from './database.ts';
 import { form, local, putSample, sampleBytes, settledItem } from './media.ts';
 import { createItem } from './seed.ts';
 import {
+  type Call,
   eventually,
+  fastDatabase,
   send,
   temporaryFolder,
-  toUrl,
-  type Call,
   type TestService,
+  toUrl,
 } from './service.ts';
 import { storedFiles } from './stored-files.ts';
 
@@ -52,6 +53,7 @@ async function startOnSmallDisk(
       REELFEED_PUBLISHABLE_KEY: publishableKey,
       REELFEED_LOG_LEVEL: 'error',
       REELFEED_MIN_FREE_BYTES: '0',
+      ...fastDatabase,
       ...env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],

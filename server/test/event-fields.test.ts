@@ -28,6 +28,7 @@ describe('an event of each kind', () => {
 const wrong: Record<string, unknown[]> = {
   'whole number': ['5', 1.5, -1, null, true, {}, [], 1e10],
   number: ['5', -0.1, null, false, {}, [], 1e10],
+  percent: ['5', -0.1, null, false, {}, [], 100.1, 5_000],
   text: ['', 5, null, true, {}, []],
   'any text': [5, null, true, {}, []],
   flag: ['true', 0, null, {}],
@@ -48,7 +49,7 @@ const fieldTypes: Record<EventKind, Record<string, [type: string, required: bool
   watchProgress: {
     currentTime: ['number', true],
     duration: ['number', true],
-    percentComplete: ['number', false],
+    percentComplete: ['percent', false],
     rendition: ['text', false],
     watchTime: ['number', false],
   },
@@ -63,8 +64,10 @@ const fieldTypes: Record<EventKind, Record<string, [type: string, required: bool
     direction: ['text', false],
   },
   like: {},
+  unlike: {},
   share: { platform: ['text', true] },
   save: {},
+  unsave: {},
   rebuffer: {
     duration: ['whole number', true],
     currentTime: ['number', true],
@@ -187,6 +190,11 @@ describe('a refused event names what is wrong, and leaves the others alone', () 
     'a sessionId of 257 characters': [
       event('like', { sessionId: 'x'.repeat(257) }),
       'VALIDATION_ERROR',
+    ],
+    'a country that does not exist': [
+      event('like', { country: 'ZZ' }),
+      'VALIDATION_ERROR',
+      /^country: must be a code of ISO 3166-1/,
     ],
     'unknown fields': [
       event('like', { app: { version: 5 }, country: 'Germany', device: 'tv' }),

@@ -1,6 +1,6 @@
 /** Proves how events may arrive: media types, compression, keys, other origins, a browser's beacon. */
 import assert from 'node:assert/strict';
-import { createServer, request } from 'node:http';
+import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
@@ -22,28 +22,6 @@ const batchJson = () => JSON.stringify({ events: [sampleEvent('like', contentId)
 const post = (body: string | Uint8Array, headers: Record<string, string>, call: Call = {}) =>
   service.call('POST', '/v1/events/batch', { key, body, headers, ...call });
 const json = { 'content-type': 'application/json' };
-
-test('what comes beyond capacity is refused before its body is read', async () => {
-  // Each promises a mebibyte, and three of them are all that is taken in hand.
-  const promising = Array.from({ length: 3 }, () => {
-    const headers = { ...json, authorization: `Bearer ${key}`, 'content-length': 1024 * 1024 };
-    const open = request(`${service.url}/v1/events/batch`, { method: 'POST', headers });
-    open.on('error', () => undefined);
-    open.flushHeaders();
-    return open;
-  });
-  const refused = await eventually('the promised bodies to be in hand', async () => {
-    const reply = await post(batchJson(), json);
-    return reply.status === 503 ? reply : null;
-  });
-  assert.equal(refused.body.error.code, 'UNAVAILABLE');
-  assert.equal(refused.headers.get('retry-after'), '1');
-  for (const open of promising) open.destroy();
-  await eventually('room again', async () => {
-    const { status } = await post(batchJson(), json);
-    return status === 200 ? true : null;
-  });
-});
 
 describe('media types', () => {
   for (const type of [

@@ -5,7 +5,7 @@ import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { startEventService } from './event-judge.ts';
 import { sampleEvent } from './event-samples.ts';
 import { createItem, createOrganization, query } from './seed.ts';
-import { send, type Call } from './service.ts';
+import { eventually, send, type Call } from './service.ts';
 
 const { service, stored, contentId, otherId, post, sendOne, sendBatch, event, judge } =
   await startEventService();
@@ -258,6 +258,61 @@ describe('an event counts once', () => {
   });
 });
 
+describe('sentAt', () => {
+  const hourMs = 3_600_000;
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const keptAt = async (body: object, path = '/v1/events/batch') => {
+    await stored.fresh();
+    const reply = await post(path, body);
+    assert.equal(reply.status, 200, reply.text);
+    const [kept] = await stored.fresh();
+    return kept?.at ?? Number.NaN;
+  };
+
+  test('corrects the timestamps of a device whose clock is wrong, whichever way', async () => {
+    for (const wrongByMs of [-400 * 24 * hourMs, -3 * hourMs, 2 * hourMs, 10 * 365 * 24 * hourMs]) {
+      const happenedAt = Date.now() - 30_000;
+      const like = event('like', { timestamp: iso(happenedAt + wrongByMs) });
+      const sentAt = iso(Date.now() + wrongByMs);
+      for (const at of [
+        await keptAt({ events: [like], sentAt }),
+        await keptAt({ ...like, eventId: uuidv7(), sentAt }, '/v1/events'),
+      ]) {
+        // What the request took on its way is left.
+        assert.ok(Math.abs(at - happenedAt) < 20_000, `${wrongByMs}: ${at - happenedAt}`);
+      }
+    }
+  });
+
+  test('changes nothing while the clock is right by a minute', async () => {
+    const timestamp = iso(Date.now() - hourMs);
+    const sentAt = iso(Date.now() - 30_000);
+    const at = await keptAt({ events: [event('like', { timestamp })], sentAt });
+    assert.equal(at, Date.parse(timestamp));
+  });
+
+  test('decides what is too old after the correction', async () => {
+    const sentAt = iso(Date.now() + 30 * hourMs);
+    const old = event('like', { timestamp: iso(Date.now() + 5 * hourMs) });
+    const { body } = await post('/v1/events/batch', { events: [old], sentAt });
+    assert.equal(body.data.errors[0].code, 'EVENT_TOO_OLD');
+  });
+
+  test('that is no timestamp is refused by name, and nothing is stored', async () => {
+    await stored.fresh();
+    for (const sentAt of ['yesterday', 5, null, '2026-02-30T00:00:00Z']) {
+      for (const reply of [
+        await post('/v1/events/batch', { events: [event()], sentAt }),
+        await post('/v1/events', { ...event(), sentAt }),
+      ]) {
+        assert.equal(reply.status, 400);
+        assert.equal(reply.body.error.details[0].path, 'sentAt');
+      }
+    }
+    assert.deepEqual(await stored.fresh(), []);
+  });
+});
+
 describe('content', () => {
   test('content of another organization is unknown', async () => {
     const { body } = await sendBatch([event()], { key: other.publishableKey });
@@ -366,6 +421,10 @@ test('metrics count events by kind and outcome, and show what waits', async () =
   const saved = event('save');
   await sendBatch([saved, saved, event('save'), event('save', { contentId: 'x' })]);
   await sendBatch([event('like', { event: 'made-up-kind' })]);
+  // The metrics are collected at most once a second.
+  await eventually('the next collection', async () =>
+    (await count('save', 'stored')) === before[0] ? null : true,
+  );
   assert.deepEqual(
     [await count('save', 'stored'), await count('save', 'duplicate')],
     [(before[0] ?? 0) + 2, (before[1] ?? 0) + 1],

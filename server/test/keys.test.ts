@@ -35,7 +35,9 @@ test('a key is shown once: lists and revocations show its first ten characters',
     'lastUsedAt',
     'name',
     'prefix',
+    'rateLimit',
     'revokedAt',
+    'scopes',
     'type',
   ]);
   assert.match(made.id, /^key_[0-9a-hjkmnp-tv-z]{26}$/);

@@ -22,7 +22,7 @@ import { containerWithExternalTrack } from '../src/features/media/testing/extern
  */
 
 /** Grows when a sample changes, so that a cached older one is not taken for it. */
-const REVISION = 1;
+const REVISION = 6;
 
 type ClipOptions = Omit<ClipSpec, 'path'>;
 
@@ -60,6 +60,51 @@ const CLIPS = {
   'short-sound.mp4': { ...PORTRAIT, seconds: 5, toneSeconds: 1 },
   'long-sound.mp4': { ...PORTRAIT, toneSeconds: 5 },
   'faststart.mp4': { ...PORTRAIT, fastStart: true, seconds: 5 },
+  'interlaced.mp4': {
+    ...PORTRAIT,
+    width: 360,
+    height: 288,
+    frameRate: 50,
+    seconds: 5,
+    interlaced: true,
+  },
+  /** Pictures stand still for up to three seconds; picture and tone begin together. */
+  'varying-rate.mp4': {
+    ...PORTRAIT,
+    seconds: 16,
+    bFrames: 3,
+    blackSeconds: 10,
+    silentSeconds: 10,
+    keepPictures: 'not(between(n,30,100))*not(between(n,150,220))*(not(mod(n,7))+gte(n,290))',
+  },
+  'fragmented.mp4': {
+    ...PORTRAIT,
+    seconds: 6,
+    bFrames: 3,
+    fragmented: true,
+    blackSeconds: 3,
+    silentSeconds: 3,
+  },
+  /** Five losses of 64 ms each. */
+  'sound-losses.mkv': {
+    ...PORTRAIT,
+    seconds: 6,
+    blackSeconds: 5,
+    silentSeconds: 5,
+    keepSound: 'gte(mod(n,40),3)',
+  },
+  /** Two pictures, 200 seconds apart. */
+  'still.mp4': {
+    ...PORTRAIT,
+    width: 180,
+    height: 320,
+    seconds: 200,
+    frameRate: 10,
+    keepPictures: 'eq(n,0)+eq(n,1999)',
+  },
+  'quiet.mp4': { ...PORTRAIT, seconds: 4, toneVolume: 0.1 },
+  'loud.mp4': { ...PORTRAIT, seconds: 4, toneVolume: 7.5 },
+  'tiny.mp4': { ...PORTRAIT, seconds: 0.3 },
   'portrait.mkv': PORTRAIT,
   'portrait.mov': PORTRAIT,
   'portrait.ts': PORTRAIT,
@@ -82,6 +127,9 @@ async function clipStart(name: ClipName, share: number): Promise<Buffer> {
 export const HOSTILE_NAMES = [
   'no-index.mp4',
   'cut.mp4',
+  'cut.avi',
+  'cut.flv',
+  'cut.ts',
   'empty.mp4',
   'page.mp4',
   'picture.mp4',
@@ -101,6 +149,9 @@ const HOSTILE: Record<HostileName, () => Promise<Buffer>> = {
   'no-index.mp4': () => clipStart('landscape.mp4', 0.9),
   /** The index is there and promises twice as much as there is. */
   'cut.mp4': () => clipStart('faststart.mp4', 0.5),
+  'cut.avi': () => clipStart('portrait.avi', 0.6),
+  'cut.flv': () => clipStart('portrait.flv', 0.6),
+  'cut.ts': () => clipStart('portrait.ts', 0.6),
   'empty.mp4': async () => Buffer.alloc(0),
   'page.mp4': async () => Buffer.from(HTML),
   'picture.mp4': async () => Buffer.from(SVG),

@@ -1,13 +1,12 @@
 /** Proves how service processes end, and that several of them share one database's work. */
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import nodeRuntime from '../bin/node-runtime.json' with { type: 'json' };
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { poolConnection, type DatabaseConnection } from '../src/platform/database/database.ts';
 import { serverProcesses } from '../src/platform/postgres/testing.ts';
@@ -34,6 +33,8 @@ async function start(settings: Record<string, string> = {}, beside?: Started): P
     REELFEED_SECRET_KEY: secretKey,
     REELFEED_MIN_FREE_BYTES: '0',
     REELFEED_DATABASE_POOL_SIZE: '60',
+    REELFEED_DRAIN_DELAY: '0s',
+    REELFEED_LOG_LEVEL: 'error',
     ...settings,
   };
   const running = startMain({ env });
@@ -182,7 +183,12 @@ test('requests that outlast the grace are cut off, and the process still ends wi
 
 test('a start that is told to stop ends with 0, says nothing, and leaves no database behind', async () => {
   const dataDir = path.join(await temporaryFolder(), 'data');
-  const env = { PORT: '0', REELFEED_DATA_DIR: dataDir, REELFEED_MIN_FREE_BYTES: '0' };
+  const env = {
+    PORT: '0',
+    REELFEED_DATA_DIR: dataDir,
+    REELFEED_MIN_FREE_BYTES: '0',
+    REELFEED_LOG_LEVEL: 'error',
+  };
   // The moments are those at which the start has made a file: while it makes the cluster, and when
   // the cluster is there.
   for (const sign of ['postgres.password', 'postgres']) {
@@ -213,6 +219,7 @@ test('Ctrl-C in a terminal, which also reaches the launcher, stops the service i
     REELFEED_ROLES: 'api',
     REELFEED_SECRET_KEY: secretKey,
     REELFEED_MIN_FREE_BYTES: '0',
+    REELFEED_LOG_LEVEL: 'error',
   };
   const running = startCommand(['start'], { env, detached: true });
   const started = { ...running, url: await ready(running), connection, dataDir: '' };
@@ -278,14 +285,33 @@ test('an api process and a media process on one database share the work', async 
   await becomesReady(second);
 });
 
-test('npm start, the demo and the launcher run Node in the same way', async () => {
-  const root = new URL('../../', import.meta.url);
-  const { scripts } = JSON.parse(await readFile(new URL('package.json', root), 'utf8')) as {
-    scripts: Record<string, string>;
+test('the launcher becomes the service, whose heap follows the machine unless NODE_OPTIONS says so', async () => {
+  const script = path.join(await temporaryFolder(), 'print.mjs');
+  await writeFile(
+    script,
+    `import v8 from 'node:v8';
+     process.stderr.write(JSON.stringify({ pid: process.pid, args: process.execArgv,
+       heapMb: v8.getHeapStatistics().heap_size_limit / 2 ** 20 }));`,
+  );
+  const run = async (options: string) => {
+    const started = startCommand(['help'], {
+      env: { NODE_OPTIONS: `--import=${script} ${options}` },
+    });
+    const { stderr } = await started.ended;
+    // The launcher prints first, then the process that it has become.
+    const lines = stderr.match(/\{.*?\}/g) ?? [];
+    assert.equal(lines.length, 2, stderr);
+    return { ...(JSON.parse(lines[1] ?? '') as Printed), launcher: started.pid };
   };
-  const { env, flags } = nodeRuntime;
-  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const node = `exec env ${settings.join(' ')} node ${flags.join(' ')} server/src`;
-  assert.equal(scripts['start'], `${node}/main.ts`);
-  assert.equal(scripts['demo'], `${node}/cli/main.ts demo`);
+  const plain = await run('');
+  assert.equal(plain.pid, plain.launcher);
+  assert.ok(
+    plain.args.some((arg) => /^--max-old-space-size=\d+$/.test(arg)),
+    plain.args.join(' '),
+  );
+  assert.ok(plain.heapMb >= 500 && plain.heapMb < 4_300, `${plain.heapMb} MB`);
+  const given = await run('--max-old-space-size=300');
+  assert.ok(given.heapMb < 400, `${given.heapMb} MB`);
 });
+
+type Printed = { pid: number; args: string[]; heapMb: number };

@@ -2,13 +2,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import nodeRuntime from '../bin/node-runtime.json' with { type: 'json' };
 import type { DatabaseConnection } from '../src/platform/database/database.ts';
 import { atEnd } from './database.ts';
-import { eventually, toUrl } from './service.ts';
+import { eventually, fastDatabase, toUrl } from './service.ts';
 
 const launcher = fileURLToPath(new URL('../bin/reelfeed.js', import.meta.url));
-const mainScript = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 export type Ended = {
   code: number | null;
@@ -39,10 +37,9 @@ export function startCommand(args: readonly string[], options: StartOptions = {}
   return start(options.node ?? process.execPath, [launcher, ...args], options);
 }
 
-/** Starts the service as `npm start` does, without the launcher. */
+/** Starts the service as `npm start` does. */
 export function startMain(options: StartOptions = {}): RunningProcess {
-  const env = { ...nodeRuntime.env, ...options.env };
-  return start(process.execPath, [...nodeRuntime.flags, mainScript], { ...options, env });
+  return startCommand(['start'], options);
 }
 
 /** Runs `reelfeed …` to its end. */
@@ -70,6 +67,7 @@ export async function startProcess(
       DATABASE_URL: toUrl(connection),
       REELFEED_LOG_LEVEL: 'error',
       REELFEED_MIN_FREE_BYTES: '0',
+      REELFEED_DRAIN_DELAY: '0s',
       ...env,
     },
   });
@@ -106,6 +104,7 @@ function start(file: string, args: string[], options: StartOptions): RunningProc
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       TMPDIR: process.env['TMPDIR'],
+      ...fastDatabase,
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,6 +1,8 @@
 /** A request for each operation of the API that is answered with success. */
+import { configurationSamples, experimentSamples } from './experiment-samples.ts';
 import { sampleEvent } from './event-samples.ts';
-import { sampleBytes } from './media.ts';
+import { addImage, createCarousel, createVideoCarousel, imageBytes } from './carousels.ts';
+import { form, sampleBytes } from './media.ts';
 import { createItem, createItems, createReadyItems, query } from './seed.ts';
 import { eventually, type Call, type TestService } from './service.ts';
 
@@ -14,10 +16,15 @@ export function routeSamples(
   return {
     ...keySamples(service),
     ...contentSamples(service),
+    ...carouselSamples(service),
     ...bulkSamples(service),
     ...webhookSamples(service, receiverUrl),
     ...eventSamples(service),
     ...analyticsSamples(service),
+    ...exportSamples(service),
+    ...rankingSamples(service),
+    ...configurationSamples(service),
+    ...experimentSamples(service),
   };
 }
 
@@ -46,8 +53,86 @@ function keySamples(service: TestService): Record<string, RouteSample> {
       const made = await service.call('POST', '/v1/keys', { body });
       return [`/v1/keys/${made.body.data.id}`];
     },
+    rotateKey: async () => {
+      const body = { type: 'publishable', name: 'To be rotated' };
+      const made = await service.call('POST', '/v1/keys', { body });
+      return [`/v1/keys/${made.body.data.id}/rotate`, { body: { gracePeriod: 60 } }];
+    },
+    listAudit: async () => ['/v1/audit?limit=3&action=createKey'],
     getOrganization: async () => ['/v1/organization'],
     updateOrganization: async () => ['/v1/organization', { body: { name: 'Another name' } }],
+  };
+}
+
+const captionSample = 'WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n';
+
+function carouselSamples(service: TestService): Record<string, RouteSample> {
+  const withVideos = async () => {
+    const [id, entries] = await createVideoCarousel(service);
+    return { id, entryIds: entries.map((entry) => entry.id) };
+  };
+  const withImages = async () => {
+    const { id } = await createCarousel(service, 'carousel');
+    const images = [await addImage(service, id), await addImage(service, id)];
+    return { id, imageIds: images.map((image) => image.id) };
+  };
+  return {
+    importContent: async () => [
+      '/v1/content/import',
+      { body: { items: [{ sourceUrl: 'https://192.0.2.1/clip.mp4', title: 'Never fetched' }] } },
+    ],
+    addCaptions: async () => {
+      const { id } = await createItem(service);
+      const body = form([
+        ['file', Buffer.from(captionSample)],
+        ['language', 'en'],
+      ]);
+      return [`/v1/content/${id}/captions`, { body }];
+    },
+    listCaptions: async () => [`/v1/content/${(await createItem(service)).id}/captions`],
+    removeCaptions: async () => {
+      const { id } = await createItem(service);
+      const body = form([
+        ['file', Buffer.from(captionSample)],
+        ['language', 'de'],
+      ]);
+      const made = await service.call('POST', `/v1/content/${id}/captions`, { body });
+      return [`/v1/content/${id}/captions/${made.body.data.id}`];
+    },
+    createCarousel: async () => [
+      '/v1/content',
+      { body: { contentType: 'carousel', title: 'Pictures', autoScrollInterval: 2.5 } },
+    ],
+    listCarouselVideos: async () => [`/v1/content/${(await withVideos()).id}/videos`],
+    addCarouselVideos: async () => {
+      const { id } = await createCarousel(service, 'video_carousel');
+      const contentIds = await createReadyItems(service, 2);
+      return [`/v1/content/${id}/videos`, { body: { contentIds } }];
+    },
+    orderCarouselVideos: async () => {
+      const { id, entryIds } = await withVideos();
+      return [`/v1/content/${id}/videos/order`, { body: { entryIds: entryIds.toReversed() } }];
+    },
+    removeCarouselVideo: async () => {
+      const { id, entryIds } = await withVideos();
+      return [`/v1/content/${id}/videos/${entryIds[0]}`];
+    },
+    addCarouselImage: async () => {
+      const { id } = await createCarousel(service, 'carousel');
+      const body = form([
+        ['file', await imageBytes()],
+        ['altText', 'A picture'],
+      ]);
+      return [`/v1/content/${id}/images`, { body }];
+    },
+    orderCarouselImages: async () => {
+      const { id, imageIds } = await withImages();
+      return [`/v1/content/${id}/images/order`, { body: { imageIds: imageIds.toReversed() } }];
+    },
+    removeCarouselImage: async () => {
+      const { id, imageIds } = await withImages();
+      return [`/v1/content/${id}/images/${imageIds[0]}`];
+    },
   };
 }
 
@@ -150,6 +235,11 @@ function eventSamples(service: TestService): Record<string, RouteSample> {
       return ['/v1/events', { key, body: sampleEvent('like', id) }];
     },
     eraseUserData: async () => ['/v1/users/ada/data'],
+    eraseUserDataByQuery: async () => ['/v1/users/data?userId=..'],
+    getUserDataErasureByQuery: async () => {
+      await service.call('DELETE', '/v1/users/data?userId=.');
+      return ['/v1/users/data?userId=.'];
+    },
     getUserDataErasure: async () => {
       await service.call('DELETE', '/v1/users/bob/data');
       return ['/v1/users/bob/data'];
@@ -183,6 +273,22 @@ function webhookSamples(service: TestService, url: string): Record<string, Route
     rotateWebhookSecret: async () => [`${await create()}/rotate-secret`],
     testWebhook: async () => [`${await create()}/test`, { body: { event: 'export.ready' } }],
     listWebhookDeliveries: async () => [`${(await tested()).path}/deliveries`],
+    listWebhookEvents: async () => ['/v1/webhook-events'],
+    listRecentWebhookEvents: async () => [
+      `/v1/webhook-events/recent?since=${new Date(Date.now() - 60_000).toISOString()}`,
+    ],
+    triggerWebhookEvent: async () => [
+      '/v1/webhook-events/trigger',
+      { body: { event: 'export.ready' } },
+    ],
+    getWebhookDelivery: async () => {
+      const { path, deliveryId } = await tested();
+      return [`${path}/deliveries/${deliveryId}`];
+    },
+    recoverWebhookDeliveries: async () => [
+      `${await create()}/recover`,
+      { body: { since: new Date(Date.now() - 60_000).toISOString() } },
+    ],
     retryWebhookDelivery: async () => {
       const { path, deliveryId } = await tested();
       return [`${path}/deliveries/${deliveryId}/retry`];
@@ -198,6 +304,7 @@ function analyticsSamples(service: TestService): Record<string, RouteSample> {
   const days = 'startDate=2026-01-01&endDate=2026-01-31';
   return {
     getAnalyticsOverview: async () => [`/v1/analytics/overview?granularity=hour`],
+    getAudienceAnalytics: async () => [`/v1/analytics/audience?${days}`],
     listContentAnalytics: async () => [`/v1/analytics/content?sort=completionRate&limit=2`],
     getContentAnalytics: async () => [
       `/v1/analytics/content/${(await createItem(service)).id}?${days}&granularity=week`,
@@ -205,5 +312,48 @@ function analyticsSamples(service: TestService): Record<string, RouteSample> {
     getEngagementAnalytics: async () => [`/v1/analytics/engagement?segment=tag`],
     getQualityAnalytics: async () => [`/v1/analytics/quality`],
     getRetentionAnalytics: async () => [`/v1/analytics/retention?${days}`],
+  };
+}
+
+function exportSamples(service: TestService): Record<string, RouteSample> {
+  const range = { startDate: '2026-01-01', endDate: '2026-01-31' };
+  const make = async () => {
+    const body = { dataset: 'content', format: 'csv', ...range };
+    const made = await service.call('POST', '/v1/exports', { body });
+    return `/v1/exports/${made.body.data.id}`;
+  };
+  return {
+    createExport: async () => [
+      '/v1/exports',
+      { body: { dataset: 'events', format: 'ndjson', compression: 'gzip', ...range } },
+    ],
+    listExports: async () => ['/v1/exports?limit=2'],
+    getExport: async () => [await make()],
+  };
+}
+
+function rankingSamples(service: TestService): Record<string, RouteSample> {
+  const config = { weights: { recency: 0.5 }, exploration: 0.2 };
+  const rule = { type: 'boost', match: { tags: ['news'] }, factor: 2 };
+  const createRule = async (): Promise<string> => {
+    const made = await service.call('POST', '/v1/ranking/rules', { body: rule });
+    return `/v1/ranking/rules/${made.body.data.id}`;
+  };
+  return {
+    getRankingConfig: async () => ['/v1/ranking/config'],
+    replaceRankingConfig: async () => ['/v1/ranking/config', { body: config }],
+    listRankingConfigVersions: async () => ['/v1/ranking/config/versions'],
+    restoreRankingConfigVersion: async () => {
+      const made = await service.call('PUT', '/v1/ranking/config', { body: config });
+      return [`/v1/ranking/config/versions/${made.body.data.version}/restore`];
+    },
+    listRankingRules: async () => ['/v1/ranking/rules'],
+    createRankingRule: async () => ['/v1/ranking/rules', { body: rule }],
+    updateRankingRule: async () => [await createRule(), { body: { factor: 3 } }],
+    deleteRankingRule: async () => [await createRule()],
+    previewRanking: async () => [
+      '/v1/ranking/preview',
+      { body: { userId: 'ada', configs: [{}, { diversity: 1 }] } },
+    ],
   };
 }

@@ -3,11 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { generateKey } from '../src/features/keys/key-format.ts';
-import { readConfig } from '../src/platform/config.ts';
+import { readConfig } from '../src/app/config.ts';
 import type { DatabaseConnection } from '../src/platform/database/database.ts';
 import type { Logger } from 'pino';
-import { startService as start } from '../src/service.ts';
+import { startService as start } from '../src/app/service.ts';
 import { atEnd, cloneDatabase, silentLog } from './database.ts';
+
+/** The tests' PostgreSQL does without the disk; a start must be told that this is meant. */
+export const fastDatabase = {
+  REELFEED_ACCEPT_UNSAFE_DATABASE: 'fsync,full_page_writes,synchronous_commit',
+};
 
 export type Reply = {
   status: number;
@@ -70,6 +75,8 @@ export async function startService(
     REELFEED_PUBLISHABLE_KEY: publishableKey,
     REELFEED_LOG_LEVEL: 'silent',
     REELFEED_MIN_FREE_BYTES: '0',
+    REELFEED_DRAIN_DELAY: '0s',
+    ...fastDatabase,
     ...env,
   });
   const service = await start(config, { log, signal: new AbortController().signal });

@@ -1,12 +1,7 @@
 /** What the event log of a service holds, read as projections read it. */
-import {
-  endOfLog,
-  readLog,
-  startOfLog,
-  type LoggedEvent,
-  type LogPosition,
-} from '../src/features/events/events.ts';
+import { openEventLog, type LoggedEvent } from '../src/features/events/events.ts';
 import { openDatabase } from '../src/platform/database/database.ts';
+import type { LogPosition } from '../src/platform/event-log/event-log.ts';
 import { atEnd, silentLog } from './database.ts';
 import type { TestService } from './service.ts';
 
@@ -22,11 +17,12 @@ export async function openStoredEvents({
 }: Pick<TestService, 'connection'>): Promise<StoredEvents> {
   const database = openDatabase({ connection, poolSize: 2, log: silentLog });
   atEnd(() => database[Symbol.asyncDispose]());
-  let position = await endOfLog(database.db);
+  const eventLog = openEventLog(database.db);
+  let position = await eventLog.end();
   const read = async (from: LogPosition) => {
     const events: LoggedEvent[] = [];
     for (let at = from; ;) {
-      const page = await readLog(database.db, at, { limitBlocks: 500, limitEvents: 50_000 });
+      const page = await eventLog.read(at, { limitBlocks: 500, limitEvents: 50_000 });
       for (const block of page.blocks) events.push(...block.events);
       at = page.next;
       if (page.isLast) return { events, next: at };
@@ -38,6 +34,6 @@ export async function openStoredEvents({
       position = next;
       return events;
     },
-    all: async () => (await read(startOfLog)).events,
+    all: async () => (await read(eventLog.start)).events,
   };
 }

@@ -342,6 +342,9 @@ test('hostile bytes are refused by both ways, or taken as media to be judged by 
   const disguised = [
     'no-index.mp4',
     'cut.mp4',
+    'cut.avi',
+    'cut.flv',
+    'cut.ts',
     'header-then-garbage.mp4',
     'garbage-pictures.mp4',
     'external-track.mov',

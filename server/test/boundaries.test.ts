@@ -1,0 +1,93 @@
+/**
+ * Proves the boundaries between the parts of the server: who imports whom, and who has SQL on which
+ * table. What breaks a rule today is listed by name. The lists may only shrink: an entry that is no
+ * longer needed fails the test as well.
+ */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { features } from '../src/app/features.ts';
+
+const src = fileURLToPath(new URL('../src/', import.meta.url));
+const files = globSync('**/*.ts', { cwd: src })
+  .filter(
+    (file) => !/\.(test|fixture)\.ts$|conformance|\/testing\/|^features\/player\/page\//.test(file),
+  )
+  .toSorted();
+
+const featureOf = (file: string) => /^features\/([^/]+)\//.exec(file)?.[1] ?? null;
+
+/** Modules of ours that a file imports, as paths below `src`. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(path.join(src, file), 'utf8');
+  const specifiers = [...text.matchAll(/^(?:import|export)\b[^;]*?\bfrom '(\.[^']+)';/gm)];
+  return specifiers.map(([, to = '']) => path.join(path.dirname(file), to));
+}
+
+function check(broken: readonly string[], known: readonly string[]): void {
+  assert.deepEqual(broken.toSorted(), known.toSorted());
+}
+
+test('the platform imports no feature and nothing of the composition root', () => {
+  const broken = files
+    .filter((file) => file.startsWith('platform/'))
+    .flatMap((file) => importsOf(file).map((to) => `${file} → ${to}`))
+    .filter((edge) => !/ → (platform\/|version\.ts)/.test(edge));
+  check(broken, []);
+});
+
+test('features meet at their faces, and only the list of features imports a declaration', () => {
+  const broken: string[] = [];
+  for (const file of files) {
+    for (const to of importsOf(file)) {
+      const [own, other] = [featureOf(file), featureOf(to)];
+      const isFace = to === `features/${other}/${other}.ts`;
+      const isDeclared = file === 'app/features.ts' && to === `features/${other}/feature.ts`;
+      if (own !== null && to.startsWith('app/')) broken.push(`${file} → ${to}`);
+      if (other !== null && other !== own && !isFace && !isDeclared) broken.push(`${file} → ${to}`);
+    }
+  }
+  check(broken, faceDebts);
+});
+
+test('a feature has SQL on its own tables alone', () => {
+  const broken = new Set<string>();
+  for (const file of files) {
+    const text = readFileSync(path.join(src, file), 'utf8').replaceAll(
+      /\/\*[\s\S]*?\*\/|\/\/.*/g,
+      '',
+    );
+    for (const { name, tables } of features.list) {
+      if (featureOf(file) === name || !/^(features|platform)\//.test(file)) continue;
+      for (const table of tables) if (hasSqlOn(text, table)) broken.add(`${file}: ${table}`);
+    }
+  }
+  check([...broken], tableDebts);
+});
+
+/** Whether a table is named in a statement: after a keyword of SQL, or to a method of Kysely. */
+function hasSqlOn(text: string, table: string): boolean {
+  const inSql = new RegExp(
+    `\\b(?:from|join|into|update|table|truncate|exists)\\s+(?:only\\s+)?${table}\\b`,
+  );
+  const inKysely = new RegExp(`(?:From|Into|Table|Join|using)\\(\\s*'${table}(?: as \\w+)?'`);
+  return inSql.test(text) || inKysely.test(text);
+}
+
+const faceDebts: readonly string[] = [
+  'cli/demo/clip-uploads.ts → features/media/sample-clips.ts',
+  'cli/demo/clips.ts → features/media/sample-clips.ts',
+  'cli/doctor.ts → features/media/sample-clips.ts',
+];
+
+const tableDebts: readonly string[] = [
+  'features/analytics/projections/table-queries.ts: organization',
+  'features/audit/queries.ts: api_key',
+  'features/content/feed-items.ts: deleted_content',
+  'features/content/list-count.ts: deleted_content',
+  'features/feed/viewers/viewer-queries.ts: content',
+  'features/keys/queries.ts: organization',
+  'platform/encryption-key.ts: organization',
+];

@@ -1,0 +1,98 @@
+/** Requests of settings and experiments that are answered with success. */
+import type { RouteSample } from './route-samples.ts';
+import type { TestService } from './service.ts';
+
+export function configurationSamples(service: TestService): Record<string, RouteSample> {
+  const put = (path: string, value: unknown) => service.call('PUT', path, { body: { value } });
+  const made = async (path: string, value: unknown) => {
+    await put(path, value);
+    return [path] as const;
+  };
+  return {
+    listSettings: async () => {
+      await put('/v1/settings/list.one', 1);
+      return ['/v1/settings?limit=1'];
+    },
+    getSetting: () => made('/v1/settings/player.autoplay', true),
+    putSetting: async () => ['/v1/settings/player.buffer', { body: { value: 3 } }],
+    deleteSetting: () => made('/v1/settings/to.go', 'x'),
+    listFlags: async () => {
+      await put('/v1/flags/one', { a: [1] });
+      return ['/v1/flags'];
+    },
+    getFlag: () => made('/v1/flags/two', null),
+    putFlag: async () => ['/v1/flags/three', { body: { value: [1, { b: false }] } }],
+    deleteFlag: () => made('/v1/flags/four', false),
+    getConfig: async () => ['/v1/config?userId=sample&country=de&device=ios&segments=a,b'],
+  };
+}
+
+let sampleCount = 0;
+
+/** A draft whose experiment can run beside those of the other samples. */
+export async function createExperiment(service: TestService, change: object = {}): Promise<string> {
+  sampleCount += 1;
+  const body = {
+    name: 'A sample',
+    type: 'config',
+    traffic: 1,
+    variants: [
+      { id: 'control', name: 'Control', traffic: 0.5 },
+      { id: 'b', name: 'B', traffic: 0.5, config: { [`sample.n${sampleCount}`]: 1 } },
+    ],
+    metrics: ['watchTime', 'retention'],
+    ...change,
+  };
+  const reply = await service.call('POST', '/v1/experiments', { body });
+  if (reply.status !== 201) throw new Error(reply.text);
+  return reply.body.data.id;
+}
+
+export function experimentSamples(service: TestService): Record<string, RouteSample> {
+  const call = async (id: string, action: string, body?: object) => {
+    const reply = await service.call('POST', `/v1/experiments/${id}/${action}`, { body });
+    if (reply.status !== 200) throw new Error(reply.text);
+    return id;
+  };
+  const started = async () => call(await createExperiment(service), 'start');
+  const at = async (id: Promise<string>, action = '', body?: object) =>
+    [`/v1/experiments/${await id}${action}`, body === undefined ? {} : { body }] as const;
+  return {
+    listExperiments: async () => {
+      await started();
+      return ['/v1/experiments?limit=2'];
+    },
+    createExperiment: async () => [
+      '/v1/experiments',
+      {
+        body: {
+          name: 'Ranking',
+          description: null,
+          type: 'ranking',
+          traffic: 0.5,
+          variants: [
+            { id: 'a', name: 'A', traffic: 0.3 },
+            { id: 'b', name: 'B', traffic: 0.7, config: { weights: { recency: 1 } } },
+          ],
+          metrics: ['completionRate'],
+          targetingRules: { countries: ['DE'], devices: ['ios'], userSegments: ['new'] },
+          endsAt: '2099-01-01T00:00:00Z',
+        },
+      },
+    ],
+    getExperiment: () => at(started()),
+    updateExperiment: () => at(createExperiment(service), '', { name: 'Another name' }),
+    startExperiment: () => at(createExperiment(service), '/start'),
+    stopExperiment: () => at(started(), '/stop', { winner: 'b', reason: 'It is better.' }),
+    rollOutExperiment: async () => {
+      const id = await call(await started(), 'stop', {});
+      return [`/v1/experiments/${id}/rollout`, { body: { winner: 'b' } }];
+    },
+    deleteExperiment: () => at(createExperiment(service)),
+    getExperimentResults: () => at(started(), '/results'),
+    planExperiment: async () => [
+      '/v1/experiments/plan',
+      { body: { metric: 'watchTime', effect: 0.05 } },
+    ],
+  };
+}
