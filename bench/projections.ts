@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { allProjections } from '../server/src/features/analytics/projecting/all-projections.ts';
-import { startProjector } from '../server/src/features/analytics/projecting/projector.ts';
-import { appendToLog, readLog, startOfLog } from '../server/src/features/events/events.ts';
+import { allProjections } from '../server/src/features/analytics/projections/all-projections.ts';
+import { startProjector } from '../server/src/platform/projections/projector.ts';
+import { openEventLog } from '../server/src/features/events/events.ts';
 import type { Db } from '../server/src/platform/database/database.ts';
 import { createLogger } from '../server/src/platform/logging.ts';
 import { insertReadyItems } from './lib/catalogue.ts';
@@ -26,12 +26,14 @@ const { rows } = await sql<{ organization_id: string; content_id: string }>`
 const organizationId = rows[0]?.organization_id ?? '';
 const contentIds = rows.map((row) => row.content_id);
 const traffic = { total, blockEvents: 1_000, sessions: 8_000, contentIds, endMs: Date.now() };
-for (const events of eventBlocks(traffic)) await appendToLog(db, [{ organizationId, events }]);
+for (const events of eventBlocks(traffic))
+  await openEventLog(db).append([{ organizationId, events }]);
 
 async function readAll(from: Db): Promise<number> {
   let events = 0;
-  for (let position = startOfLog; ;) {
-    const page = await readLog(from, position, { limitBlocks: 1_000, limitEvents: 20_000 });
+  const eventLog = openEventLog(from);
+  for (let position = eventLog.start; ;) {
+    const page = await eventLog.read(position, { limitBlocks: 1_000, limitEvents: 20_000 });
     for (const block of page.blocks) for (const { at } of block.events) events += at > 0 ? 1 : 0;
     if (page.isLast) return events;
     position = page.next;
@@ -42,6 +44,7 @@ async function readAll(from: Db): Promise<number> {
 async function projectAll(from: Db): Promise<void> {
   await using _projector = startProjector({
     db: from,
+    eventLog: openEventLog(from),
     log: createLogger('warn'),
     projections: allProjections,
   });

@@ -18,14 +18,14 @@ await using service = await startBenchService({ ...receiver.env, REELFEED_ROLES:
 await registerWebhooks(service, receiver.url, 1);
 const { db } = service.database;
 await using sending = await startBenchSender(service, receiver);
-const { sender, wakeups, organizationId } = sending;
+const { sender, hints, organizationId } = sending;
 
 const committedAt = new Map<string, number>();
 for (let n = 0; n < events; n += 1) {
   const title = String(n);
   await cause(db, organizationId, title);
   committedAt.set(title, performance.timeOrigin + performance.now());
-  wakeups.nudge(webhookDeliveries);
+  hints.give(webhookDeliveries);
   await delay(pauseMs);
 }
 await delay(1_000);

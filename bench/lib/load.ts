@@ -3,15 +3,18 @@ import autocannon from 'autocannon';
 export type LoadResult = { perSecond: number; p50Ms: number; p99Ms: number; failures: number };
 export type Load = {
   url: string;
+  /** Paths that are asked for in turn, in place of that of the URL. */
+  paths?: readonly string[];
   key?: string;
   connections: number;
   seconds: number;
   perSecond?: number;
 };
 
-/** GETs one URL over kept connections, as fast as it is answered or at a fixed rate. */
+/** GETs URLs over kept connections, as fast as it is answered or at a fixed rate. */
 export async function load({
   url,
+  paths,
   key,
   connections,
   seconds,
@@ -21,6 +24,7 @@ export async function load({
     url,
     connections,
     duration: seconds,
+    ...(paths !== undefined && { requests: paths.map((path) => ({ path })) }),
     ...(key !== undefined && { headers: { authorization: `Bearer ${key}` } }),
     ...(perSecond !== undefined && { overallRate: perSecond }),
   });

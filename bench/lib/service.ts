@@ -6,13 +6,12 @@ import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import nodeRuntime from '../../server/bin/node-runtime.json' with { type: 'json' };
 import { openDatabase, type Database } from '../../server/src/platform/database/database.ts';
 import { createLogger } from '../../server/src/platform/logging.ts';
 import { connectionToRunningServer } from '../../server/src/platform/postgres/running-server.ts';
 import { generateKey } from '../../server/src/features/keys/keys.ts';
 
-const mainScript = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url));
+const launcher = fileURLToPath(new URL('../../server/bin/reelfeed.js', import.meta.url));
 
 export type BenchService = AsyncDisposable & {
   url: string;
@@ -24,15 +23,17 @@ export type BenchService = AsyncDisposable & {
   database: Database;
 };
 
-/** Starts the service as `npm start` does, on a fresh data directory, and waits until it is ready. */
+/**
+ * Starts the service as `npm start` does, on a fresh data directory, and waits until it is ready. With
+ * a `DATABASE_URL` it uses that database in place of an embedded one.
+ */
 export async function startBenchService(env: Record<string, string> = {}): Promise<BenchService> {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-'));
   const port = await freePort();
-  const secretKey = generateKey('secret');
-  const publishableKey = generateKey('publishable');
-  const child = spawn(process.execPath, [...nodeRuntime.flags, mainScript], {
+  const secretKey = env['REELFEED_SECRET_KEY'] ?? generateKey('secret');
+  const publishableKey = env['REELFEED_PUBLISHABLE_KEY'] ?? generateKey('publishable');
+  const child = spawn(process.execPath, [launcher, 'start'], {
     env: {
-      ...nodeRuntime.env,
       PATH: process.env['PATH'],
       PORT: String(port),
       REELFEED_DATA_DIR: dataDir,
@@ -46,7 +47,9 @@ export async function startBenchService(env: Record<string, string> = {}): Promi
   });
   const url = `http://127.0.0.1:${port}`;
   await waitUntilReady(url);
-  const connection = await connectionToRunningServer(dataDir);
+  const outside = env['DATABASE_URL'];
+  const connection =
+    outside === undefined ? await connectionToRunningServer(dataDir) : { url: outside };
   const database = openDatabase({ connection, poolSize: 4, log: createLogger('error') });
   return {
     url,

@@ -12,12 +12,12 @@ import { createTestAuthority } from '../../server/src/platform/egress/test-certi
 import { parseAllowList } from '../../server/src/platform/egress/allow-list.ts';
 import { createEgress } from '../../server/src/platform/egress/egress.ts';
 import { createLogger } from '../../server/src/platform/logging.ts';
-import { JobWakeups } from '../../server/src/platform/queue/wakeups.ts';
+import { Hints } from '../../server/src/platform/hints.ts';
 import { createVault, loadEncryptionKey, type Vault } from '../../server/src/platform/vault.ts';
 import {
   startDeliverySender,
   type DeliverySender,
-} from '../../server/src/features/webhooks/sender.ts';
+} from '../../server/src/features/webhooks/sending/sender.ts';
 import { type BenchService } from './service.ts';
 
 const receiverScript = fileURLToPath(new URL('./webhook-receiver.ts', import.meta.url));
@@ -99,7 +99,7 @@ export async function registerWebhooks(
 
 export type BenchSender = AsyncDisposable & {
   sender: DeliverySender;
-  wakeups: JobWakeups;
+  hints: Hints;
   vault: Vault;
   organizationId: string;
 };
@@ -116,7 +116,7 @@ export async function startBenchSender(
     .selectFrom('organization')
     .select('organization_id')
     .executeTakeFirstOrThrow();
-  const wakeups = new JobWakeups();
+  const hints = new Hints();
   const allow = parseAllowList([receiver.env['REELFEED_EGRESS_ALLOW'] ?? '']);
   const egress = starting.use(createEgress({ allow }));
   const vault = createVault(await loadEncryptionKey(null, service.dataDir));
@@ -128,14 +128,14 @@ export async function startBenchSender(
       vault,
       scheduleMs: [0, 60_000],
       concurrency: 256,
-      wakeups,
+      hints,
       timing: { graceMs: 100 },
     }),
   );
   const running = starting.move();
   return {
     sender,
-    wakeups,
+    hints,
     vault,
     organizationId,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
