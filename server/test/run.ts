@@ -1,14 +1,26 @@
 /**
  * Runs every test file, each in a process of its own, against one throwaway PostgreSQL, and ends
  * with a plain line of counts. Arguments are parts of file names: only files that contain one run.
+ *
+ * Two files share the machine, so a file with deadlines in real time can fail because of its
+ * neighbour. A file that fails runs once more, alone. What it does alone counts, and the files that
+ * passed only alone are named at the end.
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
+import { PassThrough } from 'node:stream';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { shareTestServer, startTestServer } from './database.ts';
+
+interface Outcome {
+  readonly file: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const wanted = process.argv.slice(2);
@@ -17,36 +29,78 @@ const files = globSync(['server/**/*.test.ts', 'client/**/*.test.ts', 'bench/**/
 })
   .filter((file) => !file.includes('node_modules'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  .toSorted()
-  .map((file) => path.join(root, file));
+  .toSorted();
 
 const startedAt = performance.now();
-const counts = { passed: 0, failed: 0, skipped: 0 };
 await using server = await startTestServer();
 shareTestServer(server);
 
-const stream = run({
-  files,
-  concurrency: Math.max(2, availableParallelism()),
-  timeout: 10 * 60_000,
-  execArgv: ['--disable-warning=ExperimentalWarning'],
-});
-stream.on('test:pass', (event) => {
-  if (event.details.type === 'suite') return;
-  if (event.skip !== undefined && event.skip !== false) counts.skipped += 1;
-  else counts.passed += 1;
-});
-stream.on('test:fail', (event) => {
-  if (event.details.type !== 'suite') counts.failed += 1;
-});
+const events = new PassThrough({ objectMode: true });
+const report = events.compose(spec);
+report.pipe(process.stdout, { end: false });
+
+const first = await runFiles(files, Math.max(2, availableParallelism()));
+const failedAtFirst = first.filter(({ failed }) => failed > 0).map(({ file }) => file);
+const second = await runFiles(failedAtFirst, 1);
+
+events.end();
 await new Promise((resolve, reject) => {
-  const report = stream.compose(spec);
-  report.pipe(process.stdout, { end: false });
   report.on('end', resolve).on('error', reject);
 });
 
+const outcomes = [...first.filter(({ failed }) => failed === 0), ...second];
+const passed = total(outcomes.map((outcome) => outcome.passed));
+const failed = total(outcomes.map((outcome) => outcome.failed));
+const skipped = total(outcomes.map((outcome) => outcome.skipped));
 const seconds = Math.round((performance.now() - startedAt) / 1_000);
-const skipped = counts.skipped === 0 ? '' : `, ${counts.skipped} skipped`;
 process.stdout.write(`\n${files.length} test files in ${seconds} s\n`);
-process.stdout.write(`${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
-if (counts.failed > 0 || counts.passed === 0) process.exitCode = 1;
+for (const outcome of second) {
+  const verdict = outcome.failed === 0 ? 'passed only when it ran alone' : 'failed twice';
+  process.stdout.write(`${outcome.file} ${verdict}\n`);
+}
+process.stdout.write(`${passed} passed, ${failed} failed`);
+process.stdout.write(skipped === 0 ? '\n' : `, ${skipped} skipped\n`);
+if (failed > 0 || passed === 0) process.exitCode = 1;
+
+/** Runs the files, at most `atOnce` at a time. @returns the outcomes, in the order of ending */
+async function runFiles(names: readonly string[], atOnce: number): Promise<Outcome[]> {
+  const waiting = [...names];
+  const ended: Outcome[] = [];
+  const worker = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      // oxlint-disable-next-line no-await-in-loop -- a worker runs one file at a time
+      ended.push(await runFile(file));
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return ended;
+}
+
+/** Runs one file and reports what it said in one piece, so that files never mix. */
+async function runFile(file: string): Promise<Outcome> {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  const stream = run({
+    files: [path.join(root, file)],
+    timeout: 10 * 60_000,
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+  });
+  stream.on('test:pass', (event) => {
+    if (event.details.type === 'suite') return;
+    if (event.skip !== undefined && event.skip !== false) counts.skipped += 1;
+    else counts.passed += 1;
+  });
+  stream.on('test:fail', (event) => {
+    if (event.details.type !== 'suite') counts.failed += 1;
+  });
+  const said: unknown[] = [];
+  for await (const event of stream) {
+    // Each file's own totals are left out: the last lines add them up.
+    if (event.type !== 'test:diagnostic' && event.type !== 'test:summary') said.push(event);
+  }
+  for (const event of said) events.write(event);
+  return { file, ...counts };
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
