@@ -8,6 +8,8 @@ export type CommandInput = {
   name?: string | undefined;
   /** Where `webhooks listen` posts what it receives. */
   forward?: string | undefined;
+  /** Whether `import` waits until what it brought is processed. */
+  wait: boolean;
   /** Whether a backup takes the encryption key along. */
   includeKey: boolean;
 };
