@@ -74,7 +74,7 @@ async function createCertificate(
       ),
     ],
   });
-  const der = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey as webcrypto.CryptoKey);
+  const der = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
   const lines =
     Buffer.from(der)
       .toString('base64')

@@ -2,7 +2,7 @@
  * What this folder uses of `pg` beyond its published types. `pg` is pinned to one version, and
  * `driver-internals.test.ts` names whatever another version no longer has.
  */
-import type { Client, Connection, Query } from 'pg';
+import type { Client, Connection, Query, QueryResult } from 'pg';
 
 /** What the client calls on a query while its answer arrives. */
 export type QueryHandler = {
@@ -28,9 +28,9 @@ export function handlerOf(query: Query): QueryHandler {
 }
 
 /** Has a query report to `done` instead of returning a promise. */
-export function setCallback<Result>(
+export function setCallback(
   query: Query,
-  done: (error: Error | null, result: Result) => void,
+  done: (error: Error | null, result: QueryResult) => void,
 ): void {
   Object.assign(query, { callback: done });
 }

@@ -133,7 +133,7 @@ function prepare(
     ...(name !== null && { name }),
   };
   const sent: Sent = { query: new Query(config), name, text, result: null, error: null };
-  setCallback(sent.query, (error, result: QueryResult) => {
+  setCallback(sent.query, (error, result) => {
     if (error) sent.error = error;
     else sent.result = result;
   });
