@@ -10,6 +10,9 @@ export type CommandInput = {
   forward?: string | undefined;
   /** Whether `import` waits until what it brought is processed. */
   wait: boolean;
+  /** The time of what `webhooks recover` sends again. */
+  since?: string | undefined;
+  until?: string | undefined;
   /** Whether a backup takes the encryption key along. */
   includeKey: boolean;
 };
