@@ -70,7 +70,7 @@ test('the admin client makes the item, and the same key continues the same uploa
   const relayed: string[] = [];
   const here: typeof fetch = (input, init) => {
     relayed.push(init?.method ?? 'GET');
-    return fetch(local(service, String(input)), init);
+    return fetch(local(service, new Request(input).url), init);
   };
   const admin = createAdmin({ baseUrl: service.url, secretKey: service.secretKey, fetch: here });
   const abort = new AbortController();
