@@ -12,7 +12,8 @@ const zoneForm = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/;
 export function isTimeZone(text: string): boolean {
   if (!zoneForm.test(text)) return false;
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }) !== null;
+    new Intl.DateTimeFormat('en', { timeZone: text }).format(0);
+    return true;
   } catch {
     return false;
   }
