@@ -87,6 +87,7 @@ function startChild({ file, args }: CagedCommand, workDir: string): ChildProcess
 /** What a task reads and writes. */
 function cageContents(task: MediaTask, workDir: string, deadlineMs: number): CageContents {
   const readable = task.type === 'generate' ? [] : [task.sourcePath];
+  if (task.type === 'transcribe') readable.push(task.modelPath);
   return { readable, writable: [workDir], cwd: workDir, deadlineMs };
 }
 

@@ -6,6 +6,7 @@ import {
   GenerateResultSchema,
   ImageResultSchema,
   PrepareResultSchema,
+  TranscribeResultSchema,
   type CompleteResult,
   type CompleteTask,
   type GenerateResult,
@@ -15,6 +16,8 @@ import {
   type MediaTask,
   type PrepareResult,
   type PrepareTask,
+  type TranscribeResult,
+  type TranscribeTask,
 } from './tasks.ts';
 
 /** This file is the face of the media engine: what the rest of the service may use of it. */
@@ -44,7 +47,7 @@ async function runIntoFolder<T>(outputDir: string, run: () => Promise<T>): Promi
 /**
  * Runs one media task in a child process of its own.
  *
- * `prepare`, `complete` and `image` write into `outputDir`, which must be new or empty, and which is removed
+ * `prepare`, `complete`, `image` and `transcribe` write into `outputDir`, which must be new or empty, and which is removed
  * again if the task fails. `generate` writes the one file of its clip.
  *
  * Throws `MediaError` with a code, a message for the owner of the item and `retryable`, or the
@@ -61,9 +64,13 @@ export function runMediaTask(
 ): Promise<GenerateResult>;
 export function runMediaTask(task: ImageTask, options: MediaTaskOptions): Promise<ImageResult>;
 export function runMediaTask(
+  task: TranscribeTask,
+  options: MediaTaskOptions,
+): Promise<TranscribeResult>;
+export function runMediaTask(
   task: MediaTask,
   options: MediaTaskOptions,
-): Promise<PrepareResult | CompleteResult | GenerateResult | ImageResult> {
+): Promise<PrepareResult | CompleteResult | GenerateResult | ImageResult | TranscribeResult> {
   switch (task.type) {
     case 'prepare':
       return runIntoFolder(task.outputDir, () =>
@@ -76,6 +83,10 @@ export function runMediaTask(
     case 'image':
       return runIntoFolder(task.outputDir, () =>
         runInChild(task, ImageResultSchema, task.outputDir, options),
+      );
+    case 'transcribe':
+      return runIntoFolder(task.outputDir, () =>
+        runInChild(task, TranscribeResultSchema, task.outputDir, options),
       );
     case 'generate':
       return runInChild(task, GenerateResultSchema, dirname(task.clip.path), options);

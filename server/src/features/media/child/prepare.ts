@@ -7,7 +7,7 @@ import { MediaError } from '../media-error.ts';
 import type { MediaInfo, PrepareResult, PrepareTask } from '../tasks.ts';
 import type { Coverage } from './decoding.ts';
 import { describeSource, readOrientation } from './describe.ts';
-import { loudnessChange, measureLoudness } from './loudness.ts';
+import { loudnessChange, measureSound } from './loudness.ts';
 import { orientationFromMatrix, type Orientation } from './orientation.ts';
 import { DAMAGED, openSource, type Source, type SourceStream } from './source.ts';
 import { TaskMeter } from './task-meter.ts';
@@ -90,7 +90,8 @@ export async function prepare(
   const ladder = planLadder(declared, task.quality);
   const meter = new TaskMeter({ seconds: source.declaredSeconds, bytes: source.sizeBytes });
   watch(meter);
-  const loudness = loudnessChange(await measureLoudness(task.sourcePath, maxSeconds, meter));
+  const sound = await measureSound(task.sourcePath, maxSeconds, meter);
+  const loudness = loudnessChange(sound.loudness);
   const result = await transcode({
     source,
     rungs: [ladder.first],
@@ -119,6 +120,7 @@ export async function prepare(
     master: MASTER_PLAYLIST,
     remainingRungs: [...ladder.remaining],
     loudness,
+    mayBeSpeech: sound.mayBeSpeech,
   };
 }
 
