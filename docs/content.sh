@@ -34,7 +34,7 @@ media() {
 }
 
 until_status() {
-  for _ in $(seq 600); do
+  for _ in $(seq 1800); do
     found=$(call 200 GET "/v1/content/$1" | field uploadStatus)
     [ "$found" = "$2" ] && return
     [ "$found" = error ] && break
@@ -136,7 +136,7 @@ first=$(echo "$entries" | grep -o '"id":"[^"]*"' | sed -n 1p | cut -d '"' -f 4)
 last=$(echo "$entries" | grep -o '"id":"[^"]*"' | sed -n 2p | cut -d '"' -f 4)
 in_feed "$list"
 json 200 PUT "/v1/content/$list/videos/order" "{\"entryIds\":[\"$last\",\"$first\"]}" >/dev/null
-json 409 POST "/v1/content/$list/videos" "{\"contentIds\":[\"$video\"]}" >/dev/null
+json 400 POST "/v1/content/$list/videos" "{\"contentIds\":[\"$video\"]}" >/dev/null
 call 200 DELETE "/v1/content/$list/videos/$first" >/dev/null
 json 200 PATCH "/v1/content/$second" '{"publishStatus":"unpublished"}' >/dev/null
 not_in_feed "$list"

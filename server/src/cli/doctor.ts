@@ -28,7 +28,7 @@ export type Finding = {
   mend?: string;
 };
 
-const speechTrialMs = 120_000;
+const speechTrialMs = 300_000;
 
 type Check = (config: Config, env: NodeJS.ProcessEnv) => Promise<Finding[]>;
 

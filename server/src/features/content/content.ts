@@ -223,7 +223,7 @@ export async function restore(
   return row;
 }
 
-/** Locks an item whose failed processing may run again. @throws ApiError NOT_FOUND, CONFLICT */
+/** Locks an item that failed; its bytes may never have come. @throws ApiError NOT_FOUND, CONFLICT */
 export async function lockForRetry(
   tx: Tx,
   organizationId: OrganizationId,
@@ -234,11 +234,6 @@ export async function lockForRetry(
   if (row.upload_status !== 'error' && !isIncomplete) {
     throw new ApiError('CONFLICT', {
       message: `Only failed processing can be retried; this item is ${row.upload_status}.`,
-    });
-  }
-  if (row.source_key === null) {
-    throw new ApiError('CONFLICT', {
-      message: 'The original bytes never arrived, so there is nothing to retry. Upload again.',
     });
   }
   return row;

@@ -120,13 +120,15 @@ test('without a model the language of speech stays absent, and doctor says what 
   };
   const wrong = path.join(folder, 'wrong.bin');
   await writeFile(wrong, 'no model');
-  const [unset, missing, useless, works] = await Promise.all([
-    doctor({}),
-    doctor({ REELFEED_WHISPER_MODEL: path.join(folder, 'missing.bin') }),
-    doctor({ REELFEED_WHISPER_MODEL: wrong }),
-    doctor({ REELFEED_WHISPER_MODEL: model }),
-  ]);
+  const unset = await doctor({});
+  const missing = await doctor({ REELFEED_WHISPER_MODEL: path.join(folder, 'missing.bin') });
+  const useless = await doctor({ REELFEED_WHISPER_MODEL: wrong });
+  const works = await doctor({ REELFEED_WHISPER_MODEL: model });
   assert.equal(unset.state, 'note');
   assert.match(unset.mend, /REELFEED_WHISPER_MODEL/);
-  assert.deepEqual([missing.state, useless.state, works.state], ['problem', 'problem', 'ok']);
+  assert.deepEqual(
+    [missing.state, useless.state, works.state],
+    ['problem', 'problem', 'ok'],
+    JSON.stringify([missing, useless, works]),
+  );
 });
