@@ -37,8 +37,8 @@ export type BenchReceiver = AsyncDisposable & {
 
 export async function startBenchReceiver({ keepsArrivals = false } = {}): Promise<BenchReceiver> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-'));
-  const authority = createTestAuthority();
-  const certificate = authority.issue(['127.0.0.1']);
+  const authority = await createTestAuthority();
+  const certificate = await authority.issue(['127.0.0.1']);
   const files = {
     key: path.join(folder, 'key.pem'),
     cert: path.join(folder, 'cert.pem'),

@@ -137,8 +137,8 @@ test('the deadline covers a body that drips, headers that never come, and TLS th
 });
 
 test('each way of failing has its class', async (t) => {
-  const expired = createTestCertificate([receiverName], { expired: true });
-  const otherName = createTestCertificate(['other.test']);
+  const expired = await createTestCertificate([receiverName], { expired: true });
+  const otherName = await createTestCertificate(['other.test']);
   const ca = [receiverCertificate.cert, expired.cert, otherName.cert];
   const egress = open(t, { ca });
   const answer: RequestListener = (_request, response) => response.end();
