@@ -1,6 +1,6 @@
 /** The arms of an experiment as the statistics take them. */
 import type { Db } from '../../platform/database/database.ts';
-import { countExposures } from './assignments/exposure-queries.ts';
+import { countExposures, unitsOf, type ExposureCount } from './assignments/exposure-queries.ts';
 import type { ExperimentRow, Variant } from './experiment.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { selectArms, watchCap, type ArmRow } from './units/arm-queries.ts';
@@ -9,7 +9,10 @@ const dayMs = 24 * 3_600_000;
 /** Retention asks about the second day after the exposure, which must be over. */
 export const maturityMs = 2 * dayMs;
 
-export type Arms = { readonly arms: ArmData[]; readonly crossed: number };
+export type Arms = {
+  readonly arms: ArmData[];
+  readonly exposures: readonly ExposureCount[];
+};
 
 export async function readArms(db: Db, row: ExperimentRow, asOf: Date): Promise<Arms> {
   const exposures = await countExposures(db, row.number);
@@ -21,11 +24,11 @@ export async function readArms(db: Db, row: ExperimentRow, asOf: Date): Promise<
     arms: row.variants.map((variant, index) =>
       armOf(
         variant,
-        exposures.find((each) => each.variant === index)?.units ?? 0,
+        unitsOf(exposures, index),
         found.find((each) => each.variant === index),
       ),
     ),
-    crossed: exposures.reduce((sum, { crossed }) => sum + crossed, 0),
+    exposures,
   };
 }
 

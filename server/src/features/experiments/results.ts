@@ -2,9 +2,11 @@
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import { readArms } from './arms.ts';
+import type { ExposureCount } from './assignments/exposure-queries.ts';
 import { controlOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
 import { lookDueAt, lookMoments, lookTimes } from './looks.ts';
 import { lockExperiment, saveLook } from './queries.ts';
+import { unevenSegments } from './segments.ts';
 import { alwaysValid } from './statistics/always-valid.ts';
 import { analyse, type Analysis, type ArmData, type MetricResult } from './statistics/analysis.ts';
 import { groupSequential } from './statistics/group-sequential.ts';
@@ -98,10 +100,10 @@ export async function computeResults(
   asOf: Date,
   monitoring: Monitoring,
 ): Promise<Results> {
-  const { arms, crossed } = await readArms(db, row, asOf);
+  const { arms, exposures } = await readArms(db, row, asOf);
   const analysis = analyseArms(row, arms, asOf, monitoring);
   const participants = arms.map(({ assigned }) => assigned);
-  return presentResults(row, asOf, { analysis, participants, crossed });
+  return presentResults(row, asOf, { analysis, participants, exposures });
 }
 
 export function analyseArms(
@@ -141,7 +143,11 @@ function framing(row: ExperimentRow, asOf: Date) {
   };
 }
 
-type Found = { analysis: Analysis; participants: readonly number[]; crossed: number };
+type Found = {
+  analysis: Analysis;
+  participants: readonly number[];
+  exposures: readonly ExposureCount[];
+};
 
 function presentResults(row: ExperimentRow, asOf: Date, found: Found) {
   const { arms, recommendation, sampleRatio } = found.analysis;
@@ -164,7 +170,10 @@ function presentResults(row: ExperimentRow, asOf: Date, found: Found) {
       winner: winnerIndex === null ? null : (row.variants[winnerIndex]?.id ?? null),
       ...rest,
     },
-    health: { srm: sampleRatio, unitsInSeveralVariants: found.crossed },
+    health: {
+      srm: { ...sampleRatio, segments: unevenSegments(row.variants, found.exposures) },
+      unitsInSeveralVariants: found.exposures.reduce((sum, { crossed }) => sum + crossed, 0),
+    },
   };
 }
 

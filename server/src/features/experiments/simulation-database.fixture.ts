@@ -67,7 +67,7 @@ export async function simulateInDatabase(
       db,
       entering.flatMap(({ userId }) => {
         const unitKey = Buffer.from(hashViewer(secrets, organizationId, `u:${userId}`), 'latin1');
-        return assign(view, ['config'], userId, {}, fromMs).map(({ experiment, index }) => ({
+        return assign(view.running, userId, {}, fromMs).map(({ experiment, index }) => ({
           experimentNumber: experiment.number,
           unitKey,
           variant: index,

@@ -133,7 +133,7 @@ export function simulateOne(
 }
 
 function variantAt(view: OrganizationView, userId: string, atMs: number): number {
-  return assign(view, ['config'], userId, {}, atMs)[0]?.index ?? -1;
+  return assign(view.running, userId, {}, atMs)[0]?.index ?? -1;
 }
 
 /** Views and sessions of all events so far, by the reducers of the projection. */
