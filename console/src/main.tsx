@@ -1,5 +1,5 @@
 import '@mantine/core/styles.css';
-import { createTheme, MantineProvider } from '@mantine/core';
+import { createTheme, MantineProvider, type CSSVariablesResolver } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
@@ -17,12 +17,25 @@ const theme = createTheme({
   primaryColor: 'indigo',
   primaryShade: { light: 8, dark: 8 },
   autoContrast: true,
+  respectReducedMotion: true,
 });
+
+const variables: CSSVariablesResolver = ({ colors }) => {
+  const faint = (color: string) => ({
+    '--mantine-color-dimmed': color,
+    '--mantine-color-placeholder': color,
+  });
+  return {
+    variables: {},
+    light: faint(colors.gray[7] ?? ''),
+    dark: faint(colors.dark[1] ?? ''),
+  };
+};
 
 const root = document.querySelector('#root');
 if (root !== null) {
   createRoot(root).render(
-    <MantineProvider defaultColorScheme="auto" theme={theme}>
+    <MantineProvider defaultColorScheme="auto" theme={theme} cssVariablesResolver={variables}>
       <QueryClientProvider client={client}>
         <App />
       </QueryClientProvider>

@@ -105,7 +105,7 @@ function Sliders({
             step={0.05}
             label={null}
             value={weights[name]}
-            thumbProps={{ 'aria-label': words(name) }}
+            thumbLabel={words(name)}
             onChange={(value) => onChange({ ...draft, weights: { ...weights, [name]: value } })}
           />
         </div>

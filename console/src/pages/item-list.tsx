@@ -1,5 +1,5 @@
 /** Items as a table or as a grid. Only what is in view is drawn, however many there are. */
-import { Anchor, Badge, Box, Checkbox, Image, Text } from '@mantine/core';
+import { Anchor, Badge, Box, Checkbox, Image, Text, VisuallyHidden } from '@mantine/core';
 import { useElementSize, useMergedRef } from '@mantine/hooks';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, type ReactNode } from 'react';
@@ -98,7 +98,7 @@ function Head(): ReactNode {
       <Box role="row" fw={700} fz="sm" py={8} style={{ ...cells, borderBottom: '1px solid' }}>
         {['Select', '', 'Title', 'State', 'Published', 'Tags', 'Created'].map((name) => (
           <span role="columnheader" key={name} style={{ overflow: 'hidden' }}>
-            {name === '' ? <span hidden>Picture</span> : name}
+            {name === '' ? <VisuallyHidden>Picture</VisuallyHidden> : name}
           </span>
         ))}
       </Box>
