@@ -120,7 +120,10 @@ function ColorScheme(): ReactNode {
       aria-label={isDark ? 'Light colours' : 'Dark colours'}
       onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
     >
-      {isDark ? '☀' : '☾'}
+      <svg viewBox="0 0 20 20" width="16" height="16" aria-hidden="true" fill="currentColor">
+        <path d="M10 2a8 8 0 0 0 0 16z" />
+        <circle cx="10" cy="10" r="8" fill="none" stroke="currentColor" strokeWidth="2" />
+      </svg>
     </ActionIcon>
   );
 }

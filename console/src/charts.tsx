@@ -5,9 +5,17 @@ import type { ReactNode } from 'react';
 export type Line = { label: string; values: readonly (number | null)[]; isFaint?: boolean };
 
 const width = 600;
-const height = 140;
-const base = 118;
-const top = 8;
+const height = 120;
+const top = 4;
+
+/** A stroke that keeps its width however wide the drawing is. */
+const stroke = { vectorEffect: 'non-scaling-stroke', fill: 'none' } as const;
+
+function look(isFaint: boolean) {
+  return isFaint
+    ? { stroke: 'currentColor', strokeWidth: 1.5, strokeDasharray: '4 4', opacity: 0.7 }
+    : { stroke: 'var(--mantine-primary-color-filled)', strokeWidth: 2.5 };
+}
 
 /**
  * Lines over one axis, the first and last of whose marks are written below. `highest` fixes the
@@ -32,36 +40,33 @@ export function Lines({
   const summary = `${title}: highest ${format(Math.max(...all, 0))}, last ${last === null ? 'unknown' : format(last)}`;
   return (
     <Box>
-      <svg viewBox={`0 0 ${width} ${height}`} width="100%" role="img" aria-label={summary}>
-        <line x1="0" x2={width} y1={base} y2={base} stroke="currentColor" opacity="0.3" />
-        <text x="0" y={top + 4} fontSize="12" fill="currentColor">
-          {format(most)}
-        </text>
+      <Text size="xs">{all.length === 0 ? 'Nothing to draw yet' : format(most)}</Text>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        width="100%"
+        height={height}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={summary}
+      >
+        <path {...stroke} d={`M 0 ${height} h ${width}`} stroke="currentColor" opacity="0.4" />
         {lines.map(({ label, values, isFaint = false }) => (
-          <path
-            key={label}
-            d={pathOf(values, most)}
-            fill="none"
-            stroke={isFaint ? 'currentColor' : 'var(--mantine-primary-color-filled)'}
-            strokeWidth={isFaint ? 1.5 : 2.5}
-            strokeDasharray={isFaint ? '4 4' : undefined}
-            opacity={isFaint ? 0.6 : 1}
-          />
+          <path key={label} {...stroke} d={pathOf(values, most)} {...look(isFaint)} />
         ))}
-        <text x="0" y={height - 6} fontSize="12" fill="currentColor">
-          {marks[0]}
-        </text>
-        <text x={width} y={height - 6} fontSize="12" textAnchor="end" fill="currentColor">
-          {marks.at(-1)}
-        </text>
       </svg>
-      {lines.length > 1 && (
-        <Group gap="md">
-          {lines.map(({ label, isFaint = false }) => (
-            <Text key={label} size="xs">{`${isFaint ? '┄' : '━'} ${label}`}</Text>
+      <Group justify="space-between">
+        <Text size="xs">{marks[0]}</Text>
+        {lines.length > 1 &&
+          lines.map(({ label, isFaint = false }) => (
+            <Group key={label} gap={6}>
+              <svg width="24" height="4" aria-hidden="true">
+                <path {...stroke} d="M 0 2 h 24" {...look(isFaint)} />
+              </svg>
+              <Text size="xs">{label}</Text>
+            </Group>
           ))}
-        </Group>
-      )}
+        <Text size="xs">{marks.at(-1)}</Text>
+      </Group>
     </Box>
   );
 }
@@ -76,7 +81,7 @@ function pathOf(values: readonly (number | null)[], most: number): string {
         isPenDown = false;
         return '';
       }
-      const at = `${(index * step).toFixed(1)} ${(base - ((base - top) * value) / most).toFixed(1)}`;
+      const at = `${(index * step).toFixed(1)} ${(height - ((height - top) * value) / most).toFixed(1)}`;
       const command = isPenDown ? `L ${at}` : `M ${at} h 0.1`;
       isPenDown = true;
       return command;
@@ -95,7 +100,14 @@ export function Bars({
   const most = Math.max(...values.map((value) => value ?? 0), 1e-9);
   const step = 300 / Math.max(values.length, 1);
   return (
-    <svg viewBox="0 0 300 60" width="100%" height="60" role="img" aria-label={`${title} over time`}>
+    <svg
+      viewBox="0 0 300 60"
+      width="100%"
+      height="60"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`${title} over time`}
+    >
       {values.map((value, index) => (
         <rect
           // oxlint-disable-next-line react/no-array-index-key -- bars have no other identity

@@ -31,7 +31,7 @@ export function Page({
     <Stack>
       {back !== undefined && (
         <Anchor href={`#${back.to}`} underline="always" w="fit-content">
-          {`← ${back.label}`}
+          {`Back to ${back.label}`}
         </Anchor>
       )}
       <Group justify="space-between" mih={36}>

@@ -190,10 +190,10 @@ function EntryButtons({
   return (
     <Group gap={4} wrap="nowrap">
       <Button {...props} aria-label={`Up: ${label}`} disabled={isFirst} onClick={() => onMove(-1)}>
-        ↑
+        Up
       </Button>
       <Button {...props} aria-label={`Down: ${label}`} disabled={isLast} onClick={() => onMove(1)}>
-        ↓
+        Down
       </Button>
       <Button {...props} aria-label={`Remove ${label}`} onClick={onRemove}>
         Remove

@@ -220,5 +220,5 @@ function moveOf(before: readonly PreviewItem[], item: PreviewItem, index: number
   const old = before.findIndex(({ contentId }) => contentId === item.contentId);
   if (old === -1) return 'new';
   if (old === index) return '=';
-  return old > index ? `▲${old - index}` : `▼${index - old}`;
+  return old > index ? `+${old - index}` : `−${index - old}`;
 }

@@ -14,7 +14,7 @@ type TailEvent = {
   message?: string;
 };
 
-const mostShown = 12;
+const mostShown = 8;
 const pauseMs = 3_000;
 
 export function LiveTail(): ReactNode {
