@@ -391,7 +391,7 @@ export interface paths {
         put?: never;
         /**
          * Run failed processing again
-         * @description Run failed processing again.
+         * @description For items in `error`, and for ready ones whose `errorReason` says that renditions are missing.
          */
         post: operations["retryProcessing"];
         delete?: never;

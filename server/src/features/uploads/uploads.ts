@@ -107,7 +107,8 @@ export async function acceptReceived(
   const source = { key, mediaType: media.mediaType };
   const row = await setSource(tx, organizationId as OrganizationId, contentId, source);
   if (row === null) return false;
-  await enqueueProcessing(tx, organizationId, contentId);
+  const { sizeBytes } = media.file;
+  await enqueueProcessing(tx, organizationId, contentId, { step: 'first', sizeBytes });
   return true;
 }
 
@@ -116,11 +117,11 @@ async function acceptSource(
   organizationId: OrganizationId,
   contentId: string,
   key: string,
-  { mediaType }: ReceivedMedia,
+  { mediaType, file: { sizeBytes } }: ReceivedMedia,
 ): Promise<ItemRow> {
   const row = await setSource(tx, organizationId, contentId, { key, mediaType });
   if (row === null) throw unknownUpload();
-  await enqueueProcessing(tx, organizationId, contentId);
+  await enqueueProcessing(tx, organizationId, contentId, { step: 'first', sizeBytes });
   return row;
 }
 

@@ -58,7 +58,7 @@ export async function deleteItemRows(
 /** Removes the rows of an erased viewer. @returns how many */
 export async function deleteViewerRows(
   tx: Tx,
-  table: 'viewer_activity' | 'viewer_profile' | 'viewer_reaction' | 'live_viewer',
+  table: 'viewer_activity' | 'viewer_reaction' | 'live_viewer',
   viewer: Viewer,
 ): Promise<number> {
   const { numAffectedRows = 0n } = await sql`

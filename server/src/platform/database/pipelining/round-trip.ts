@@ -1,4 +1,10 @@
 import { Query, type Connection, type CustomTypesConfig, type QueryResult } from 'pg';
+import {
+  handlerOf,
+  preparedStatementsOf,
+  setCallback,
+  type QueryHandler,
+} from './driver-internals.ts';
 import type { NameOf } from './prepared-statements.ts';
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
@@ -84,7 +90,7 @@ export class RoundTrip {
   }
 
   handleError(error: Error, connection: Connection): void {
-    const { parsedStatements, submittedNamedStatements } = connection as Bookkeeping;
+    const { parsedStatements, submittedNamedStatements } = preparedStatementsOf(connection);
     // What stood behind the failure was skipped, so it was not prepared either.
     for (const { name } of this.#sent.slice(this.#current)) {
       if (name !== null && !Object.hasOwn(parsedStatements, name)) {
@@ -101,7 +107,7 @@ export class RoundTrip {
     else this.#outcome.reject(failure);
   }
 
-  get #handler(): Handler {
+  get #handler(): QueryHandler {
     const sent = this.#sent[this.#current];
     if (sent === undefined) throw new Error('The database answered more than was asked.');
     return handlerOf(sent.query);
@@ -127,30 +133,11 @@ function prepare(
     ...(name !== null && { name }),
   };
   const sent: Sent = { query: new Query(config), name, text, result: null, error: null };
-  const callback = (error: Error | null, result: QueryResult) => {
+  setCallback(sent.query, (error, result) => {
     if (error) sent.error = error;
     else sent.result = result;
-  };
-  Object.assign(sent.query, { callback });
+  });
   return sent;
 }
 
 const empty = { command: '', rowCount: 0, rows: [], oid: 0, fields: [] } satisfies QueryResult;
-
-/** What a connection knows of the statements that PostgreSQL keeps for it. */
-type Bookkeeping = Connection & {
-  parsedStatements: Record<string, string>;
-  submittedNamedStatements: Record<string, string>;
-};
-
-/** What the client calls on a query; the published types leave it out. */
-type Handler = {
-  handleRowDescription(message: unknown): void;
-  handleDataRow(message: unknown): void;
-  handleCommandComplete(message: unknown, connection: Connection): void;
-  handleReadyForQuery(connection: Connection): void;
-};
-
-function handlerOf(query: Query): Handler {
-  return query as unknown as Handler;
-}

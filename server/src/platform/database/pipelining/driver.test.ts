@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { sql } from 'kysely';
-import { cloneDatabase, silentLog } from '../../../test/database.ts';
-import { openCountedLine } from '../../../test/round-trips.ts';
-import { inTransaction, openDatabase, sendAhead, type Tx } from './database.ts';
-import { sqlState } from './database-errors.ts';
+import { cloneDatabase, silentLog } from '../../../../test/database.ts';
+import { openCountedLine } from '../../../../test/round-trips.ts';
+import { inTransaction, openDatabase, sendAhead, type Tx } from '../database.ts';
+import { sqlState } from '../database-errors.ts';
 
 const line = await openCountedLine(await cloneDatabase());
 const database = openDatabase({ connection: line.connection, poolSize: 3, log: silentLog });

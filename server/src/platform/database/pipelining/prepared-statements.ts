@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { Client } from 'pg';
 
 /** A statement is prepared when it has been sent this often: one-off texts never are. */
 const sentBefore = 5;
 /** PostgreSQL keeps each prepared statement in every connection, so their number is bounded. */
-const mostPrepared = 200;
-const mostCounted = 2_000;
+const maxPrepared = 200;
+const maxCounted = 2_000;
 
 /**
  * A client class that lets PostgreSQL keep the parsed statements that are sent again and again, so
@@ -32,14 +33,13 @@ export type NameOf = (text: string) => string | null;
 
 export function nameStatements(): NameOf {
   const names = new Map<string, string>();
-  const counts = new Map<string, number>();
+  const counts = new LRUCache<string, number>({ max: maxCounted });
   return (text) => {
     const known = names.get(text);
     if (known !== undefined) return known;
-    if (names.size >= mostPrepared) return null;
+    if (names.size >= maxPrepared) return null;
     const count = (counts.get(text) ?? 0) + 1;
     if (count <= sentBefore) {
-      if (counts.size >= mostCounted) counts.clear();
       counts.set(text, count);
       return null;
     }

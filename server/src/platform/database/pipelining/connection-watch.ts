@@ -16,7 +16,8 @@
  */
 import { Client, type PoolConfig } from 'pg';
 import type { Logger } from 'pino';
-import { connectionLost } from './database-errors.ts';
+import { connectionLost } from '../database-errors.ts';
+import { breakSocket, processIdOf } from './driver-internals.ts';
 
 const sweepMs = 500;
 const suspiciousAfterMs = 2_000;
@@ -28,7 +29,6 @@ const askAgainAfterMs = 5_000;
 export type WatchedClient = Client & {
   /** When the statement under way was sent; null while there is none. */
   waitingSince?: number | null;
-  processID?: number | null;
 };
 
 type State = { isIdle: boolean; askedAt: number };
@@ -100,7 +100,7 @@ export class ConnectionWatch implements Disposable {
       state.askedAt = now;
       if (finding === 'unknown') return false;
       if (finding === null) return true;
-      return finding.get(client.processID ?? 0)?.startsWith('active') !== true;
+      return finding.get(processIdOf(client))?.startsWith('active') !== true;
     });
     if (lost.length === 0) return;
     const reason = finding === null ? 'the server does not answer' : 'the connection lost it';
@@ -111,11 +111,7 @@ export class ConnectionWatch implements Disposable {
 }
 
 function breakOff(client: WatchedClient): void {
-  const { stream } = (client as unknown as { connection: { stream: NodeJS.WritableStream } })
-    .connection;
-  (stream as unknown as { destroy(error: Error): void }).destroy(
-    connectionLost('it did not answer'),
-  );
+  breakSocket(client, connectionLost('it did not answer'));
 }
 
 /** Asks the server for the states of its connections by their process ids. */
@@ -133,7 +129,7 @@ async function probe(connection: PoolConfig): Promise<Finding> {
       `select pid, state, pid = pg_backend_pid() as own
        from pg_stat_activity where datname = current_database()`,
     );
-    const isDirect = rows.some(({ pid, own }) => own && pid === client.processID);
+    const isDirect = rows.some(({ pid, own }) => own && pid === processIdOf(client));
     return isDirect ? new Map(rows.map(({ pid, state }) => [pid, state ?? 'active'])) : 'unknown';
   } catch (error) {
     // A refusal by the server itself, such as too many connections, is an answer.
