@@ -3438,6 +3438,7 @@ export interface operations {
                 createdBefore?: string;
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
+                externalId?: string;
                 /** @description Items on a page. */
                 limit?: number;
                 /** @description Default: desc; asc for title. */
