@@ -13,3 +13,4 @@ export type {
 } from './admin-types.ts';
 export type { components } from './api.generated.ts';
 export { ReelfeedError, type ErrorDetail } from './errors.ts';
+export { upload } from './upload.ts';

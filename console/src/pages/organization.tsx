@@ -39,6 +39,13 @@ function Form({ organization }: { organization: Organization }): ReactNode {
           value={draft.name}
           onChange={(event) => change({ name: event.currentTarget.value })}
         />
+        <TextInput
+          label="Time zone of reports"
+          placeholder="Europe/Berlin"
+          required
+          value={draft.timeZone}
+          onChange={(event) => change({ timeZone: event.currentTarget.value })}
+        />
         <Switch
           label="Publish items as soon as they are ready"
           checked={draft.autoPublish}

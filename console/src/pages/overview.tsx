@@ -32,11 +32,12 @@ const metrics: { name: Metric; label: string; format: (value: number) => string 
 ];
 
 const dayMs = 86_400_000;
-const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
-/** The last days up to today, or as many before those. */
-function period(days: number, isBefore = false) {
-  const end = Date.now() - (isBefore ? days * dayMs : 0);
+/** The last days up to today where the organization is, or as many before those. */
+function period(days: number, timeZone: string, isBefore = false) {
+  const today = new Date().toLocaleDateString('sv', { timeZone });
+  const end = Date.parse(today) - (isBefore ? days * dayMs : 0);
+  const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   return {
     startDate: dayOf(end - (days - 1) * dayMs),
     endDate: dayOf(end),
@@ -48,10 +49,12 @@ export function OverviewPage(): ReactNode {
   const [{ days: chosen = '7' }, change] = useParameters();
   const days = ['1', '7', '30'].includes(chosen) ? Number(chosen) : 7;
   const every = 5_000;
-  const query = period(days);
+  // The frame has read it before any view is shown.
+  const timeZone = useRead('/v1/organization', {}).data?.data.timeZone ?? 'UTC';
+  const query = period(days, timeZone);
   const overview = useRead('/v1/analytics/overview', { query }, { every });
   const quality = useRead('/v1/analytics/quality', { query }, { every });
-  const before = useRead('/v1/analytics/quality', { query: period(days, true) });
+  const before = useRead('/v1/analytics/quality', { query: period(days, timeZone, true) });
   return (
     <Page
       title="Overview"

@@ -1,9 +1,9 @@
 /** Upload by choosing or dropping files. What a cut or a reload interrupted goes on where it was. */
 import { Button, FileButton, Group, Paper, Progress, Stack, Text } from '@mantine/core';
+import { ReelfeedError, upload } from '@reelfeed/client/session';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type DragEvent, type ReactNode } from 'react';
 import { api, ownAddress } from '../api.ts';
-import { words } from '../format.ts';
 
 type Upload = { key: number; name: string; share: number; error: string | null; file: File };
 
@@ -16,10 +16,10 @@ export function Uploads(): ReactNode {
   const update = (key: number, change: Partial<Upload>) =>
     setUploads((all) => all.map((one) => (one.key === key ? { ...one, ...change } : one)));
 
-  const send = async ({ key, file }: Upload) => {
+  const start = async ({ key, file }: Upload) => {
     update(key, { error: null });
     try {
-      await upload(file, (share) => update(key, { share }));
+      await send(file, (share) => update(key, { share }));
       update(key, { share: 1 });
     } catch (error) {
       update(key, { error: (error as Error).message });
@@ -32,7 +32,7 @@ export function Uploads(): ReactNode {
       return { key: lastKey, name: file.name, share: 0, error: null, file };
     });
     setUploads((all) => [...all, ...fresh]);
-    for (const one of fresh) await send(one);
+    for (const one of fresh) await start(one);
   };
   const drop = (event: DragEvent) => {
     event.preventDefault();
@@ -64,7 +64,7 @@ export function Uploads(): ReactNode {
         <Text size="sm">or drop them here</Text>
       </Group>
       {uploads.map((one) => (
-        <Row key={one.key} upload={one} retry={() => void send(one)} />
+        <Row key={one.key} upload={one} retry={() => void start(one)} />
       ))}
     </Paper>
   );
@@ -82,7 +82,7 @@ function Row({ upload, retry }: { upload: Upload; retry: () => void }): ReactNod
         </Text>
         {error !== null && (
           <Button size="compact-xs" variant="default" onClick={retry}>
-            {words('goOn')}
+            Go on
           </Button>
         )}
       </Group>
@@ -96,43 +96,31 @@ function Row({ upload, retry }: { upload: Upload; retry: () => void }): ReactNod
 }
 
 /**
- * Sends a file by tus, whose code is loaded for it alone. The browser remembers the address of an
- * upload under way, so that the same file goes on there.
+ * Sends a file. The browser remembers the address of an upload under way, so that the same file goes
+ * on there after a reload.
  */
-async function upload(file: File, onProgress: (share: number) => void): Promise<void> {
-  const { Upload: TusUpload } = await import('tus-js-client');
-  await new Promise<void>((resolve, reject) => {
-    const tus = new TusUpload(file, {
-      retryDelays: [0, 1_000, 3_000, 5_000, 10_000],
-      removeFingerprintOnSuccess: true,
-      onProgress: (sent, total) => onProgress(total === 0 ? 0 : sent / total),
-      onSuccess: () => resolve(),
-      onError: (error) =>
-        reject(
-          'originalResponse' in error && error.originalResponse !== null
-            ? new Error(messageOf(error.originalResponse.getBody()))
-            : new Error('The connection broke.'),
-        ),
+async function send(file: File, onProgress: (share: number) => void): Promise<void> {
+  const name = `reelfeed-upload ${file.name} ${file.size} ${file.lastModified}`;
+  const remembered = localStorage.getItem(name);
+  const uploadUrl = ownAddress(remembered ?? (await createUpload(file)));
+  localStorage.setItem(name, uploadUrl);
+  try {
+    await upload(file, {
+      uploadUrl,
+      onProgress: ({ sentBytes, totalBytes }) => onProgress(sentBytes / totalBytes),
     });
-    const start = async () => {
-      const [previous] = await tus.findPreviousUploads();
-      if (previous === undefined) {
-        const title = file.name.replace(/\.[^.]+$/, '').slice(0, 200) || 'Untitled';
-        const { data } = await api.post('/v1/content/upload', { body: { title } });
-        tus.options.endpoint = ownAddress(data.uploadUrl ?? '');
-      } else {
-        tus.resumeFromPreviousUpload(previous);
-      }
-      tus.start();
-    };
-    start().catch(reject);
-  });
+    localStorage.removeItem(name);
+  } catch (error) {
+    const isOver = error instanceof ReelfeedError && error.status !== null && !error.isTransient;
+    if (isOver) localStorage.removeItem(name);
+    // The remembered upload has expired, or is done: this is a new one.
+    if (isOver && remembered !== null && error.status === 404) return send(file, onProgress);
+    throw error;
+  }
 }
 
-function messageOf(text: string): string {
-  try {
-    return (JSON.parse(text) as { error: { message: string } }).error.message;
-  } catch {
-    return 'The upload was refused.';
-  }
+async function createUpload(file: File): Promise<string> {
+  const title = file.name.replace(/\.[^.]+$/, '').slice(0, 200) || 'Untitled';
+  const { data } = await api.post('/v1/content/upload', { body: { title } });
+  return data.uploadUrl ?? '';
 }
