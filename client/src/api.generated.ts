@@ -391,7 +391,7 @@ export interface paths {
         put?: never;
         /**
          * Run failed processing again
-         * @description Run failed processing again.
+         * @description For items in `error`, and for ready ones whose `errorReason` says that renditions are missing.
          */
         post: operations["retryProcessing"];
         delete?: never;
@@ -2158,6 +2158,8 @@ export interface components {
             defaultProtected: boolean;
             id: string;
             name: string;
+            /** @description IANA name of the time zone whose days and hours reports have. After a change, earlier days follow with `reelfeed rebuild all`. */
+            timeZone: string;
         };
         /** Purge */
         Purge: {
@@ -2406,12 +2408,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2496,7 +2498,7 @@ export interface operations {
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2509,7 +2511,7 @@ export interface operations {
                 /** @description Default: plays. Metrics move while people watch; `createdAt` walks all items once. */
                 sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "likes" | "shares" | "saves" | "uniqueViewers" | "swipesAway" | "createdAt";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2608,14 +2610,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2764,7 +2766,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2773,7 +2775,7 @@ export interface operations {
                 /** @description How to split `segments`. Default: device. */
                 segment?: "device" | "country" | "tag";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2893,7 +2895,7 @@ export interface operations {
                 /** @description Only from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2902,7 +2904,7 @@ export interface operations {
                 /** @description Only of items that are in this section now. */
                 section?: string;
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3121,14 +3123,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3246,14 +3248,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3486,6 +3488,7 @@ export interface operations {
                 createdBefore?: string;
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
+                externalId?: string;
                 /** @description Items on a page. */
                 limit?: number;
                 /** @description Default: desc; asc for title. */
@@ -8029,6 +8032,7 @@ export interface operations {
                     autoPublish?: boolean;
                     defaultProtected?: boolean;
                     name?: string;
+                    timeZone?: string;
                 };
             };
         };
