@@ -20,7 +20,7 @@ export function fingerprint(): string {
   const names = ['index.html', 'package.json', 'vite.config.ts', ...clientSources];
   const sources = [...names, ...globSync('src/**/*', { cwd: folder })]
     .filter((name) => path.extname(name) !== '')
-    .toSorted();
+    .toSorted((one, other) => (one < other ? -1 : 1));
   const hash = createHash('sha256');
   for (const name of sources) {
     hash
