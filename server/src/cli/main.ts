@@ -51,8 +51,12 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./keys.ts')).keysCommand,
   },
   webhooks: {
-    summary:
-      '`webhooks listen [--forward <url>]` shows events as they happen, `webhooks trigger <event>` makes one up',
+    summary: 'show events as they happen, make one up, or send again what failed: `help webhooks`',
+    usage: [
+      'webhooks listen [--forward <url>]',
+      'webhooks trigger <event>',
+      'webhooks recover <webhook id> --since <time> [--until <time>]',
+    ],
     mostWords: 2,
     load: async () => (await import('./webhooks.ts')).webhooksCommand,
   },
@@ -135,6 +139,8 @@ async function main(): Promise<void> {
       type: { type: 'string' },
       name: { type: 'string' },
       forward: { type: 'string' },
+      since: { type: 'string' },
+      until: { type: 'string' },
       'include-key': { type: 'boolean', default: false },
     },
   });

@@ -173,6 +173,20 @@ test('each way of failing has its class', async (t) => {
   await assert.rejects(untrusting.request({ url, ...limits }), { failure: 'tls_error' });
 });
 
+test('a receiver that demands a client certificate is a failure of TLS', async (t) => {
+  const egress = open(t, { ca: [receiverCertificate.cert] });
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const demand = { requestCert: true, rejectUnauthorized: true, maxVersion };
+    const answer: RequestListener = (_request, response) => response.end();
+    const { port } = await startReceiver(t, answer, { ...receiverCertificate, ...demand });
+    const url = `https://${receiverName}:${port}/`;
+    for (const body of ['', 'x'.repeat(200_000)]) {
+      const request = { url, method: 'POST' as const, body, ...limits };
+      await assert.rejects(egress.request(request), { failure: 'tls_error' }, maxVersion);
+    }
+  }
+});
+
 test('the caller’s signal ends a request with its own reason', async (t) => {
   const { egress, url } = await startBoth(t, () => undefined);
   const controller = new AbortController();
