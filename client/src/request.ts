@@ -156,7 +156,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-function delay(waitMs: number, signal?: AbortSignal): Promise<void> {
+/** Waits; rejects with the signal's reason once it is aborted. */
+export function delay(waitMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', abort);

@@ -68,6 +68,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     port,
     authenticate,
     admit,
+    observe: parts.observeRequest,
     sessionKey,
     errors: errorKinds(features.list),
     contributions,

@@ -3,15 +3,9 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { BuiltFile } from '../../platform/http/built-file.ts';
 
-export type PageFile = {
-  readonly contentType: string;
-  readonly body: Buffer;
-  readonly brotli: Buffer;
-  readonly gzip: Buffer;
-};
-
-export type ConsolePage = { readonly html: string; readonly files: ReadonlyMap<string, PageFile> };
+export type ConsolePage = { readonly html: string; readonly files: ReadonlyMap<string, BuiltFile> };
 
 const contentTypes: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -29,7 +23,7 @@ export function consolePage(): ConsolePage {
 }
 
 function readPage(): ConsolePage {
-  const files = new Map<string, PageFile>();
+  const files = new Map<string, BuiltFile>();
   for (const name of globSync('assets/*', { cwd: folder })) {
     const body = readFileSync(path.join(folder, name));
     const contentType = contentTypes[path.extname(name)] ?? 'application/octet-stream';

@@ -86,6 +86,21 @@ export async function countKeys(db: Db, organizationId: OrganizationId): Promise
   return count;
 }
 
+/** Whether the organization has, or had, that key. */
+export async function hasKey(
+  db: Db,
+  organizationId: OrganizationId,
+  keyId: ApiKeyId,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('api_key')
+    .select('api_key_id')
+    .where('organization_id', '=', organizationId)
+    .where('api_key_id', '=', keyId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Revokes a key; of one that is revoked already, the first moment stays. Null when unknown. */
 export async function revokeKey(
   tx: Tx,

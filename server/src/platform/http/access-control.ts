@@ -27,6 +27,7 @@ export function addAccessControl(
     const principal = await authenticate(
       queryKey ?? bearerToken(request) ?? keyOfSession(request, sessionKey),
     );
+    request.principal = principal;
     // URLs are written down in many places: nothing that opens more than this may stand there.
     if (queryKey !== null && principal.type !== 'publishable') throw new ApiError('UNAUTHORIZED');
     if (access === 'secret' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');
@@ -34,7 +35,6 @@ export function addAccessControl(
     requireScope(request, principal);
     const headers = await admit(principal);
     if (headers !== null) reply.headers(headers);
-    request.principal = principal;
   });
 }
 
