@@ -391,7 +391,7 @@ export interface paths {
         put?: never;
         /**
          * Run failed processing again
-         * @description Run failed processing again.
+         * @description For items in `error`, and for ready ones whose `errorReason` says that renditions are missing.
          */
         post: operations["retryProcessing"];
         delete?: never;
@@ -1031,6 +1031,26 @@ export interface paths {
          * @description Every process refuses the key within five seconds.
          */
         delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{id}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the latest requests of a key
+         * @description The latest first, those that were refused included. A request appears within a few seconds. At most 50,000 of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).
+         */
+        get: operations["listKeyRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2098,6 +2118,36 @@ export interface components {
             /** @enum {string} */
             type: "secret" | "publishable";
         };
+        /** KeyRequest */
+        KeyRequest: {
+            /**
+             * @description Until the end of the answer.
+             * @example 4.2
+             */
+            durationMs: number;
+            /**
+             * @description Requests of the key in about the second before that are not in the list: it has the first 20 successes and the first 20 failures of each second and process.
+             * @example 0
+             */
+            leftOut: number;
+            /** @example GET */
+            method: string;
+            /** @example req_01kabc5m8nfe8v8q1m2vr5t9zd */
+            requestId: string;
+            /**
+             * @description The pattern of the route, not the path.
+             * @example /v1/content/:id
+             */
+            route: string;
+            /** @example 200 */
+            statusCode: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            time: string;
+        };
         /** Organization */
         Organization: {
             /** @description Origins whose pages may use publishable keys. Empty: every origin. */
@@ -2108,6 +2158,8 @@ export interface components {
             defaultProtected: boolean;
             id: string;
             name: string;
+            /** @description IANA name of the time zone whose days and hours reports have. After a change, earlier days follow with `reelfeed rebuild all`. */
+            timeZone: string;
         };
         /** Purge */
         Purge: {
@@ -2356,12 +2408,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2446,7 +2498,7 @@ export interface operations {
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2459,7 +2511,7 @@ export interface operations {
                 /** @description Default: plays. Metrics move while people watch; `createdAt` walks all items once. */
                 sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "likes" | "shares" | "saves" | "uniqueViewers" | "swipesAway" | "createdAt";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2558,14 +2610,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2714,7 +2766,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2723,7 +2775,7 @@ export interface operations {
                 /** @description How to split `segments`. Default: device. */
                 segment?: "device" | "country" | "tag";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2843,7 +2895,7 @@ export interface operations {
                 /** @description Only from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2852,7 +2904,7 @@ export interface operations {
                 /** @description Only of items that are in this section now. */
                 section?: string;
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3071,14 +3123,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3196,14 +3248,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3436,6 +3488,7 @@ export interface operations {
                 createdBefore?: string;
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
+                externalId?: string;
                 /** @description Items on a page. */
                 limit?: number;
                 /** @description Default: desc; asc for title. */
@@ -7778,6 +7831,71 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    listKeyRequests: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+                /** @description 400: failures only. */
+                minStatus?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["KeyRequest"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     rotateKey: {
         parameters: {
             query?: never;
@@ -7920,6 +8038,7 @@ export interface operations {
                     autoPublish?: boolean;
                     defaultProtected?: boolean;
                     name?: string;
+                    timeZone?: string;
                 };
             };
         };

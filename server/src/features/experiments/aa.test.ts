@@ -7,14 +7,13 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { openTestDatabase } from '../../../test/database.ts';
 import type { Db } from '../../platform/database/database.ts';
+import { dayMs } from '../../platform/time.ts';
 import { rebuildProjection } from '../../platform/projections/rebuild.ts';
 import { makeContentIds } from '../analytics/projections/projector.fixture.ts';
 import { openEventLog } from '../events/events.ts';
 import { engagementProjection, simulateInDatabase } from './simulation-database.fixture.ts';
 import { simulatedRow, simulateOne, tallyFalseFindings } from './simulation.fixture.ts';
 import { metricNames, type ArmData } from './statistics/analysis.ts';
-
-const dayMs = 24 * 3_600_000;
 
 function assertSameArms(found: readonly ArmData[], expected: readonly ArmData[], at: string): void {
   const flat = (value: unknown): unknown[] =>

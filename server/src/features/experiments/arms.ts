@@ -4,8 +4,8 @@ import { countExposures, unitsOf, type ExposureCount } from './assignments/expos
 import type { ExperimentRow, Variant } from './experiment.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { selectArms, watchCap, type ArmRow } from './units/arm-queries.ts';
+import { dayMs } from '../../platform/time.ts';
 
-const dayMs = 24 * 3_600_000;
 /** Retention asks about the second day after the exposure, which must be over. */
 export const maturityMs = 2 * dayMs;
 

@@ -1,8 +1,8 @@
 /** Viewers of simulated experiments and what they do: many sessions, uneven habits, and a past. */
+import { dayMs } from '../../platform/time.ts';
 import type { LoggedEvent } from '../events/events.ts';
 import type { Random } from './statistics/random.fixture.ts';
 
-export const dayMs = 24 * 3_600_000;
 /** How long simulated experiments run. */
 export const days = 14;
 /** Days before the start on which viewers are already active. */

@@ -1,4 +1,5 @@
 /** The same experiment as `simulation.fixture.ts` runs in memory, through everything but HTTP. */
+import { dayMs } from '../../platform/time.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { inTransaction } from '../../platform/database/database.ts';
 import { claimProjections, insertProjections } from '../../platform/projections/queries.ts';
@@ -15,7 +16,7 @@ import { assign, buildView } from './assignments/view.ts';
 import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { findExperiment } from './queries.ts';
 import { readResults, type Results } from './results.ts';
-import { days, dayMs, daysBefore, eventsOf, makeViewers } from './simulated-viewers.fixture.ts';
+import { days, daysBefore, eventsOf, makeViewers } from './simulated-viewers.fixture.ts';
 import type { Simulation } from './simulation.fixture.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { createRandom } from './statistics/random.fixture.ts';

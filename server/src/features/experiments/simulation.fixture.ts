@@ -4,6 +4,8 @@
  * database. `simulation-database.fixture.ts` does the same through the database; a test holds the two
  * equal.
  */
+import { dayMs } from '../../platform/time.ts';
+import { clockOf } from '../../platform/zone-clock.ts';
 import { viewerOf, type SessionState, type ViewState } from '../analytics/analytics.ts';
 import {
   collectBlock,
@@ -16,7 +18,6 @@ import type { ExperimentRow } from './experiment.ts';
 import { analyseArms, defaultPlan, monitoringAt } from './results.ts';
 import {
   days,
-  dayMs,
   daysBefore,
   eventsOf,
   makeViewers,
@@ -142,7 +143,7 @@ export class SimulatedWorld {
 
   add(events: Parameters<typeof collectBlock>[1]['events']): void {
     const block = { sequence: 0, organizationId, events, receivedAt: 0 };
-    collectBlock(this.#pass, block, { idleMs, generation: 0 });
+    collectBlock(this.#pass, block, { idleMs, generation: 0, clock: clockOf('UTC') });
   }
 
   countsOf({ userId }: Pick<SimulatedViewer, 'userId'>, exposedAtMs: number): UnitCounts {
