@@ -46,6 +46,16 @@ const sortedBy = {
     'likes shares saves impressions',
     sql`(likes + shares + saves)::float8 / nullif(impressions, 0)`,
   ],
+  views: ['views', sql`views`],
+  engagedViews: ['engaged_views', sql`engaged_views`],
+  hookRate: ['hooked_views views', sql`hooked_views::float8 / nullif(views, 0)`],
+  swipeAwayRate: ['swiped_views views', sql`swiped_views::float8 / nullif(views, 0)`],
+  loopRate: ['replayed_views views', sql`replayed_views::float8 / nullif(views, 0)`],
+  replays: ['replays', sql`replays`],
+  averagePercentWatched: [
+    'watched_permille measured_views',
+    sql`watched_permille::float8 / nullif(measured_views, 0)`,
+  ],
   // Ids grow with the time of creation, so their order is all that is needed.
   createdAt: ['', sql`0`],
 } as const satisfies Record<string, readonly [columns: string, position: RawBuilder<unknown>]>;

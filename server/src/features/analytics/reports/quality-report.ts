@@ -5,7 +5,7 @@ import { readSeries } from './counter-queries.ts';
 import type { ReportFilter } from './filter.ts';
 import { presentPlayback, ratio, seconds, sumCounters } from './metrics.ts';
 import { bucketIndex, type Period } from './period.ts';
-import { readQuality, readStartups, type QualityCount } from './quality-queries.ts';
+import { readLabelSeries, readQuality, type QualityCount } from './quality-queries.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
 
 /** Of each list, the entries with the highest counts. */
@@ -23,7 +23,7 @@ export async function reportQuality(
   const [audience, counts, startups] = await Promise.all([
     readSeries(db, organizationId, spanOf(period), filter),
     filter === null ? readQuality(db, organizationId, daySpanOf(period)) : [],
-    filter === null ? readStartups(db, organizationId, spanOf(period)) : [],
+    filter === null ? readLabelSeries(db, organizationId, 'startup', spanOf(period)) : [],
   ]);
   const startupsByBucket = Map.groupBy(startups, (row) =>
     bucketIndex(period, row.period.getTime()),

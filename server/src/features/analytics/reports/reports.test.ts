@@ -176,6 +176,67 @@ describe('a week of traffic is answered as it is recounted', () => {
     }
   });
 
+  test('sources of impressions', async () => {
+    const week = range(9, 3);
+    const impressions = recountOnce(traffic).filter(({ event }) => event === 'impression');
+    const counts = Map.groupBy(
+      impressions,
+      ({ data }) => (data['entryPoint'] as string | undefined) ?? null,
+    );
+    const expected = [...counts]
+      .map(([entryPoint, { length }]) => ({
+        entryPoint,
+        impressions: length,
+        share: length / impressions.length,
+      }))
+      .toSorted((a, b) => b.impressions - a.impressions);
+    const { sources, timeseries } = (await service.read('sources', week)) as {
+      sources: unknown;
+      timeseries: { impressions: Record<string, number> }[];
+    };
+    assert.deepEqual(sources, expected);
+    const total = timeseries.flatMap((one) => Object.values(one.impressions));
+    assert.equal(
+      total.reduce((sum, count) => sum + count, 0),
+      impressions.length,
+    );
+  });
+
+  test('items that have moved most', async () => {
+    const [now, before] = [range(5, 4), range(7, 6)];
+    for (const filter of [{}, { country: 'DE' }, { tag: 'group-1' }]) {
+      const of = (one: Range) =>
+        new Map(
+          recount.filteredContent(filter, one).map((item) => [item.contentId, item.metrics.plays]),
+        );
+      const [current, previous] = [of(now), of(before)];
+      const expected = items
+        .map(({ id }) => ({ id, difference: (current.get(id) ?? 0) - (previous.get(id) ?? 0) }))
+        .filter(({ difference }) => difference !== 0)
+        .toSorted(
+          (a, b) => Math.abs(b.difference) - Math.abs(a.difference) || (a.id < b.id ? -1 : 1),
+        );
+      for (const direction of ['both', 'up', 'down'] as const) {
+        const query = { ...now, ...filter, limit: '5', direction };
+        const moved = (await service.read('movers', query)) as {
+          contentId: string;
+          current: number;
+          previous: number;
+          difference: number;
+        }[];
+        const sign = { both: 0, up: 1, down: -1 }[direction];
+        assert.deepEqual(
+          moved.map(({ contentId: id, difference }) => ({ id, difference })),
+          expected.filter((one) => sign === 0 || sign * one.difference > 0).slice(0, 5),
+        );
+        for (const one of moved) {
+          assert.equal(one.current, current.get(one.contentId) ?? 0);
+          assert.equal(one.previous, previous.get(one.contentId) ?? 0);
+        }
+      }
+    }
+  });
+
   test('retention by day and week', async () => {
     for (const one of ranges.filter(({ granularity }) => granularity !== 'hour')) {
       assert.deepEqual(
@@ -186,6 +247,11 @@ describe('a week of traffic is answered as it is recounted', () => {
     }
   });
 });
+
+/** Of events that have the same id, one counts. */
+function recountOnce(events: readonly LoggedEvent[]): LoggedEvent[] {
+  return [...new Map(events.map((event) => [event.eventId, event])).values()];
+}
 
 const percentiles = ['p50', 'p75', 'p95', 'p99'] as const;
 

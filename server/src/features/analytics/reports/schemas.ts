@@ -2,6 +2,7 @@
 import { Type, type TSchema } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
+import { directions, moverMetrics } from './movers-report.ts';
 import { granularities, mostDaysOfHours } from './period.ts';
 
 /** Read by `readPeriod`. */
@@ -183,6 +184,13 @@ export const contentSorts = [
   'saves',
   'uniqueViewers',
   'swipesAway',
+  'views',
+  'engagedViews',
+  'hookRate',
+  'swipeAwayRate',
+  'loopRate',
+  'replays',
+  'averagePercentWatched',
   'createdAt',
 ] as const;
 export type ContentSort = (typeof contentSorts)[number];
@@ -248,6 +256,45 @@ export const ItemStatistics = Type.Object({
       }),
     ),
   }),
+});
+
+export const MoversQuery = Closed({
+  ...periodQuery,
+  ...filterQuery,
+  metric: Type.Optional(OneOf(moverMetrics, 'What is compared. Default: plays.')),
+  direction: Type.Optional(OneOf(directions, 'Gains, losses, or both. Default: both.')),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: 'Items. Default: 10.' }),
+  ),
+});
+
+export const Movers = Type.Array(
+  Type.Object({
+    contentId: Type.String({ format: 'uuid' }),
+    title: Type.String(),
+    current: seconds('The metric in the range.'),
+    previous: seconds('In as many days before.'),
+    difference: Type.Number({ description: 'current − previous' }),
+    change: Nullable(Type.Number({ description: 'Relative: 0.25 is a quarter more.' })),
+  }),
+);
+
+export const Sources = Type.Object({
+  sources: Type.Array(
+    Type.Object({
+      entryPoint: label('`data.entryPoint` of impressions; null is unknown.'),
+      impressions: count(),
+      share: rate('Of all impressions.'),
+    }),
+  ),
+  timeseries: Type.Array(
+    Type.Object({
+      date,
+      impressions: Type.Record(Type.String(), count(), {
+        description: "By entry point; the unknown ones are under ''.",
+      }),
+    }),
+  ),
 });
 
 export const segmentKinds = ['device', 'country', 'tag'] as const;
