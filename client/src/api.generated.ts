@@ -1076,6 +1076,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/keys/{id}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the latest requests of a key
+         * @description The latest first, those that were refused included. A request appears within a few seconds. At most 50,000 of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).
+         */
+        get: operations["listKeyRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys/{id}/rotate": {
         parameters: {
             query?: never;
@@ -2137,6 +2157,36 @@ export interface components {
             scopes: string[] | null;
             /** @enum {string} */
             type: "secret" | "publishable";
+        };
+        /** KeyRequest */
+        KeyRequest: {
+            /**
+             * @description Until the end of the answer.
+             * @example 4.2
+             */
+            durationMs: number;
+            /**
+             * @description Requests of the key in about the second before that are not in the list: it has the first 20 successes and the first 20 failures of each second and process.
+             * @example 0
+             */
+            leftOut: number;
+            /** @example GET */
+            method: string;
+            /** @example req_01kabc5m8nfe8v8q1m2vr5t9zd */
+            requestId: string;
+            /**
+             * @description The pattern of the route, not the path.
+             * @example /v1/content/:id
+             */
+            route: string;
+            /** @example 200 */
+            statusCode: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            time: string;
         };
         /** Organization */
         Organization: {
@@ -3717,6 +3767,7 @@ export interface operations {
                 createdBefore?: string;
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
+                externalId?: string;
                 /** @description Items on a page. */
                 limit?: number;
                 /** @description Default: desc; asc for title. */
@@ -8040,6 +8091,71 @@ export interface operations {
                         data: components["schemas"]["Key"];
                         meta?: {
                             requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listKeyRequests: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+                /** @description 400: failures only. */
+                minStatus?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["KeyRequest"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
                         };
                     };
                 };

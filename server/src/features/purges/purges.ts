@@ -12,6 +12,7 @@
  */
 import type { Logger } from 'pino';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
+import { inBatches } from '../../platform/database/batches.ts';
 import type { PurgeItems } from '../../platform/feature.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { processMedia } from '../processing/processing.ts';
@@ -47,10 +48,7 @@ export async function purgeDeleted(parts: PurgeParts, signal: AbortSignal): Prom
     if (last === undefined || items.length < itemsAtOnce) break;
     after = last;
   }
-  while (!signal.aborted) {
-    const forgotten = await inTransaction(parts.db, (tx) => forgetPurged(tx, itemsAtOnce));
-    if (forgotten < itemsAtOnce) return;
-  }
+  await inBatches(parts.db, itemsAtOnce, signal, (tx) => forgetPurged(tx, itemsAtOnce));
 }
 
 async function purgeBatch(
