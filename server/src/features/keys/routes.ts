@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
+import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import {
   answers,
@@ -64,7 +64,7 @@ function addListRoute(app: HttpApp, { db, cursors }: KeyRouteParts): void {
         read: (limit, after) =>
           listKeys(db, organizationId, {
             limit,
-            after: after && { createdAt: String(after[0]), keyId: String(after[1]) },
+            after: momentAndId(after),
           }),
         position: (row) => [row.position, row.api_key_id],
         present: (row) => presentKey(row),

@@ -13,6 +13,7 @@
  */
 import type { Logger } from 'pino';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
+import { inBatches } from '../../platform/database/batches.ts';
 import type { PurgeItems } from '../../platform/feature.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { processMedia } from '../processing/processing.ts';
@@ -51,10 +52,7 @@ export async function purgeDeleted(parts: PurgeParts, signal: AbortSignal): Prom
     if (last === undefined || items.length < itemsAtOnce) break;
     after = last;
   }
-  while (!signal.aborted) {
-    const forgotten = await inTransaction(parts.db, (tx) => forgetPurged(tx, forgottenAtOnce));
-    if (forgotten < forgottenAtOnce) return;
-  }
+  await inBatches(parts.db, forgottenAtOnce, signal, (tx) => forgetPurged(tx, forgottenAtOnce));
 }
 
 async function purgeBatch(

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
-import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
+import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import {
   answers,
@@ -50,7 +50,7 @@ export function addPurgeRoutes(app: HttpApp, parts: { db: Db; cursors: ListCurso
         read: (limit, after) =>
           listPurges(db, organizationId, status, {
             limit,
-            after: after && { deletedAt: String(after[0]), contentId: String(after[1]) },
+            after: momentAndId(after),
           }),
         position: (row) => [row.position, row.content_id],
         present,

@@ -1,5 +1,6 @@
 /** What is done to the tables of all projections beside following the log. */
-import { inTransaction, type Db, type Tx } from '../database/database.ts';
+import { inTransaction, type Db } from '../database/database.ts';
+import { inBatches } from '../database/batches.ts';
 import type { Item, Projection, Viewer } from './projection.ts';
 import { interruptProjections, lockProjections } from './queries.ts';
 
@@ -58,16 +59,8 @@ export async function expireProjections<Event>(
   signal: AbortSignal,
 ): Promise<void> {
   for (const remove of projections.flatMap(({ expire }) => expire)) {
-    await removeInBatches(db, signal, (tx) => remove(tx, rowsAtOnce));
+    await inBatches(db, rowsAtOnce, signal, (tx) => remove(tx, rowsAtOnce));
   }
-}
-
-async function removeInBatches(
-  db: Db,
-  signal: AbortSignal,
-  remove: (tx: Tx) => Promise<number>,
-): Promise<void> {
-  while (!signal.aborted && (await inTransaction(db, remove)) === rowsAtOnce);
 }
 
 function namesOf(projections: readonly { readonly name: string }[]): string[] {
