@@ -1148,7 +1148,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what was deleted for good, and whether its files are gone
+         * List what was deleted for good, and whether its purge is complete
          * @description The latest deletion first. Kept for 30 days after the purge.
          */
         get: operations["listPurges"];
