@@ -516,20 +516,3 @@ test('a ranking experiment changes the feed of its treatment only, and its winne
     (await feedOf('userId=r1&device=ios')).first === newest ? true : null,
   );
 });
-
-test('an erased viewer is in no experiment any more', async () => {
-  const id = await start({ variants: variants({ 'erase.key': 1 }) });
-  for (const user of ['erase-1', 'erase-2']) await configOf(`userId=${user}`);
-  const participants = async (wanted: number) =>
-    eventually(`${wanted} participants`, async () => {
-      const { body } = await service.call('GET', `/v1/experiments/${id}`);
-      const [control, fast] = body.data.variants;
-      return control.participants + fast.participants === wanted ? true : null;
-    });
-  await participants(2);
-  assert.equal((await service.call('DELETE', '/v1/users/erase-1/data')).status < 300, true);
-  await participants(1);
-  const { body } = await service.call('GET', `/v1/experiments/${id}/results`);
-  const sum = body.data.variants[0].participants + body.data.variants[1].participants;
-  assert.equal(sum, 1);
-});

@@ -30,5 +30,5 @@ export function unevenSegments(
   return judged
     .filter(({ ok }) => !ok)
     .toSorted((a, b) => a.pValue - b.pValue)
-    .map(({ ok: _, ...segment }) => segment);
+    .map(({ dimension, value, pValue }) => ({ dimension, value, pValue }));
 }
