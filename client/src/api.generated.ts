@@ -1850,6 +1850,7 @@ export interface components {
                 [key: string]: unknown;
             };
             description: string | null;
+            downloadUrl: string | null;
             duration: number | null;
             errorReason: {
                 /** @enum {string} */
@@ -1863,6 +1864,7 @@ export interface components {
             id: string;
             images: components["schemas"]["CarouselImage"][];
             maxFrameRate: number | null;
+            previewUrl: string | null;
             /** @description Of the processing, 0 to 1. */
             progress: number;
             protected: boolean;
@@ -1871,8 +1873,18 @@ export interface components {
             publishStatus: "published" | "unpublished";
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
+            storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
+            thumbnailHash: string | null;
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            thumbnails: {
+                height: number;
+                /** @enum {string} */
+                type: "image/jpeg" | "image/webp";
+                url: string;
+                width: number;
+            }[];
             thumbnailUrl: string | null;
             title: string;
             /**
@@ -2018,6 +2030,7 @@ export interface components {
                 [key: string]: unknown;
             };
             description: string | null;
+            downloadUrl: string | null;
             duration: number | null;
             engagement: {
                 likes: number;
@@ -2040,6 +2053,7 @@ export interface components {
             liveStreamId: string | null;
             liveStreamStatus: ("idle" | "active" | "ended") | null;
             maxFrameRate: number | null;
+            previewUrl: string | null;
             /** @description Of the processing, 0 to 1. */
             progress: number;
             protected: boolean;
@@ -2058,8 +2072,18 @@ export interface components {
             };
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
+            storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
+            thumbnailHash: string | null;
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            thumbnails: {
+                height: number;
+                /** @enum {string} */
+                type: "image/jpeg" | "image/webp";
+                url: string;
+                width: number;
+            }[];
             thumbnailUrl: string | null;
             title: string;
             /**
@@ -4250,6 +4274,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             captionTracks: components["schemas"]["CaptionTrack"][];
+                            downloadUrl: string | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -4259,7 +4284,17 @@ export interface operations {
                             /** @description Seconds. */
                             expiresIn: number;
                             images: components["schemas"]["CarouselImage"][];
+                            previewUrl: string | null;
+                            storyboardUrl: string | null;
                             streamingUrl: string | null;
+                            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+                            thumbnails: {
+                                height: number;
+                                /** @enum {string} */
+                                type: "image/jpeg" | "image/webp";
+                                url: string;
+                                width: number;
+                            }[];
                             thumbnailUrl: string | null;
                         };
                         meta?: {
@@ -5686,6 +5721,7 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                             description: string | null;
+                            downloadUrl: string | null;
                             duration: number | null;
                             errorReason: {
                                 /** @enum {string} */
@@ -5699,6 +5735,7 @@ export interface operations {
                             id: string;
                             images: components["schemas"]["CarouselImage"][];
                             maxFrameRate: number | null;
+                            previewUrl: string | null;
                             /** @description Of the processing, 0 to 1. */
                             progress: number;
                             protected: boolean;
@@ -5707,8 +5744,18 @@ export interface operations {
                             publishStatus: "published" | "unpublished";
                             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
                             section: string | null;
+                            storyboardUrl: string | null;
                             streamingUrl: string | null;
                             tags: string[];
+                            thumbnailHash: string | null;
+                            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+                            thumbnails: {
+                                height: number;
+                                /** @enum {string} */
+                                type: "image/jpeg" | "image/webp";
+                                url: string;
+                                width: number;
+                            }[];
                             thumbnailUrl: string | null;
                             title: string;
                             /**

@@ -9,21 +9,31 @@ import type { Signer } from '../../platform/signing-keys.ts';
 import {
   presentCaptions,
   presentImages,
+  type AssetKind,
+  type DerivedMedia,
   type ItemRow,
   type MediaUrls,
   type StoredAsset,
 } from '../content/content.ts';
+import { DERIVED_FILES, THUMBNAIL_FORMATS, thumbnailSizes, WAVEFORM_SIZE } from '../media/media.ts';
 
 /** A token is valid for six hours, or the length of the video and half an hour. */
 const shortestTokenMs = 6 * 3_600_000;
 const tokenMarginMs = 30 * 60_000;
 const signatureBytes = 16;
+const withheld: DerivedMedia = {
+  thumbnails: [],
+  previewUrl: null,
+  storyboardUrl: null,
+  downloadUrl: null,
+};
 const expiryBytes = 6;
 
 export type SignedMedia = {
   /** Null for carousels. */
   streamingUrl: string | null;
   thumbnailUrl: string | null;
+  derived: DerivedMedia;
   images: ReturnType<typeof presentImages>;
   captionTracks: ReturnType<typeof presentCaptions>;
   expiresAt: Date;
@@ -64,6 +74,35 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
     return image === undefined ? null : assetFile(image, 'small.jpg', token);
   }
 
+  /** Items of before there were hashes have one JPEG alone. */
+  function thumbnails(row: ItemRow, token: string | null): DerivedMedia['thumbnails'] {
+    if (row.media_prefix === null || row.thumbnail_hash === null) return [];
+    const { width, height } = row;
+    const size = width === null || height === null ? WAVEFORM_SIZE : { width, height };
+    return thumbnailSizes(size).flatMap(({ name, ...pixels }) =>
+      THUMBNAIL_FORMATS.map(({ ending, type }) => ({
+        url: file(row, `${name}.${ending}`, token),
+        type,
+        ...pixels,
+      })),
+    );
+  }
+
+  function derived(row: ItemRow, token: string | null): DerivedMedia {
+    const url = (kind: AssetKind, name: string) => {
+      const asset = row.assets.find((one) => one.kind === kind);
+      return asset === undefined || row.media_prefix === null
+        ? null
+        : assetFile(asset, name, token);
+    };
+    return {
+      thumbnails: thumbnails(row, token),
+      previewUrl: url('preview', DERIVED_FILES.preview),
+      storyboardUrl: url('storyboard', DERIVED_FILES.storyboard),
+      downloadUrl: url('download', DERIVED_FILES.download),
+    };
+  }
+
   function expiryOf(row: ItemRow, nowMs: number): number {
     const lengthMs = (row.duration_seconds ?? 0) * 1_000;
     return Math.ceil(nowMs + Math.max(shortestTokenMs, lengthMs + tokenMarginMs));
@@ -80,6 +119,7 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
     return {
       streamingUrl: hasVideo(row) ? file(row, 'master.m3u8', token) : null,
       thumbnailUrl: thumbnail(row, token),
+      derived: derived(row, token),
       images: presentImages(row, urls),
       captionTracks: presentCaptions(row, urls),
       expiresAt: new Date(expiresAtMs),
@@ -107,6 +147,10 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
       if (row.protected) return null;
       if (row.visibility === 'private') return sign(row, Date.now()).thumbnailUrl;
       return thumbnail(row, null);
+    },
+    derived(row) {
+      if (row.protected) return withheld;
+      return derived(row, row.visibility === 'private' ? privateToken(row) : null);
     },
     assetUrl(row, asset, name) {
       if (row.protected) return '';

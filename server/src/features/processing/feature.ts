@@ -30,6 +30,12 @@ export const processing = defineFeature({
       about:
         'Videos processed at the same time by this process, which share its cores. Empty: one for every two cores.',
     }),
+    mediaNiceness: setting({
+      env: 'REELFEED_MEDIA_NICENESS',
+      parse: integer({ min: 0, max: 19 }),
+      fallback: '10',
+      about: 'How far the service and the database go before media processing for the processor.',
+    }),
     mediaMaxDurationMs: setting({
       env: 'REELFEED_MEDIA_MAX_DURATION',
       parse: duration({ min: '1s' }),
@@ -61,6 +67,7 @@ export const processing = defineFeature({
     const concurrency = settings.mediaConcurrency ?? Math.max(1, Math.floor(cores / 2));
     const mediaLimits = {
       stallMs: settings.mediaStallMs,
+      niceness: settings.mediaNiceness,
       memoryLimitBytes: settings.mediaMemoryBytes,
     };
     const job = mediaJob({
