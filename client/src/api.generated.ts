@@ -1036,6 +1036,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/keys/{id}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the latest requests of a key
+         * @description The latest first, those that were refused included. A request appears within a few seconds. At most 50,000 of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).
+         */
+        get: operations["listKeyRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys/{id}/rotate": {
         parameters: {
             query?: never;
@@ -1088,7 +1108,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what was deleted for good, and whether its files are gone
+         * List what was deleted for good, and whether its purge is complete
          * @description The latest deletion first. Kept for 30 days after the purge.
          */
         get: operations["listPurges"];
@@ -2122,6 +2142,36 @@ export interface components {
             /** @enum {string} */
             type: "secret" | "publishable";
         };
+        /** KeyRequest */
+        KeyRequest: {
+            /**
+             * @description Until the end of the answer.
+             * @example 4.2
+             */
+            durationMs: number;
+            /**
+             * @description Requests of the key in about the second before that are not in the list: it has the first 20 successes and the first 20 failures of each second and process.
+             * @example 0
+             */
+            leftOut: number;
+            /** @example GET */
+            method: string;
+            /** @example req_01kabc5m8nfe8v8q1m2vr5t9zd */
+            requestId: string;
+            /**
+             * @description The pattern of the route, not the path.
+             * @example /v1/content/:id
+             */
+            route: string;
+            /** @example 200 */
+            statusCode: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            time: string;
+        };
         /** Organization */
         Organization: {
             /** @description Origins whose pages may use publishable keys. Empty: every origin. */
@@ -2132,6 +2182,8 @@ export interface components {
             defaultProtected: boolean;
             id: string;
             name: string;
+            /** @description IANA name of the time zone whose days and hours reports have. After a change, earlier days follow with `reelfeed rebuild all`. */
+            timeZone: string;
         };
         /** Purge */
         Purge: {
@@ -2380,12 +2432,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2470,7 +2522,7 @@ export interface operations {
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2483,7 +2535,7 @@ export interface operations {
                 /** @description Default: plays. Metrics move while people watch; `createdAt` walks all items once. */
                 sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "likes" | "shares" | "saves" | "uniqueViewers" | "swipesAway" | "createdAt";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2582,14 +2634,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2738,7 +2790,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2747,7 +2799,7 @@ export interface operations {
                 /** @description How to split `segments`. Default: device. */
                 segment?: "device" | "country" | "tag";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2867,7 +2919,7 @@ export interface operations {
                 /** @description Only from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2876,7 +2928,7 @@ export interface operations {
                 /** @description Only of items that are in this section now. */
                 section?: string;
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3095,14 +3147,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3220,14 +3272,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3460,6 +3512,7 @@ export interface operations {
                 createdBefore?: string;
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
+                externalId?: string;
                 /** @description Items on a page. */
                 limit?: number;
                 /** @description Default: desc; asc for title. */
@@ -7819,6 +7872,71 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    listKeyRequests: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+                /** @description 400: failures only. */
+                minStatus?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["KeyRequest"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     rotateKey: {
         parameters: {
             query?: never;
@@ -7961,6 +8079,7 @@ export interface operations {
                     autoPublish?: boolean;
                     defaultProtected?: boolean;
                     name?: string;
+                    timeZone?: string;
                 };
             };
         };

@@ -60,6 +60,12 @@ const commands: Record<string, Entry> = {
     mostWords: 2,
     load: async () => (await import('./webhooks.ts')).webhooksCommand,
   },
+  import: {
+    summary: 'bring a folder of videos, or the rows of a .csv or .ndjson file, into a service',
+    usage: 'import <folder|file.csv|file.ndjson> [--wait] [--json]',
+    mostWords: 1,
+    load: async () => (await import('./import/import.ts')).importCommand,
+  },
   doctor: {
     summary: 'tell what is wrong with this installation and how to mend it',
     load: async () => (await import('./doctor.ts')).doctor,
@@ -139,6 +145,7 @@ async function main(): Promise<void> {
       type: { type: 'string' },
       name: { type: 'string' },
       forward: { type: 'string' },
+      wait: { type: 'boolean', default: false },
       since: { type: 'string' },
       until: { type: 'string' },
       'include-key': { type: 'boolean', default: false },

@@ -57,11 +57,16 @@ export async function openUpload(
   return { row, token, expiresAt };
 }
 
-/** The open session of an upload URL. @throws ApiError NOT_FOUND, CONFLICT */
-export async function requireOpenSession(db: Db, token: string): Promise<UploadSession> {
-  const session = checkOpen(await findSession(db, hashToken(token)));
+/** The session of an upload URL, complete or not. @throws ApiError NOT_FOUND */
+export async function requireSession(db: Db, token: string): Promise<UploadSession> {
+  const session = checkKnown(await findSession(db, hashToken(token)));
   if (!(await isPresent(db, session.organizationId, session.contentId))) throw unknownUpload();
   return session;
+}
+
+/** The open session of an upload URL. @throws ApiError NOT_FOUND, CONFLICT */
+export async function requireOpenSession(db: Db, token: string): Promise<UploadSession> {
+  return checkOpen(await requireSession(db, token));
 }
 
 /** The session of an upload URL that takes bytes; null when there is none. */
@@ -154,8 +159,13 @@ export function wasRolledBack(error: unknown): boolean {
   return error instanceof ApiError || (sqlState(error) !== null && !isDatabaseAway(error));
 }
 
-function checkOpen(session: UploadSession | null): UploadSession {
+function checkKnown(session: UploadSession | null): UploadSession {
   if (session === null || session.isExpired) throw unknownUpload();
+  return session;
+}
+
+function checkOpen(found: UploadSession | null): UploadSession {
+  const session = checkKnown(found);
   if (session.isCompleted) {
     throw new ApiError('CONFLICT', { message: 'The bytes of this upload have arrived already.' });
   }

@@ -5,7 +5,7 @@ import { answers, IdParams } from '../../../platform/http/schemas.ts';
 import { answerReport } from './answer.ts';
 import { listStatistics } from './content-list.ts';
 import { reportItem } from './content-report.ts';
-import { formatDay, readPeriod } from './period.ts';
+import { formatDay, readLocalNow, readPeriod } from './period.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
 import {
   asCsv,
@@ -44,7 +44,7 @@ function addListRoute(app: HttpApp, parts: ReportParts): void {
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const { limit, cursor, sort = 'plays', order = 'desc', tags: wanted } = request.query;
-      const period = readPeriod(request.query, Date.now());
+      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       // The days, not the words of the query: a cursor of the default range ends with its day.
       const filter = {
         days: `${formatDay(period.startMs)}/${formatDay(period.endMs)}`,
@@ -96,7 +96,7 @@ function addItemRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const period = readPeriod(request.query, Date.now());
+      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       const data = await reportItem(parts.db, organizationId, request.params.id, period);
       return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },

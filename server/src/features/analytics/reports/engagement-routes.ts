@@ -3,7 +3,7 @@ import { principalOf } from '../../../platform/http/principal.ts';
 import { answers } from '../../../platform/http/schemas.ts';
 import { answerReport } from './answer.ts';
 import { reportEngagement } from './engagement-report.ts';
-import { readPeriod } from './period.ts';
+import { readLocalNow, readPeriod } from './period.ts';
 import { reportQuality } from './quality-report.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
 import { reportRetention } from './retention-report.ts';
@@ -42,7 +42,7 @@ function addEngagementRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const period = readPeriod(request.query, Date.now());
+      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       const { segment = 'device' } = request.query;
       const data = await reportEngagement(parts.db, organizationId, period, segment);
       return answerReport(request, reply, parts, { data, rows: data.segments });
@@ -66,7 +66,7 @@ function addQualityRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const period = readPeriod(request.query, Date.now());
+      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       const data = await reportQuality(parts.db, organizationId, period);
       return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
@@ -92,9 +92,9 @@ function addRetentionRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const now = Date.now();
+      const now = await readLocalNow(parts.db, organizationId);
       const period = readPeriod(request.query, now);
-      const data = await reportRetention(parts.db, organizationId, period, now);
+      const data = await reportRetention(parts.db, organizationId, period, now.nowMs);
       return answerReport(request, reply, parts, { data, rows: data.cohorts });
     },
   );

@@ -1,5 +1,5 @@
 /** A week of traffic: the answers are those of a recount, whatever way the events have come. */
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs, hourMs } from '../../../platform/time.ts';
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { eventKinds, type LoggedEvent } from '../../events/events.ts';
@@ -192,6 +192,73 @@ describe('the way in which events come does not matter', () => {
         assert.equal(JSON.stringify(found), JSON.stringify(expected), `${path}, ${named(one)}`);
       }
     }
+  });
+});
+
+describe('days are those of the time zone of the organization', () => {
+  // The zone has no summer time, and its days begin at a quarter past an hour of UTC.
+  const timeZone = 'Asia/Kathmandu';
+  const aheadMs = 5 * hourMs + 45 * 60_000;
+  const own = makeItems(15, (index) => items[index]?.tags ?? []);
+  const idOf = new Map(items.map(({ id }, index) => [id, own[index]?.id ?? id]));
+  const events = traffic.map((event) => {
+    const from = event.data['fromContentId'];
+    return {
+      ...event,
+      contentId: idOf.get(event.contentId) ?? event.contentId,
+      data: { ...event.data, ...(typeof from === 'string' && { fromContentId: idOf.get(from) }) },
+    };
+  });
+  const shifted = new Recount(
+    events.map((event) => ({ ...event, at: event.at + aheadMs })),
+    own,
+  );
+  const within = ranges.filter(({ endDate }) => endDate <= dayOf(2));
+
+  test('every report is that of a clock which is ahead of UTC', async () => {
+    const organization = await service.addOrganization('Kathmandu');
+    const { status } = await service.call('PATCH', '/v1/organization', {
+      key: organization.secretKey,
+      body: { timeZone },
+    });
+    assert.equal(status, 200);
+    await organization.insertItems(own);
+    await organization.append(events, [70]);
+    await service.projected();
+    const id = own[0]?.id ?? '';
+    for (const one of within) {
+      const reports: [path: string, expected: unknown][] = [
+        ['overview', shifted.overview(one)],
+        ['content', shifted.content(one)],
+        [`content/${id}`, shifted.item(id, one)],
+        ['engagement', shifted.engagement(one, 'device')],
+        ['quality', shifted.quality(one)],
+      ];
+      for (const [path, expected] of reports) {
+        const answer = withoutPercentiles(await organization.read(path, one));
+        assert.deepEqual(inUtc(answer), withoutPercentiles(expected), `${path}, ${named(one)}`);
+      }
+    }
+    for (const one of within.filter(({ granularity }) => granularity !== 'hour')) {
+      const answer = await organization.read('retention', one);
+      assert.deepEqual(answer, shifted.retention(one, Date.now() + aheadMs), named(one));
+    }
+  });
+
+  /** Hours as the recount names them, which knows no zones. */
+  function inUtc(answer: unknown): unknown {
+    const text = JSON.stringify(answer).replaceAll('.000+05:45"', '.000Z"');
+    return JSON.parse(text);
+  }
+
+  test('what is no time zone is refused', async () => {
+    for (const wrong of ['Berlin', '+05:45', '']) {
+      const reply = await service.call('PATCH', '/v1/organization', { body: { timeZone: wrong } });
+      assert.equal(reply.status, 400, wrong);
+      assert.equal(reply.body.error.details[0].path, 'timeZone');
+    }
+    const { body } = await service.call('GET', '/v1/organization');
+    assert.equal(body.data.timeZone, 'UTC');
   });
 });
 

@@ -8,8 +8,8 @@ import { granularities, mostDaysOfHours } from './period.ts';
 const day = (description: string) => Type.String({ description, examples: ['2026-01-31'] });
 
 export const periodQuery = {
-  startDate: Type.Optional(day('First day (UTC) of the range. Default: 29 days before `endDate`.')),
-  endDate: Type.Optional(day('Last day (UTC), included; at most 366 days in all. Default: today.')),
+  startDate: Type.Optional(day('First day of the range. Default: 29 days before `endDate`.')),
+  endDate: Type.Optional(day('Last day, included; at most 366 days in all. Default: today.')),
   granularity: Type.Optional(
     OneOf(
       granularities,
