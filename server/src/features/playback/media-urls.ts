@@ -9,13 +9,12 @@ import type { Signer } from '../../platform/signing-keys.ts';
 import {
   presentCaptions,
   presentImages,
-  type AssetKind,
   type DerivedMedia,
   type ItemRow,
   type MediaUrls,
   type StoredAsset,
 } from '../content/content.ts';
-import { DERIVED_FILES, THUMBNAIL_FORMATS, thumbnailSizes, WAVEFORM_SIZE } from '../media/media.ts';
+import { createFileUrls } from './file-urls.ts';
 
 /** A token is valid for six hours, or the length of the video and half an hour. */
 const shortestTokenMs = 6 * 3_600_000;
@@ -52,55 +51,13 @@ function hasVideo(row: ItemRow): boolean {
 }
 
 export function createMediaAccess(publicUrl: string, signer: Signer): MediaAccess {
-  const file = (row: ItemRow, name: string, token: string | null) =>
-    `${publicUrl}/media/${token === null ? '' : `t/${token}/`}${row.media_prefix ?? ''}/${name}`;
-
-  const assetFile = ({ folder }: StoredAsset, name: string, token: string | null) =>
-    folder === null
-      ? ''
-      : `${publicUrl}/media/${token === null ? '' : `t/${token}/`}${folder}/${name}`;
+  const { file, assetFile, thumbnail, derived } = createFileUrls(publicUrl);
 
   function tokenFor(playbackId: string, expiresAtMs: number): string {
     const expiry = Buffer.alloc(expiryBytes);
     expiry.writeUIntBE(expiresAtMs, 0, expiryBytes);
     const signature = signer.sign(Buffer.concat([expiry, Buffer.from(playbackId)]), signatureBytes);
     return Buffer.concat([expiry, signature]).toString('base64url');
-  }
-
-  /** The first frame of a video, the first image of a carousel. */
-  function thumbnail(row: ItemRow, token: string | null): string | null {
-    if (row.media_prefix !== null && row.has_thumbnail) return file(row, 'thumbnail.jpg', token);
-    const image = row.assets.find(({ kind }) => kind === 'image');
-    return image === undefined ? null : assetFile(image, 'small.jpg', token);
-  }
-
-  /** Items of before there were hashes have one JPEG alone. */
-  function thumbnails(row: ItemRow, token: string | null): DerivedMedia['thumbnails'] {
-    if (row.media_prefix === null || row.thumbnail_hash === null) return [];
-    const { width, height } = row;
-    const size = width === null || height === null ? WAVEFORM_SIZE : { width, height };
-    return thumbnailSizes(size).flatMap(({ name, ...pixels }) =>
-      THUMBNAIL_FORMATS.map(({ ending, type }) => ({
-        url: file(row, `${name}.${ending}`, token),
-        type,
-        ...pixels,
-      })),
-    );
-  }
-
-  function derived(row: ItemRow, token: string | null): DerivedMedia {
-    const url = (kind: AssetKind, name: string) => {
-      const asset = row.assets.find((one) => one.kind === kind);
-      return asset === undefined || row.media_prefix === null
-        ? null
-        : assetFile(asset, name, token);
-    };
-    return {
-      thumbnails: thumbnails(row, token),
-      previewUrl: url('preview', DERIVED_FILES.preview),
-      storyboardUrl: url('storyboard', DERIVED_FILES.storyboard),
-      downloadUrl: url('download', DERIVED_FILES.download),
-    };
   }
 
   function expiryOf(row: ItemRow, nowMs: number): number {

@@ -107,7 +107,7 @@ export async function prepare(
     meter,
     loudness,
     hasDownload: true,
-    watchFrames: thumbnails.watchFrames,
+    watchFrames: (frames) => thumbnails.watch(frames),
   });
   checkCoverage(source, result);
   const rungs = await result.finish();
@@ -138,7 +138,7 @@ function thumbnailWatcher(source: Source, { width, height }: MediaInfo, folder: 
   let hash: string | null = null;
   return {
     hash: () => hash,
-    async watchFrames(frames: AsyncIterable<Frame>): Promise<void> {
+    async watch(frames: AsyncIterable<Frame>): Promise<void> {
       const { video } = source;
       if (video === null || width === null || height === null) return;
       const orientation = readOrientation(video);
