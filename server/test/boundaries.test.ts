@@ -74,18 +74,6 @@ function hasSqlOn(text: string, table: string): boolean {
   return inSql.test(text) || inKysely.test(text);
 }
 
-const faceDebts: readonly string[] = [
-  'cli/demo/clip-uploads.ts → features/media/sample-clips.ts',
-  'cli/demo/clips.ts → features/media/sample-clips.ts',
-  'cli/doctor.ts → features/media/sample-clips.ts',
-];
+const faceDebts: readonly string[] = [];
 
-const tableDebts: readonly string[] = [
-  'features/analytics/projections/table-queries.ts: organization',
-  'features/audit/queries.ts: api_key',
-  'features/content/feed-items.ts: deleted_content',
-  'features/content/list-count.ts: deleted_content',
-  'features/feed/viewers/viewer-queries.ts: content',
-  'features/keys/queries.ts: organization',
-  'platform/encryption-key.ts: organization',
-];
+const tableDebts: readonly string[] = [];

@@ -16,7 +16,6 @@ type Parts = {
 
 export const purges = defineFeature({
   name: 'purges',
-  tables: ['deleted_content'],
   build({ db, log, cursors, storage, everyFeature }: Parts) {
     const parts = { db, storage, steps: [everyFeature.purgeItems], log };
     return {
