@@ -71,7 +71,7 @@ export {
 } from './deleted-items.ts';
 export { listForExport, type ExportedItem } from './export-queries.ts';
 export { entityTag, presentCaptions, presentImages, presentItem } from './item.ts';
-export type { Item, ItemRow, MediaUrls } from './item.ts';
+export type { DerivedMedia, Item, ItemRow, MediaUrls } from './item.ts';
 export {
   mergeMetadataOf,
   toItemChange,
@@ -95,6 +95,7 @@ export {
   failWithoutSource,
   findMediaSource,
   findUnnamedSources,
+  lockMedia,
   markFailed,
   markIncomplete,
   markPendingAgain,
@@ -109,6 +110,7 @@ export {
 export {
   ContentItem,
   CaptionTrack,
+  DerivedMediaFields,
   CarouselImage,
   ContentPatch,
   contentTypes,

@@ -7,6 +7,7 @@ import type { OrganizationId } from '../../platform/ids.ts';
 export type DeletedItem = {
   organizationId: string;
   contentId: string;
+  serialNumber: number;
   playbackId: string | null;
   sourceKey: string | null;
   /** When it was deleted, exactly. */
@@ -29,7 +30,7 @@ export async function findPending(
     contentId: '00000000-0000-0000-0000-000000000000',
   };
   const { rows } = await sql<DeletedItem>`
-    select organization_id as "organizationId", content_id as "contentId",
+    select organization_id as "organizationId", content_id as "contentId", serial_number as "serialNumber",
       playback_id as "playbackId", source_key as "sourceKey", deleted_at::text as position
     from deleted_content
     where purged_at is null
