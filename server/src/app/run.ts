@@ -14,6 +14,8 @@ import type { FreshKeys } from './platform-parts.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
 export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
+  /** The key that the printed link to the console signs in with. Default: one made by this start. */
+  consoleKey?: string;
   /** Called when the service answers; aborted with the first signal to stop. */
   onReady?: (service: Service, config: Config, signal: AbortSignal) => Promise<void>;
 };
@@ -37,13 +39,13 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
   const { signal } = stopOnSignals(log);
   try {
     let freshKeys: FreshKeys = { secretKey: null, publishableKey: null };
-    const onFreshKeys = (keys: FreshKeys): void => {
+    const onFreshKeys = (keys: FreshKeys) => {
       // Printed before anything else can fail: they are nowhere else.
       announceKeys(keys);
       freshKeys = keys;
     };
     await using service = await startService(config, { ...options, log, signal, onFreshKeys });
-    announce(service, config);
+    announce(service, config, options.consoleKey ?? freshKeys.secretKey);
     announceSteps(service, freshKeys);
     await options.onReady?.(service, config, signal);
     if (!signal.aborted) await once(signal, 'abort');
@@ -70,9 +72,12 @@ function stopOnSignals(log: Logger): AbortController {
   return stop;
 }
 
-function announce(service: Service, config: Config): void {
+function announce(service: Service, config: Config, consoleKey: string | null): void {
   const lines = ['', `  Reelfeed is ready: ${service.listeningUrl ?? config.roles.join(', ')}`];
   if (service.listeningUrl !== null) {
+    if (consoleKey !== null) {
+      lines.push(`  Signs you in once  ${service.consoleLink(consoleKey)}`);
+    }
     lines.push(
       `  Console            ${service.publicUrl}/console/`,
       `  Feed page          ${service.publicUrl}/feed`,

@@ -37,7 +37,13 @@ export function addConsoleRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
   });
 }
 
-const Session = Closed({ secretKey: Type.String({ minLength: 1, maxLength: 512 }) });
+const Session = Closed(
+  {
+    secretKey: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+    link: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+  },
+  { minProperties: 1, description: 'Either of them.' },
+);
 
 function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
   const { sessions, authenticate, publicUrl } = parts;
@@ -55,7 +61,12 @@ function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
     async (request, reply) => {
       // Without it, another site could sign a visitor in with a key of its own.
       if (request.headers[consoleHeader] === undefined) throw new ApiError('FORBIDDEN');
-      const { secretKey } = request.body;
+      const { link, secretKey = sessions.takeLink(link ?? '') } = request.body;
+      if (secretKey === null) {
+        throw new ApiError('UNAUTHORIZED', {
+          message: 'This link was used before or is over. Sign in with a secret key.',
+        });
+      }
       const principal = await authenticate(secretKey);
       if (principal.type !== 'secret') throw new ApiError('FORBIDDEN');
       return reply

@@ -1,9 +1,9 @@
 /**
- * Gives every caller the result of one run of `produce`: the run that is under way, or the latest
- * one until it is `maxAgeMs` old (0: not at all). A failed run is shared by those who wait for it,
- * and never kept.
+ * Coalesces calls: every caller gets the result of the run of `produce` that is under way, or of the
+ * latest one until it is `maxAgeMs` old (0: not at all). A failed run is shared by those who wait for
+ * it, and never kept.
  */
-export function sharedForAWhile<T>(produce: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
+export function coalesce<T>(produce: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   let latest: Promise<T> | null = null;
   let endedAt: number | null = null;
   return () => {
