@@ -15,11 +15,11 @@ const warmUp = 40_000;
 await using receiver = await startBenchReceiver();
 await using service = await startBenchService(receiver.env);
 const webhookIds = await registerWebhooks(service, receiver.url, 10);
-await fillLine(service, webhookIds, warmUp);
+await fillLine(service.database.db, webhookIds, warmUp);
 await waitForCount(receiver, warmUp);
 const before = await residentMegabytes();
 
-await fillLine(service, webhookIds, backlog);
+await fillLine(service.database.db, webhookIds, backlog);
 const samples: { at: number; count: number; megabytes: number }[] = [];
 let count = 0;
 while (count < backlog) {

@@ -1,8 +1,7 @@
 /**
  * Do receivers that hang slow the others down? The time from the commit of an event to its arrival
  * at a healthy receiver, alone and beside 1, 40 and 400 hanging webhooks of other organizations at
- * the same origin, with 5,000 deliveries in line; the sender runs in this process, as in
- * `webhook-latency`.
+ * the same origin, with 5,000 deliveries in line; the sender runs in this process.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createWebhook } from '../server/src/features/webhooks/endpoints/endpoints.ts';
@@ -25,7 +24,8 @@ const rounds = 300;
 const pauseMs = 10;
 const maxRatio = 2;
 
-await using receiver = await startBenchReceiver({ keepsArrivals: true });
+await using receiver = await startBenchReceiver();
+await receiver.keepArrivals();
 await using service = await startBenchService({ ...receiver.env, REELFEED_ROLES: 'api' });
 const { db } = service.database;
 await registerWebhooks(service, receiver.url, 1);
@@ -77,7 +77,7 @@ const rows: Row[] = [];
 for (const count of [1, 40, 400]) {
   const alone = await measureLags();
   const ids = await registerHanging(count);
-  await fillLine(service, ids, inLine);
+  await fillLine(db, ids, inLine);
   hints.give(webhookDeliveries);
   while (sender.underWay() < count) await delay(10);
   const beside = await measureLags();

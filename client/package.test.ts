@@ -85,7 +85,8 @@ test('a bundler makes a browser file of at most 8 kB, compressed', async () => {
   const entry = path.join(project, 'browser.js');
   await writeFile(
     entry,
-    `export { createReelfeed, EventSender, localEventStorage } from '@reelfeed/client';`,
+    `export { createReelfeed, EventSender, localEventStorage } from '@reelfeed/client';
+     export { upload } from '@reelfeed/client/upload';`,
   );
   const outfile = path.join(project, 'bundle.js');
   await build({

@@ -2,7 +2,7 @@
  * A process: an HTTPS receiver that answers 204 at once. Arguments: files of key and certificate.
  * It prints its port. `GET /count` answers how many deliveries have come and when the latest did,
  * by the wall clock; `GET /arrivals` answers the arrivals since the last such question, as pairs of
- * the event's title and the moment. What is posted below `/hang` is never answered nor counted.
+ * the event's title and the moment; they are kept from `GET /keep` on. What is posted below `/hang` is never answered nor counted.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -13,10 +13,11 @@ const options = { key: readFileSync(keyFile), cert: readFileSync(certificateFile
 let count = 0;
 let lastAt = 0;
 let arrivals: [string, number][] = [];
-const keepsArrivals = process.argv[4] === 'arrivals';
+let keepsArrivals = false;
 
 const server = createServer(options, (request, response) => {
   if (request.method === 'GET') {
+    if (request.url === '/keep') keepsArrivals = true;
     response.end(JSON.stringify(request.url === '/count' ? { count, lastAt } : arrivals));
     if (request.url !== '/count') arrivals = [];
     return;

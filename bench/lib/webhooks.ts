@@ -11,6 +11,7 @@ import { Agent, request } from 'undici';
 import { createTestAuthority } from '../../server/src/platform/egress/test-certificate.ts';
 import { parseAllowList } from '../../server/src/platform/egress/allow-list.ts';
 import { createEgress } from '../../server/src/platform/egress/egress.ts';
+import type { Db } from '../../server/src/platform/database/database.ts';
 import { createLogger } from '../../server/src/platform/logging.ts';
 import { Hints } from '../../server/src/platform/hints.ts';
 import { createVault, loadEncryptionKey, type Vault } from '../../server/src/platform/vault.ts';
@@ -32,13 +33,16 @@ export type BenchReceiver = AsyncDisposable & {
   /** Settings that let the service send to it. */
   env: Record<string, string>;
   count(): Promise<{ count: number; lastAt: number }>;
+  /** From now on it reads the bodies, which costs time, and keeps their titles. */
+  keepArrivals(): Promise<unknown>;
+  /** Those since the last call. */
   arrivals(): Promise<[title: string, at: number][]>;
 };
 
-export async function startBenchReceiver({ keepsArrivals = false } = {}): Promise<BenchReceiver> {
+export async function startBenchReceiver(): Promise<BenchReceiver> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-'));
-  const authority = createTestAuthority();
-  const certificate = authority.issue(['127.0.0.1']);
+  const authority = await createTestAuthority();
+  const certificate = await authority.issue(['127.0.0.1']);
   const files = {
     key: path.join(folder, 'key.pem'),
     cert: path.join(folder, 'cert.pem'),
@@ -47,7 +51,7 @@ export async function startBenchReceiver({ keepsArrivals = false } = {}): Promis
   await writeFile(files.key, certificate.key);
   await writeFile(files.cert, certificate.cert);
   await writeFile(files.ca, authority.cert);
-  const args = [receiverScript, files.key, files.cert, keepsArrivals ? 'arrivals' : ''];
+  const args = [receiverScript, files.key, files.cert];
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -65,6 +69,7 @@ export async function startBenchReceiver({ keepsArrivals = false } = {}): Promis
     caFile: files.ca,
     env: { NODE_EXTRA_CA_CERTS: files.ca, REELFEED_EGRESS_ALLOW: `127.0.0.1:${port}` },
     count: () => ask('/count') as Promise<{ count: number; lastAt: number }>,
+    keepArrivals: () => ask('/keep'),
     arrivals: () => ask('/arrivals') as Promise<[string, number][]>,
     async [Symbol.asyncDispose]() {
       await agent.destroy();
@@ -159,7 +164,7 @@ export function benchBody(webhookId: string, title: string): string {
 
 /** Puts `count` due deliveries in line, spread evenly over the webhooks, in one transaction. */
 export async function fillLine(
-  { database }: BenchService,
+  db: Db,
   webhookIds: readonly string[],
   count: number,
 ): Promise<void> {
@@ -174,7 +179,7 @@ export async function fillLine(
     join (select organization_id, webhook_id, row_number() over (order by webhook_id) - 1 as place
       from webhook where webhook_id = any(${webhookIds}::text[])) hook
       on hook.place = n % ${webhookIds.length}::int
-  `.execute(database.db);
+  `.execute(db);
 }
 
 /** Waits until the receiver has got `target` deliveries. @returns how many it has, and since when */

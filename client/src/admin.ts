@@ -1,7 +1,16 @@
-import type { Answer, CallArguments, ItemOf, ListPath, Method, PathOf } from './admin-types.ts';
+import type {
+  Answer,
+  CallArguments,
+  CallOptions,
+  ItemOf,
+  ListPath,
+  Method,
+  PathOf,
+} from './admin-types.ts';
 import { isRecord } from './errors.ts';
 import { sendJson, type RetryingTransport } from './request.ts';
 import { openTransport, type ConnectionOptions } from './transport.ts';
+import { upload, type UploadOptions } from './upload.ts';
 import { newUuid7 } from './uuid7.ts';
 
 export interface AdminOptions extends ConnectionOptions {
@@ -41,11 +50,24 @@ export interface Admin {
     path: P,
     ...call: CallArguments<'delete', P>
   ): Promise<Answer<'delete', P>>;
+  /**
+   * Makes a video item of a file and sends its bytes, resuming after every break. Resolves to the
+   * item when all bytes are stored; its processing goes on in the background. With an
+   * `idempotencyKey` a process that was killed goes on with the same upload for up to 24 hours: call
+   * again with the same key, file and metadata.
+   */
+  upload(file: Blob, upload: AdminUpload): Promise<Answer<'get', '/v1/content/{id}'>['data']>;
   /** The entries of all pages of a list, read as they are asked for. */
   each<P extends ListPath>(
     path: P,
     ...call: CallArguments<'get', P>
   ): AsyncGenerator<ItemOf<P>, void, undefined>;
+}
+
+/** The metadata of the item to make, and how to send the file. */
+export interface AdminUpload extends Pick<UploadOptions, 'onProgress' | 'signal' | 'maxRetries'> {
+  readonly metadata: CallOptions<'post', '/v1/content/upload'>['body'];
+  readonly idempotencyKey?: string | undefined;
 }
 
 type QueryValue = string | number | boolean | readonly string[] | null | undefined;
@@ -66,10 +88,25 @@ export function createAdmin(options: AdminOptions): Admin {
   if (options.secretKey.startsWith('rf_pk_')) {
     throw new TypeError('The admin client needs a secret key (rf_sk_…), not a publishable one.');
   }
-  const transport: RetryingTransport = {
+  return adminOver({
     ...openTransport(options, options.secretKey, 'secretKey'),
     maxRetries: options.maxRetries ?? 3,
-  };
+  });
+}
+
+/**
+ * The same for a page of the service's own origin: its session cookie signs the calls, and the header
+ * proves their origin, since a page of another one cannot send it.
+ */
+export function createSessionAdmin(options: Omit<AdminOptions, 'secretKey'>): Admin {
+  return adminOver({
+    ...openTransport(options, 'session', 'session'),
+    maxRetries: options.maxRetries ?? 3,
+    signature: { accept: 'application/json', 'x-reelfeed-console': '1' },
+  });
+}
+
+function adminOver(transport: RetryingTransport): Admin {
   const caller =
     (method: Method) =>
     (path: string, call: Call = {}): Promise<unknown> =>
@@ -80,6 +117,7 @@ export function createAdmin(options: AdminOptions): Admin {
     put: caller('put'),
     patch: caller('patch'),
     delete: caller('delete'),
+    upload: (file: Blob, options: AdminUpload) => uploadFile(transport, file, options),
     each: (path: string, call: Call = {}) => readPages(transport, path, call),
   };
   // The types of `Admin` are those of the API's description; here all calls are one.
@@ -125,6 +163,26 @@ function queryOf(query: Query): URLSearchParams {
     parameters.set(name, typeof value === 'object' ? value.join(',') : String(value));
   }
   return parameters;
+}
+
+async function uploadFile(
+  transport: RetryingTransport,
+  file: Blob,
+  { metadata, idempotencyKey, ...options }: AdminUpload,
+): Promise<unknown> {
+  const { signal } = options;
+  const call = { body: metadata, idempotencyKey, signal };
+  const opened = await send(transport, 'post', '/v1/content/upload', call);
+  const { id, uploadUrl } = dataOf(opened);
+  if (typeof id !== 'string' || typeof uploadUrl !== 'string') {
+    throw new TypeError('The service opened no upload.');
+  }
+  await upload(file, { ...options, uploadUrl, fetch: transport.fetch });
+  return dataOf(await send(transport, 'get', '/v1/content/{id}', { path: { id }, signal }));
+}
+
+function dataOf(answer: unknown): Record<string, unknown> {
+  return isRecord(answer) && isRecord(answer['data']) ? answer['data'] : {};
 }
 
 async function* readPages(

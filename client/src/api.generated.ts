@@ -84,6 +84,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/analytics/movers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the items that have moved most
+         * @description Against as many days right before the range, the greatest difference first. A last day that is not over yet is left out, with its counterpart. With `Accept: text/csv` it answers the items.
+         */
+        get: operations["getMovers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/analytics/overview": {
         parameters: {
             query?: never;
@@ -136,6 +156,26 @@ export interface paths {
          * @description Cohorts are the viewers of a first day or, by week, of the days of a first week. Either way retention is counted in days, and `hour` gives days. With `Accept: text/csv` it answers a line for each cohort.
          */
         get: operations["getRetentionAnalytics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get where viewers come from
+         * @description Impressions by the `entryPoint` that they name. With `Accept: text/csv` it answers the sources.
+         */
+        get: operations["getTrafficSources"];
         put?: never;
         post?: never;
         delete?: never;
@@ -391,7 +431,7 @@ export interface paths {
         put?: never;
         /**
          * Run failed processing again
-         * @description Run failed processing again.
+         * @description For items in `error`, and for ready ones whose `errorReason` says that renditions are missing.
          */
         post: operations["retryProcessing"];
         delete?: never;
@@ -1036,6 +1076,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/keys/{id}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the latest requests of a key
+         * @description The latest first, those that were refused included. A request appears within a few seconds. At most 50,000 of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).
+         */
+        get: operations["listKeyRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys/{id}/rotate": {
         parameters: {
             query?: never;
@@ -1088,7 +1148,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what was deleted for good, and whether its files are gone
+         * List what was deleted for good, and whether its purge is complete
          * @description The latest deletion first. Kept for 30 days after the purge.
          */
         get: operations["listPurges"];
@@ -2098,6 +2158,36 @@ export interface components {
             /** @enum {string} */
             type: "secret" | "publishable";
         };
+        /** KeyRequest */
+        KeyRequest: {
+            /**
+             * @description Until the end of the answer.
+             * @example 4.2
+             */
+            durationMs: number;
+            /**
+             * @description Requests of the key in about the second before that are not in the list: it has the first 20 successes and the first 20 failures of each second and process.
+             * @example 0
+             */
+            leftOut: number;
+            /** @example GET */
+            method: string;
+            /** @example req_01kabc5m8nfe8v8q1m2vr5t9zd */
+            requestId: string;
+            /**
+             * @description The pattern of the route, not the path.
+             * @example /v1/content/:id
+             */
+            route: string;
+            /** @example 200 */
+            statusCode: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            time: string;
+        };
         /** Organization */
         Organization: {
             /** @description Origins whose pages may use publishable keys. Empty: every origin. */
@@ -2108,6 +2198,8 @@ export interface components {
             defaultProtected: boolean;
             id: string;
             name: string;
+            /** @description IANA name of the time zone whose days and hours reports have. After a change, earlier days follow with `reelfeed rebuild all`. */
+            timeZone: string;
         };
         /** Purge */
         Purge: {
@@ -2356,12 +2448,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2443,10 +2535,21 @@ export interface operations {
     listContentAnalytics: {
         parameters: {
             query?: {
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2456,13 +2559,17 @@ export interface operations {
                 limit?: number;
                 /** @description Default: desc. */
                 order?: "asc" | "desc";
+                /** @description Only of items that are in this section now. */
+                section?: string;
                 /** @description Default: plays. Metrics move while people watch; `createdAt` walks all items once. */
-                sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "likes" | "shares" | "saves" | "uniqueViewers" | "swipesAway" | "createdAt";
+                sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "likes" | "shares" | "saves" | "uniqueViewers" | "swipesAway" | "views" | "engagedViews" | "hookRate" | "swipeAwayRate" | "loopRate" | "replays" | "averagePercentWatched" | "createdAt";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
                 /** @description Comma list; any of them matches. */
                 tags?: string;
             };
@@ -2525,8 +2632,7 @@ export interface operations {
                                 swipesAway: number;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                /** @description Distinct viewers that have played. */
-                                uniqueViewers: number;
+                                uniqueViewers: number | null;
                                 /** @description Views that have played. */
                                 views: number;
                             };
@@ -2558,14 +2664,21 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
+                /**
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -2652,8 +2765,7 @@ export interface operations {
                                 swipesAway: number;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                /** @description Distinct viewers that have played. */
-                                uniqueViewers: number;
+                                uniqueViewers: number | null;
                                 /** @description Views that have played. */
                                 views: number;
                             };
@@ -2713,20 +2825,35 @@ export interface operations {
     getEngagementAnalytics: {
         parameters: {
             query?: {
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
+                /**
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
+                /** @description Only of items that are in this section now. */
+                section?: string;
                 /** @description How to split `segments`. Default: device. */
                 segment?: "device" | "country" | "tag";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
             };
             header?: never;
             path?: never;
@@ -2795,7 +2922,7 @@ export interface operations {
                                 averageSessionLength: number | null;
                                 averageVideosPerSession: number | null;
                                 averageWatchTimePerSession: number | null;
-                                sessions: number;
+                                sessions: number | null;
                             };
                             timeseries: {
                                 averageSessionLength: number | null;
@@ -2806,9 +2933,111 @@ export interface operations {
                                  * @example 2026-01-31
                                  */
                                 date: string;
-                                sessions: number;
+                                sessions: number | null;
                             }[];
                         };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getMovers: {
+        parameters: {
+            query?: {
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
+                /** @description Gains, losses, or both. Default: both. */
+                direction?: "up" | "down" | "both";
+                /**
+                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @example 2026-01-31
+                 */
+                endDate?: string;
+                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                granularity?: "hour" | "day" | "week";
+                /** @description Items. Default: 10. */
+                limit?: number;
+                /** @description What is compared. Default: plays. */
+                metric?: "plays" | "impressions" | "likes" | "shares" | "saves" | "totalWatchTime";
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /**
+                 * @description First day of the range. Default: 29 days before `endDate`.
+                 * @example 2026-01-31
+                 */
+                startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            change: number | null;
+                            /** Format: uuid */
+                            contentId: string;
+                            /** @description The metric in the range. */
+                            current: number;
+                            /** @description current − previous */
+                            difference: number;
+                            /** @description In as many days before. */
+                            previous: number;
+                            title: string;
+                        }[];
                         meta: {
                             /**
                              * Format: date-time
@@ -2843,7 +3072,7 @@ export interface operations {
                 /** @description Only from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
@@ -2852,7 +3081,7 @@ export interface operations {
                 /** @description Only of items that are in this section now. */
                 section?: string;
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3070,18 +3299,33 @@ export interface operations {
     getQualityAnalytics: {
         parameters: {
             query?: {
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
+                /**
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
+                /** @description Only of items that are in this section now. */
+                section?: string;
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
             };
             header?: never;
             path?: never;
@@ -3196,14 +3440,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Last day (UTC), included; at most 366 days in all. Default: today.
+                 * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
-                 * @description First day (UTC) of the range. Default: 29 days before `endDate`.
+                 * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
@@ -3250,6 +3494,93 @@ export interface operations {
                                 retention: number[];
                                 /** @description Viewers. */
                                 size: number;
+                            }[];
+                        };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getTrafficSources: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @example 2026-01-31
+                 */
+                endDate?: string;
+                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                granularity?: "hour" | "day" | "week";
+                /**
+                 * @description First day of the range. Default: 29 days before `endDate`.
+                 * @example 2026-01-31
+                 */
+                startDate?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            sources: {
+                                entryPoint: string | null;
+                                impressions: number;
+                                share: number | null;
+                            }[];
+                            timeseries: {
+                                /**
+                                 * @description The day, the Monday of the week, or the moment at which the hour begins.
+                                 * @example 2026-01-31
+                                 */
+                                date: string;
+                                /** @description By entry point; the unknown ones are under ''. */
+                                impressions: {
+                                    [key: string]: number;
+                                };
                             }[];
                         };
                         meta: {
@@ -3436,6 +3767,7 @@ export interface operations {
                 createdBefore?: string;
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
+                externalId?: string;
                 /** @description Items on a page. */
                 limit?: number;
                 /** @description Default: desc; asc for title. */
@@ -7772,6 +8104,71 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    listKeyRequests: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+                /** @description 400: failures only. */
+                minStatus?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["KeyRequest"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     rotateKey: {
         parameters: {
             query?: never;
@@ -7914,6 +8311,7 @@ export interface operations {
                     autoPublish?: boolean;
                     defaultProtected?: boolean;
                     name?: string;
+                    timeZone?: string;
                 };
             };
         };

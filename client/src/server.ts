@@ -1,8 +1,9 @@
 /** What runs on your server: the admin client and the verification of webhooks. */
-export { createAdmin, type Admin, type AdminOptions } from './admin.ts';
+export { createAdmin, type Admin, type AdminOptions, type AdminUpload } from './admin.ts';
 export type { Answer, CallOptions, ItemOf, ListPath, PathOf } from './admin-types.ts';
 export type { components, operations, paths } from './api.generated.ts';
 export { ReelfeedError, type ErrorDetail } from './errors.ts';
+export { upload, type UploadOptions, type UploadProgress } from './upload.ts';
 export {
   verifyWebhook,
   WebhookVerificationError,

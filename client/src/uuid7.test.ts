@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { validate, version } from 'uuid';
 import { newUuid7 } from './uuid7.ts';
+
+const form = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 test('ids are UUIDs of version 7, in order, with the moment in front', () => {
   const before = Date.now();
   const ids = Array.from({ length: 20_000 }, newUuid7);
   const after = Date.now();
-  assert(ids.every((id) => validate(id) && version(id) === 7));
+  assert(ids.every((id) => form.test(id)));
   assert.deepEqual(ids.toSorted(), ids);
   assert.equal(new Set(ids).size, ids.length);
   const momentOf = (id = ''): number => Number.parseInt(id.replace('-', '').slice(0, 12), 16);

@@ -12,9 +12,7 @@ import { features } from '../src/app/features.ts';
 
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 const files = globSync('**/*.ts', { cwd: src })
-  .filter(
-    (file) => !/\.(test|fixture)\.ts$|conformance|\/testing\/|^features\/player\/page\//.test(file),
-  )
+  .filter((file) => !/\.(test|fixture)\.ts$|conformance|\/testing\//.test(file))
   .toSorted();
 
 const featureOf = (file: string) => /^features\/([^/]+)\//.exec(file)?.[1] ?? null;

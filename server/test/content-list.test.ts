@@ -111,6 +111,7 @@ test('search finds beginnings of words and takes every other sign as it is', asy
     { title: 'Überraschung im Café' },
     { title: '日本語 字幕' },
     { title: 'well-known user@example.com' },
+    { title: 'either/or', description: 'crème–brûlée, \u{1F36E}straße, smørrebrød, Łódź' },
   ];
   for (const item of items) await createItem(own, item);
   const found = async (search: string) => {
@@ -145,6 +146,19 @@ test('search finds beginnings of words and takes every other sign as it is', asy
     日本: [6],
     'well-known': [7],
     'user@example.com': [7],
+    example: [3, 7],
+    com: [3, 7],
+    or: [8],
+    'either/or': [8],
+    ueber: [],
+    uber: [5],
+    CAFE: [5],
+    'cafe\u0301': [5],
+    creme: [8],
+    brulee: [8],
+    strasse: [8],
+    smorre: [8],
+    lodz: [8],
     "'; drop table content; --": [],
     '\u{1F3AC}': [],
   };
@@ -191,6 +205,14 @@ test('each sort gives one stable order, both ways, over pages of three', async (
     }
     assert.deepEqual(orders['asc'], orders['desc']?.toReversed(), sort);
     const { body } = await own.call('GET', `/v1/content?sort=${sort}`);
+    if (sort === 'title') {
+      const sorted = ['\u{1F3AC}', '10', 'a', 'a', 'a', 'ä', 'b', 'C', 'z', 'Z'];
+      assert.deepEqual(
+        body.data.map(({ title }: Listed) => title),
+        sorted,
+        'by language rules',
+      );
+    }
     const byDefault = body.data.map(({ id }: Listed) => id);
     assert.deepEqual(byDefault, orders[sort === 'title' ? 'asc' : 'desc'], `${sort} by default`);
   }

@@ -103,12 +103,7 @@ test('a scan of every table, set and file finds neither the id nor its hash', as
     key: service.publishableKey,
   });
   const before = await search();
-  for (const where of [
-    'event_block, unpacked',
-    'event_rejection',
-    'viewer_set',
-    'viewer_profile',
-  ]) {
+  for (const where of ['event_block, unpacked', 'event_rejection', 'viewer_set', 'feed_viewer']) {
     assert.ok(
       before.some((found) => found.includes(where)),
       `the search finds it in ${where}: ${before.join('; ')}`,

@@ -9,7 +9,6 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { v7 as uuidv7 } from 'uuid';
 import { poolConnection } from '../src/platform/database/database.ts';
 import { connectionToRunningServer } from '../src/platform/postgres/running-server.ts';
 import { sampleEvent } from './event-samples.ts';
@@ -25,6 +24,7 @@ import {
   type TestService,
 } from './service.ts';
 import { openStoredEvents } from './stored-events.ts';
+import { newUuid7 } from '../src/platform/uuid7.ts';
 
 const onlyLinux = {
   skip: existsSync('/proc/self/stat') ? false : 'reads /proc, which this system does not have',
@@ -304,7 +304,7 @@ test(
 
 function batchSender(url: string) {
   return async (key: string, contentId: string) => {
-    const ids = Array.from({ length: 100 }, () => uuidv7());
+    const ids = Array.from({ length: 100 }, () => newUuid7());
     const events = ids.map((eventId) => sampleEvent('watchProgress', contentId, { eventId }));
     const reply = await send(`${url}/v1/events/batch`, 'POST', { key, body: { events } });
     return { ...reply, ids };

@@ -1,9 +1,10 @@
 /** Proves which events are accepted, and that a refused one names what is wrong with it. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { eventKinds, type EventKind } from '../src/features/events/events.ts';
 import { startEventService } from './event-judge.ts';
+import { newUuid7 } from '../src/platform/uuid7.ts';
 
 const { stored, sendOne, event, judge } = await startEventService();
 
@@ -32,7 +33,7 @@ const wrong: Record<string, unknown[]> = {
   text: ['', 5, null, true, {}, []],
   'any text': [5, null, true, {}, []],
   flag: ['true', 0, null, {}],
-  'content id': ['', 5, null, 'no-id', uuidv7(), uuidv4()],
+  'content id': ['', 5, null, 'no-id', newUuid7(), randomUUID()],
 };
 const fieldTypes: Record<EventKind, Record<string, [type: string, required: boolean]>> = {
   impression: {
@@ -130,7 +131,7 @@ describe('a refused event names what is wrong, and leaves the others alone', () 
     'an empty contentId': [event('like', { contentId: '' }), 'NOT_FOUND', /^contentId: /],
     'a malformed contentId': [event('like', { contentId: 'clip-1' }), 'NOT_FOUND'],
     'a contentId with NUL': [event('like', { contentId: 'a\0' }), 'NOT_FOUND'],
-    'an unknown contentId': [event('like', { contentId: uuidv7() }), 'NOT_FOUND'],
+    'an unknown contentId': [event('like', { contentId: newUuid7() }), 'NOT_FOUND'],
     'an item that is null': [null, 'VALIDATION_ERROR'],
     'an item that is a number': [5, 'VALIDATION_ERROR'],
     'an item that is a text': ['like', 'VALIDATION_ERROR'],
@@ -177,11 +178,11 @@ describe('a refused event names what is wrong, and leaves the others alone', () 
     'an empty eventId': [event('like', { eventId: '' }), 'VALIDATION_ERROR', /^eventId: /],
     'an eventId that is a number': [event('like', { eventId: 5 }), 'VALIDATION_ERROR'],
     'an eventId of 129 characters': [
-      event('like', { eventId: uuidv7() + 'x'.repeat(93) }),
+      event('like', { eventId: newUuid7() + 'x'.repeat(93) }),
       'VALIDATION_ERROR',
     ],
     'an eventId of 128 characters of four bytes': [
-      event('like', { eventId: `${uuidv7()}${'\u{1F3AC}'.repeat(92)}` }),
+      event('like', { eventId: `${newUuid7()}${'\u{1F3AC}'.repeat(92)}` }),
       null,
     ],
     'an empty userId': [event('like', { userId: '' }), 'VALIDATION_ERROR', /^userId: /],

@@ -1,6 +1,6 @@
 /** Engagement events for tests: a valid one of each kind. */
-import { v7 as uuidv7 } from 'uuid';
 import type { EventKind } from '../src/features/events/events.ts';
+import { newUuid7 } from '../src/platform/uuid7.ts';
 
 /** `data` with every field that the event table names. */
 export const sampleData: Record<EventKind, Record<string, unknown>> = {
@@ -29,7 +29,7 @@ export function sampleEvent(
   return {
     event: kind,
     contentId,
-    eventId: uuidv7(),
+    eventId: newUuid7(),
     userId: 'ada',
     deviceId: 'phone-1',
     sessionId: 'session-1',

@@ -1,11 +1,12 @@
 /** Proves what the intake of engagement events refuses whole, adjusts and deduplicates. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { startEventService } from './event-judge.ts';
 import { sampleEvent } from './event-samples.ts';
 import { createItem, createOrganization, query } from './seed.ts';
 import { eventually, send, type Call } from './service.ts';
+import { newUuid7 } from '../src/platform/uuid7.ts';
 
 const { service, stored, contentId, otherId, post, sendOne, sendBatch, event, judge } =
   await startEventService();
@@ -52,7 +53,7 @@ describe('JSON that no serializer writes', () => {
       cases['an ignored field of depth 10,000']?.[0],
       {
         key: service.secretKey,
-        headers: { 'content-type': 'application/json', 'idempotency-key': uuidv4() },
+        headers: { 'content-type': 'application/json', 'idempotency-key': randomUUID() },
       },
     );
     assert.equal(status, 400);
@@ -155,7 +156,7 @@ describe('moments', () => {
 describe('an event counts once', () => {
   test('within a batch, in any case of a UUID, and each is answered received', async () => {
     await stored.fresh();
-    const eventId = uuidv4();
+    const eventId = randomUUID();
     const upper = eventId.toUpperCase();
     const { body } = await sendBatch([
       event('like', { eventId }),
@@ -203,7 +204,7 @@ describe('an event counts once', () => {
         send(`${service.url}${path}`, method, { key: other.secretKey, ...call }),
     };
     const { id } = await createItem(theirs);
-    const eventId = uuidv7();
+    const eventId = newUuid7();
     await sendOne(event('like', { eventId }));
     const { body } = await sendOne(sampleEvent('like', id, { eventId }), {
       key: other.publishableKey,
@@ -214,7 +215,7 @@ describe('an event counts once', () => {
 
   test('a refused event leaves its id free', async () => {
     await stored.fresh();
-    const eventId = uuidv7();
+    const eventId = newUuid7();
     await sendOne(event('impression', { eventId, data: {} }));
     await sendOne(event('impression', { eventId }));
     assert.equal((await stored.fresh()).length, 1);
@@ -233,7 +234,7 @@ describe('an event counts once', () => {
 
   test('an Idempotency-Key of a secret key replays the answer', async () => {
     await stored.fresh();
-    const call = { key: service.secretKey, headers: { 'idempotency-key': uuidv4() } };
+    const call = { key: service.secretKey, headers: { 'idempotency-key': randomUUID() } };
     const body = [event('like', { eventId: undefined }), event('like', { contentId: 'x' })];
     const first = await sendBatch(body, call);
     const second = await sendBatch(body, call);
@@ -249,7 +250,7 @@ describe('an event counts once', () => {
       Array.from({ length: 40 }, () =>
         sendBatch([event()], {
           key: service.secretKey,
-          headers: { 'idempotency-key': uuidv4() },
+          headers: { 'idempotency-key': randomUUID() },
         }),
       ),
     );
@@ -276,7 +277,7 @@ describe('sentAt', () => {
       const sentAt = iso(Date.now() + wrongByMs);
       for (const at of [
         await keptAt({ events: [like], sentAt }),
-        await keptAt({ ...like, eventId: uuidv7(), sentAt }, '/v1/events'),
+        await keptAt({ ...like, eventId: newUuid7(), sentAt }, '/v1/events'),
       ]) {
         // What the request took on its way is left.
         assert.ok(Math.abs(at - happenedAt) < 20_000, `${wrongByMs}: ${at - happenedAt}`);
@@ -317,7 +318,7 @@ describe('content', () => {
   test('content of another organization is unknown', async () => {
     const { body } = await sendBatch([event()], { key: other.publishableKey });
     assert.deepEqual(body.data.errors[0].code, 'NOT_FOUND');
-    const unknown = await sendBatch([event('like', { contentId: uuidv7() })]);
+    const unknown = await sendBatch([event('like', { contentId: newUuid7() })]);
     assert.equal(body.data.errors[0].message, unknown.body.data.errors[0].message);
   });
 

@@ -77,8 +77,9 @@ const server = createServer((request, response) => {
   requests.push({ path, range: request.headers.range });
   (handlers[path] ?? answer(500))(request, response);
 }).listen(0, '127.0.0.1');
-const untrusted = createHttpsServer(createTestCertificate(['127.0.0.1']), (request, response) =>
-  sendClip(request, response),
+const untrusted = createHttpsServer(
+  await createTestCertificate(['127.0.0.1']),
+  (request, response) => sendClip(request, response),
 ).listen(0, '127.0.0.1');
 await Promise.all(
   [server, untrusted].map((one) => new Promise((resolve) => one.once('listening', resolve))),

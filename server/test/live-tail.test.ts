@@ -4,11 +4,11 @@ import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { v7 as uuidv7 } from 'uuid';
 import { sampleEvent } from './event-samples.ts';
 import { atEnd } from './database.ts';
 import { createItem, createOrganization } from './seed.ts';
 import { eventually, send, startService } from './service.ts';
+import { newUuid7 } from '../src/platform/uuid7.ts';
 
 const service = await startService({ REELFEED_ROLES: 'api' });
 const other = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
@@ -98,7 +98,7 @@ test('the API reference names every field that it shows, and its filters', async
 });
 
 test('a filter shows what it asks for, and a duplicate is not shown', async () => {
-  const one = uuidv7();
+  const one = newUuid7();
   const tails = {
     rejected: await openTail('?status=rejected'),
     accepted: await openTail('?status=accepted'),

@@ -22,7 +22,7 @@ import { containerWithExternalTrack } from '../src/features/media/testing/extern
  */
 
 /** Grows when a sample changes, so that a cached older one is not taken for it. */
-const REVISION = 6;
+const REVISION = 7;
 
 type ClipOptions = Omit<ClipSpec, 'path'>;
 
@@ -54,7 +54,7 @@ const CLIPS = {
     rotationDegrees: 90,
   },
   'bars.mp4': { ...PORTRAIT, source: 'smptebars', width: 640, height: 360 },
-  'hdr.mp4': { ...PORTRAIT, source: 'smptebars', width: 640, height: 360, hdr: true },
+  'hdr.mp4': { ...PORTRAIT, source: 'smptebars', width: 640, height: 360, hdr: 'pq' },
   'black-start.mp4': { ...PORTRAIT, blackSeconds: 0.5 },
   'black.mp4': { ...PORTRAIT, source: 'black' },
   'short-sound.mp4': { ...PORTRAIT, seconds: 5, toneSeconds: 1 },
@@ -102,6 +102,32 @@ const CLIPS = {
     frameRate: 10,
     keepPictures: 'eq(n,0)+eq(n,1999)',
   },
+  'hlg.mp4': { ...PORTRAIT, source: 'smptebars', width: 640, height: 360, hdr: 'hlg' },
+  'dolby-vision.mp4': {
+    ...PORTRAIT,
+    source: 'smptebars',
+    width: 640,
+    height: 360,
+    hdr: 'dolby-vision',
+  },
+  'ten-bit-422.mov': { ...PORTRAIT, codec: 'prores' },
+  'ten-bit-422.mp4': { ...PORTRAIT, codec: 'h264-422' },
+  /** Anamorphic, as DV cameras store it: 720×576 that is shown as 1024×576. */
+  'wide-pixels.mp4': { ...PORTRAIT, width: 720, height: 576, pixelAspect: [64, 45] },
+  'surround.mp4': { ...PORTRAIT, seconds: 4, surround: true },
+  /** The sound has an empty edit of 1.5 s, and reordered pictures one of two frames. */
+  'late-sound.mp4': {
+    ...PORTRAIT,
+    seconds: 5,
+    bFrames: 3,
+    blackSeconds: 1.5,
+    toneSeconds: 3.5,
+    soundDelaySeconds: 1.5,
+  },
+  /** A tenth of the pictures is stored, the last nine are repeats. */
+  'repeats.ogv': { ...PORTRAIT, codec: 'theora', tone: null, seconds: 4, repeatsPictures: true },
+  /** Eight pictures after the third key frame: too few for a segment of their own. */
+  'short-end.mp4': { ...PORTRAIT, source: 'mandelbrot', seconds: 4.27 },
   'quiet.mp4': { ...PORTRAIT, seconds: 4, toneVolume: 0.1 },
   'loud.mp4': { ...PORTRAIT, seconds: 4, toneVolume: 7.5 },
   'tiny.mp4': { ...PORTRAIT, seconds: 0.3 },

@@ -178,6 +178,35 @@ test('an item whose bytes are gone fails instead of waiting for ever; a retry fi
   assert.match(gone.errorReason.message, /bytes are gone/);
 });
 
+test('an item whose further renditions fail says so, plays on, and gets them by a retry', async () => {
+  await query(
+    service,
+    `create function use_up() returns trigger language plpgsql as
+      'begin new.attempts := 3; return new; end';
+     create trigger use_up before insert on job for each row when (new.rank = 1)
+       execute function use_up()`,
+  );
+  const { body } = await putSample(service, 'landscape.mp4');
+  const { id } = body.data;
+  const item = await eventually('the item to say what is missing', async () => {
+    const data = await get(id);
+    return data.errorReason === null ? null : data;
+  });
+  await query(service, 'drop trigger use_up on job; drop function use_up');
+  assert.equal(item.uploadStatus, 'ready');
+  assert.equal(item.publishStatus, 'published');
+  assert.equal(item.errorReason.code, 'PROCESSING_FAILED');
+  assert.match(item.errorReason.message, /^The item plays.*failed 3 times/);
+  assert.equal(await variants(item.streamingUrl), 1);
+  const retried = await service.call('POST', `/v1/content/${id}/retry`);
+  assert.equal(retried.status, 200);
+  assert.deepEqual([retried.body.data.uploadStatus, retried.body.data.progress], ['ready', 1]);
+  await allRenditions();
+  assert.equal((await get(id)).errorReason, null);
+  assert.equal(await variants(item.streamingUrl), 3);
+  assert.equal((await service.call('POST', `/v1/content/${id}/retry`)).status, 409);
+});
+
 test('an item that was archived while it waited is ready when it is restored', async () => {
   const { body } = await putSample(service, 'portrait.mp4');
   const { id } = body.data;

@@ -11,10 +11,10 @@ import {
 } from '../src/platform/egress/test-certificate.ts';
 
 /** The authority of all receivers of a test file. Give `cert` to other processes. */
-export const authority = createTestAuthority();
+export const authority = await createTestAuthority();
 setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
 
-export const receiverCertificate = authority.issue(['127.0.0.1', 'localhost']);
+export const receiverCertificate = await authority.issue(['127.0.0.1', 'localhost']);
 
 export type Received = {
   path: string;

@@ -24,9 +24,11 @@ interface Outcome {
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const wanted = process.argv.slice(2);
-const files = globSync(['server/**/*.test.ts', 'client/**/*.test.ts', 'bench/**/*.test.ts'], {
-  cwd: root,
-})
+const folders = ['server', 'client', 'player', 'bench'];
+const files = globSync(
+  folders.map((folder) => `${folder}/**/*.test.ts`),
+  { cwd: root },
+)
   .filter((file) => !file.includes('node_modules'))
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .toSorted();

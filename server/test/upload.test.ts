@@ -50,6 +50,16 @@ test('JSON, then one PUT: the item waits with its bytes, whatever their Content-
   assert.deepEqual(chunked.statuses, [200]);
 });
 
+test('a PUT of a part of a file is refused and leaves the upload open', async () => {
+  const { id, uploadUrl } = await createItem(service);
+  const half = clip.subarray(0, clip.length / 2);
+  const range = `bytes 0-${half.length - 1}/${clip.length}`;
+  const refused = await put(uploadUrl, half, { 'content-range': range });
+  assertCode(refused, 400, 'INVALID_REQUEST');
+  assert.match(refused.body.error.message, /Content-Range/);
+  assert.equal((await put(uploadUrl, clip)).body.data.id, id);
+});
+
 test('multipart takes its parts in any order, and tags in three forms', async () => {
   const orders: [string, string | Buffer][][] = [
     [

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { FastifyRequest } from 'fastify';
+import type { RequestObserver } from '../platform/http/request-log.ts';
 import type { Admit, Authenticate } from '../platform/http/principal.ts';
 import { isReachable } from '../platform/database/database.ts';
 import type { Contribution } from '../platform/feature.ts';
@@ -21,6 +22,8 @@ export type ServerOptions = {
   readonly port: number;
   readonly authenticate: Authenticate;
   readonly admit: Admit;
+  /** Told of every request that has been answered. */
+  readonly observe: RequestObserver;
   readonly sessionKey: (request: FastifyRequest) => string | null;
   /** The whole catalogue, for the API description. */
   readonly errors: readonly ErrorKind[];
@@ -30,10 +33,11 @@ export type ServerOptions = {
 /** Builds the HTTP server with every feature's routes and listens. */
 export async function listen(
   parts: PlatformParts,
-  { config, port, authenticate, admit, sessionKey, errors, contributions }: ServerOptions,
+  { config, port, authenticate, admit, observe, sessionKey, errors, contributions }: ServerOptions,
   shutdown: Shutdown,
 ): Promise<string> {
   const { log, publicUrl, metrics, isDraining, isClosing } = parts;
+  const measure = observeRequests(metrics);
   const server = await createHttpServer({
     log,
     publicUrl,
@@ -43,7 +47,10 @@ export async function listen(
     sessionKey,
     errors,
     outgoing: Object.assign({}, ...contributions.map((one) => one.outgoing ?? {})),
-    observe: observeRequests(metrics),
+    observe: (observation) => {
+      measure(observation);
+      observe(observation);
+    },
     isDraining,
     isClosing,
   });

@@ -14,6 +14,8 @@ import type { FreshKeys } from './platform-parts.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
 export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
+  /** The key that the printed link to the console signs in with. Default: one made by this start. */
+  consoleKey?: string;
   /** Called when the service answers; aborted with the first signal to stop. */
   onReady?: (service: Service, config: Config, signal: AbortSignal) => Promise<void>;
 };
@@ -36,9 +38,13 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
   }
   const { signal } = stopOnSignals(log);
   try {
-    const onFreshKeys = announceKeys;
+    let consoleKey = options.consoleKey ?? null;
+    const onFreshKeys = (keys: FreshKeys) => {
+      announceKeys(keys);
+      consoleKey ??= keys.secretKey;
+    };
     await using service = await startService(config, { ...options, log, signal, onFreshKeys });
-    announce(service, config);
+    announce(service, config, consoleKey);
     await options.onReady?.(service, config, signal);
     if (!signal.aborted) await once(signal, 'abort');
   } catch (error) {
@@ -64,9 +70,12 @@ function stopOnSignals(log: Logger): AbortController {
   return stop;
 }
 
-function announce(service: Service, config: Config): void {
+function announce(service: Service, config: Config, consoleKey: string | null): void {
   const lines = ['', `  Reelfeed is ready: ${service.listeningUrl ?? config.roles.join(', ')}`];
   if (service.listeningUrl !== null) {
+    if (consoleKey !== null) {
+      lines.push(`  Signs you in once  ${service.consoleLink(consoleKey)}`);
+    }
     lines.push(
       `  Console            ${service.publicUrl}/console/`,
       `  Feed page          ${service.publicUrl}/feed`,

@@ -8,6 +8,11 @@ export type CommandInput = {
   name?: string | undefined;
   /** Where `webhooks listen` posts what it receives. */
   forward?: string | undefined;
+  /** Whether `import` waits until what it brought is processed. */
+  wait: boolean;
+  /** The time of what `webhooks recover` sends again. */
+  since?: string | undefined;
+  until?: string | undefined;
   /** Whether a backup takes the encryption key along. */
   includeKey: boolean;
 };

@@ -51,10 +51,20 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./keys.ts')).keysCommand,
   },
   webhooks: {
-    summary:
-      '`webhooks listen [--forward <url>]` shows events as they happen, `webhooks trigger <event>` makes one up',
+    summary: 'show events as they happen, make one up, or send again what failed: `help webhooks`',
+    usage: [
+      'webhooks listen [--forward <url>]',
+      'webhooks trigger <event>',
+      'webhooks recover <webhook id> --since <time> [--until <time>]',
+    ],
     mostWords: 2,
     load: async () => (await import('./webhooks.ts')).webhooksCommand,
+  },
+  import: {
+    summary: 'bring a folder of videos, or the rows of a .csv or .ndjson file, into a service',
+    usage: 'import <folder|file.csv|file.ndjson> [--wait] [--json]',
+    mostWords: 1,
+    load: async () => (await import('./import/import.ts')).importCommand,
   },
   doctor: {
     summary: 'tell what is wrong with this installation and how to mend it',
@@ -135,6 +145,9 @@ async function main(): Promise<void> {
       type: { type: 'string' },
       name: { type: 'string' },
       forward: { type: 'string' },
+      wait: { type: 'boolean', default: false },
+      since: { type: 'string' },
+      until: { type: 'string' },
       'include-key': { type: 'boolean', default: false },
     },
   });

@@ -6,9 +6,16 @@ import { test } from 'node:test';
 import { verifyWebhook } from '@reelfeed/client/server';
 import { atEnd } from '../../test/database.ts';
 import { runCommand, startCommand } from '../../test/processes.ts';
-import { eventually, startService } from '../../test/service.ts';
+import { startReceiver } from '../../test/receiver.ts';
+import { eventually } from '../../test/service.ts';
+import { allEnded, startWebhookService } from '../features/webhooks/webhooks.fixture.ts';
 
-const service = await startService();
+let isDown = false;
+const receiver = await startReceiver(() => (isDown ? 500 : 204));
+const service = await startWebhookService({
+  REELFEED_EGRESS_ALLOW: receiver.allow,
+  REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s',
+});
 const env = { REELFEED_PUBLIC_URL: service.url, REELFEED_SECRET_KEY: service.secretKey };
 
 test('listen shows, verifies and forwards what trigger makes up', async () => {
@@ -45,6 +52,31 @@ test('listen shows, verifies and forwards what trigger makes up', async () => {
   );
   listening.child.kill('SIGINT');
   assert.equal((await listening.ended).code, 0);
+});
+
+test('recover sends again what has failed', async () => {
+  const { id } = await service.register(receiver.url);
+  isDown = true;
+  await service.cause('while it was down');
+  await allEnded(service.db);
+  assert.equal((await service.deliveries(id))[0]?.status, 'failed');
+  isDown = false;
+  const recover = async (...options: string[]) =>
+    runCommand(['webhooks', 'recover', id, ...options], { env });
+  const before = await recover('--since', '2d', '--until', '1d', '--json');
+  assert.equal(JSON.parse(before.stdout).recovered, 0, before.stderr);
+  const { code, stdout, stderr } = await recover('--since', '1h');
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /sent again: 1\./);
+  await allEnded(service.db);
+  assert.equal((await service.deliveries(id))[0]?.status, 'success');
+  const noTime = await recover();
+  assert.deepEqual([noTime.code, noTime.stderr.split('\n')[0]], [2, '--since is missing.']);
+  const yesterday = await recover('--since', 'yesterday');
+  assert.equal(yesterday.code, 2);
+  assert.match(yesterday.stderr, /since.*timestamp/);
+  const unknown = await runCommand(['webhooks', 'recover', 'whk_1', '--since', '1h'], { env });
+  assert.match(unknown.stderr, /404/);
 });
 
 test('what is wrong is said', async () => {

@@ -3,17 +3,20 @@
  *
  * `listen` asks a running service for its events, makes of each the request that a webhook would get,
  * signed with a secret of its own, verifies it as a receiver does, and forwards it. `trigger` makes
- * an event up, which the service delivers like any other.
+ * an event up, which the service delivers like any other. `recover` sends again what failed.
  */
 import { randomBytes } from 'node:crypto';
 import { verifyWebhook } from '@reelfeed/client/server';
 import { signWebhook } from '../features/webhooks/webhooks.ts';
+import { duration } from '../platform/config-values.ts';
 import { newTypeId } from '../platform/ids.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
 
 const usage = `Usage:
   reelfeed webhooks listen [--forward http://localhost:3000/hook]
   reelfeed webhooks trigger <event>, for example content.ready
+  reelfeed webhooks recover <webhook id> --since <time> [--until <time>]
+A time is a timestamp such as 2026-01-31T12:00:00Z, or how long ago it was, such as 24h.
 The service is REELFEED_PUBLIC_URL, or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.`;
 
 const pollEveryMs = 500;
@@ -22,9 +25,12 @@ const lookBackMs = 10_000;
 const forwardTimeoutMs = 30_000;
 
 export const webhooksCommand: Command = async (input) => {
-  const [action = '', kind, ...more] = input.positionals;
-  if (action === 'listen' && kind === undefined) return listen(input);
-  if (action === 'trigger' && kind !== undefined && more.length === 0) return trigger(input, kind);
+  const [action = '', subject, ...more] = input.positionals;
+  if (action === 'listen' && subject === undefined) return listen(input);
+  if (subject !== undefined && more.length === 0) {
+    if (action === 'trigger') return trigger(input, subject);
+    if (action === 'recover') return recover(input, subject);
+  }
   throw new UsageError(usage);
 };
 
@@ -33,6 +39,35 @@ async function trigger(input: CommandInput, event: string): Promise<void> {
   print(input.json, { event }, [
     `${event} was recorded; the webhooks that subscribe to it get it.`,
   ]);
+}
+
+/** Sends again, call by call, everything that failed of what was created in the time. */
+async function recover(input: CommandInput, webhookId: string): Promise<void> {
+  if (input.since === undefined) throw new UsageError(`--since is missing.\n\n${usage}`);
+  const now = await serviceClock(input);
+  const since = momentOf(input.since, now);
+  let until = input.until === undefined ? undefined : momentOf(input.until, now);
+  let recovered = 0;
+  for (let complete = false; !complete;) {
+    const path = `/v1/webhooks/${encodeURIComponent(webhookId)}/recover`;
+    const body = { since, ...(until !== undefined && { until }) };
+    const { data } = (await ask(input, 'POST', path, body)) as {
+      data: { recovered: number; complete: boolean; until: string };
+    };
+    recovered += data.recovered;
+    complete = data.complete;
+    // The next call must not find what is created meanwhile.
+    until = data.until;
+  }
+  print(input.json, { webhookId, since, until, recovered }, [
+    `Failed deliveries that are sent again: ${recovered}.`,
+  ]);
+}
+
+/** A timestamp as it is, for the service to check, or the moment that was so long ago. */
+function momentOf(text: string, now: number): string {
+  const ago = duration()(text);
+  return 'value' in ago ? new Date(now - ago.value).toISOString() : text;
 }
 
 type HappenedEvent = { id: string; event: string; data: unknown; timestamp: string };

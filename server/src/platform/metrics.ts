@@ -1,18 +1,17 @@
 /**
- * Metrics in the Prometheus text format 0.0.4, in process memory. Names carry their base unit
- * (`_seconds`, `_bytes`) and counters end in `_total`. Labels are for what has few values (route,
- * outcome, queue); ids never are labels. A metric keeps a bounded number of series all the same:
- * what comes after that is counted in one series whose labels all say `other`.
+ * Metrics in the Prometheus text format 0.0.4, in process memory. `prom-client` stores and writes
+ * them; this adds typed labels, the rules for names, bounds and time-outs. Names carry their base
+ * unit (`_seconds`, `_bytes`) and counters end in `_total`. Labels are for what has few values
+ * (route, outcome, queue); ids never are labels. The number of series of a metric is bounded all the
+ * same: once it is reached, new label sets share one series whose labels all say `other`.
  */
 import type { Logger } from 'pino';
 import {
-  createSeries,
-  distribution,
-  escapeHelp,
-  single,
-  type Cell,
-  type Series,
-} from './metrics-series.ts';
+  Counter as StoredCounter,
+  Gauge as StoredGauge,
+  Histogram as StoredHistogram,
+  Registry,
+} from 'prom-client';
 
 /** The value of every label, or nothing for a metric that has none. */
 type Labels<L extends string> = [L] extends [never] ? [] : [labels: Readonly<Record<L, string>>];
@@ -25,7 +24,7 @@ export type MetricOptions<L extends string> = {
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly L[];
-  /** Most label sets; further ones become `other`. Default 1,000. */
+  /** Default 1,000. Further label sets become `other`. */
   readonly maxSeries?: number;
 };
 
@@ -51,7 +50,7 @@ export type CollectedOptions<L extends string> = MetricOptions<L> & {
 
 type Collected<L extends string> = number | Iterable<Reading<L>>;
 
-export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
+export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const defaultMaxSeries = 1_000;
@@ -63,12 +62,11 @@ export function createMetrics(log: Logger): Metrics {
 }
 
 /**
- * A registry. Defining a metric throws when its name is taken or isn't a valid one. The log hears
- * once of each metric that has too many label sets.
+ * A registry. Defining a metric throws when its name is taken or invalid. The log hears once of each
+ * metric that has too many label sets.
  */
 class Metrics {
-  /** Writes the lines of each metric, by the metric's name. */
-  readonly #writers = new Map<string, () => Promise<string[]>>();
+  readonly #registry = new Registry();
   readonly #log: Logger;
 
   constructor(log: Logger) {
@@ -76,93 +74,116 @@ class Metrics {
   }
 
   counter<const L extends string = never>(options: MetricOptions<L>): Counter<L> {
-    const { open, expose } = this.#register(options, 'counter', single);
-    const series = open();
-    expose(() => series.lines());
+    const { definition, bound } = this.#define(options, 'counter');
+    const stored = new StoredCounter(definition);
     return {
-      add(amount, ...labels) {
+      add(amount, ...[labels]) {
         if (!(amount >= 0)) throw new RangeError(`${options.name} can't fall: ${amount}`);
-        series.cell(labels).value += amount;
+        stored.inc(bound(labels), amount);
       },
     };
   }
 
   gauge<const L extends string = never>(options: MetricOptions<L>): Gauge<L> {
-    const { open, expose } = this.#register(options, 'gauge', single);
-    const series = open();
-    expose(() => series.lines());
+    const { definition, bound } = this.#define(options, 'gauge');
+    const stored = new StoredGauge(definition);
+    return { set: (value, ...[labels]) => stored.set(bound(labels), value) };
+  }
+
+  histogram<const L extends string = never>(options: HistogramOptions<L>): Histogram<L> {
+    const buckets = [...(options.buckets ?? defaultBuckets)];
+    if (buckets.some((limit, index) => !(limit > (buckets[index - 1] ?? -Infinity)))) {
+      throw new Error(`bucket bounds must ascend: ${buckets.join(', ')}`);
+    }
+    const { definition, bound } = this.#define(options, 'histogram');
+    const stored = new StoredHistogram({ ...definition, buckets });
     return {
-      set(value, ...labels) {
-        series.cell(labels).value = value;
+      observe(value, ...[labels]) {
+        // One NaN would make the sum NaN for good.
+        if (!Number.isNaN(value)) stored.observe(bound(labels), value);
       },
     };
   }
 
-  histogram<const L extends string = never>(options: HistogramOptions<L>): Histogram<L> {
-    const createCell = distribution(options.buckets ?? defaultBuckets);
-    const { open, expose } = this.#register(options, 'histogram', createCell);
-    const series = open();
-    expose(() => series.lines());
-    return { observe: (value, ...labels) => series.cell(labels).observe(value) };
-  }
-
   /** Defines a metric whose values are found when it is scraped. */
   collected<const L extends string = never>(options: CollectedOptions<L>): void {
-    const { open, expose } = this.#register(options, options.type, single);
-    expose(async () => {
-      try {
-        const found = await inTime(options.collect);
-        const series = open();
-        if (typeof found === 'number') series.cell([]).value = found;
-        else for (const { labels, value } of found) series.cell([labels]).value += value;
-        return series.lines();
-      } catch (error) {
-        this.#log.warn({ err: error, metric: options.name }, 'metric could not be collected');
-        return [];
-      }
+    const { definition, bound } = this.#define(options, options.type);
+    const log = this.#log;
+    // A gauge for counters too: what is found at a scrape is the whole value, not an increment.
+    const stored = new StoredGauge({
+      ...definition,
+      async collect() {
+        this.reset();
+        // A metric without labels would say 0 when it could not be collected.
+        this.remove({});
+        try {
+          const found = await inTime(options.collect);
+          if (typeof found === 'number') this.set(found);
+          else for (const { labels, value } of found) this.inc(bound(labels), value);
+        } catch (error) {
+          this.reset();
+          this.remove({});
+          log.warn({ err: error, metric: options.name }, 'metric could not be collected');
+        }
+      },
     });
+    Object.assign(stored, { type: options.type });
   }
 
   /** The body of `GET /metrics`, of the type `metricsContentType`. Never rejects. */
-  async expose(): Promise<string> {
-    const parts = await Promise.all([...this.#writers.values()].map((write) => write()));
-    return `${parts.flat().join('\n')}\n`;
+  expose(): Promise<string> {
+    return this.#registry.metrics();
   }
 
-  #register<L extends string, C extends Cell>(
-    options: MetricOptions<L>,
-    type: 'counter' | 'gauge' | 'histogram',
-    createCell: () => C,
-  ): Family<C> {
-    const { name, labels = [], maxSeries = defaultMaxSeries } = options;
+  #define<L extends string>(options: MetricOptions<L>, type: 'counter' | 'gauge' | 'histogram') {
+    const { name, help, labels = [], maxSeries = defaultMaxSeries } = options;
     checkNames(name, labels, type);
-    if (this.#writers.has(name)) throw new Error(`metric exists already: ${name}`);
+    const labelNames: string[] = [...labels];
+    if (this.#registry.getSingleMetric(name)) throw new Error(`metric exists already: ${name}`);
     let warned = false;
     const onOverflow = (): void => {
       if (!warned) this.#log.warn({ metric: name, maxSeries }, 'metric has too many label sets');
       warned = true;
     };
-    const open = (): Series<C> => createSeries({ name, labels, maxSeries, createCell, onOverflow });
-    const help = [`# HELP ${name} ${escapeHelp(options.help)}`, `# TYPE ${name} ${type}`];
-    const expose = (write: () => string[] | Promise<string[]>): void => {
-      this.#writers.set(name, async () => [...help, ...(await write())]);
+    return {
+      definition: { name, help, labelNames, registers: [this.#registry] },
+      bound: boundLabels(labels, maxSeries, onOverflow),
     };
-    return { open, expose };
   }
 }
 
 export type { Metrics };
 
-type Family<C extends Cell> = {
-  readonly open: () => Series<C>;
-  readonly expose: (write: () => string[] | Promise<string[]>) => void;
-};
+type LabelSet = Record<string, string>;
+
+/** A function that keeps the first `maxSeries` label sets apart and calls all others `other`. */
+function boundLabels(
+  names: readonly string[],
+  maxSeries: number,
+  onOverflow: () => void,
+): (labels: Readonly<LabelSet> | undefined) => LabelSet {
+  const known = new Map<string, LabelSet>();
+  const other = Object.fromEntries(names.map((name) => [name, 'other']));
+  return (labels = {}) => {
+    let key = '';
+    for (const name of names) key += `${labels[name] ?? ''}\0`;
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    if (known.size >= maxSeries) {
+      onOverflow();
+      return other;
+    }
+    const set = Object.fromEntries(names.map((name) => [name, labels[name] ?? '']));
+    known.set(key, set);
+    return set;
+  };
+}
 
 function checkNames(name: string, labels: readonly string[], type: string): void {
   const valid = /^[a-z][a-z0-9_]*$/;
-  if (!valid.test(name)) throw new Error(`no name for a metric: ${name}`);
+  if (!valid.test(name)) throw new Error(`not a name for a metric: ${name}`);
   const unfit = labels.find((label) => !valid.test(label) || label === 'le');
-  if (unfit !== undefined) throw new Error(`no name for a label of ${name}: ${unfit}`);
+  if (unfit !== undefined) throw new Error(`not a name for a label of ${name}: ${unfit}`);
   if ((type === 'counter') !== name.endsWith('_total')) {
     throw new Error(`counters end in _total, and nothing else does: ${name}`);
   }

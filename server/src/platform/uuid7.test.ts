@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { validate, version } from 'uuid';
 import { newUuid7, writeUuid7 } from './uuid7.ts';
 
+const form = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 const momentOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 
 test('ids are of version 7, of this moment, in order, and each is another', () => {
   const from = Date.now();
   const ids = Array.from({ length: 100_000 }, newUuid7);
   const until = Date.now();
-  assert.ok(ids.every((id) => validate(id) && version(id) === 7));
+  assert.ok(ids.every((id) => form.test(id)));
   assert.deepEqual(ids, ids.toSorted());
   assert.equal(new Set(ids).size, ids.length);
   assert.equal(new Set(ids.map((id) => id.slice(-10))).size, ids.length, 'the end is random');

@@ -1,7 +1,7 @@
 /**
- * UUIDs of version 7 (RFC 9562), in order of their making within a process. As the library makes
- * them, but with randomness drawn for hundreds at once: asking the system for it each time takes
- * several times as long as all the rest, and each request and many events get an id.
+ * UUIDs of version 7 (RFC 9562), in the order in which a process makes them. Randomness is drawn for
+ * hundreds at once: asking the system for it each time takes several times as long as all the rest,
+ * and each request and many events get an id.
  */
 import { randomFillSync } from 'node:crypto';
 
@@ -13,24 +13,46 @@ let sequence = 0;
 
 /** Writes the next UUID to the first 16 bytes. */
 export function writeUuid7(bytes: Uint8Array): void {
+  const random = drawRandom();
+  advance(random);
+  write(bytes, { milliseconds: lastMs, number: sequence, random });
+}
+
+/**
+ * Writes a UUID for a moment (milliseconds) to the first 16 bytes. Those of one moment are in the
+ * order of their numbers (32 bits); without a number their order is random.
+ */
+export function writeUuid7At(bytes: Uint8Array, milliseconds: number, number?: number): void {
+  const random = drawRandom();
+  write(bytes, { milliseconds, number: number ?? randomNumber(random), random });
+}
+
+/** Ten random bytes; the first four may become the number, the others follow it. */
+function drawRandom(): Uint8Array {
   if (used + 10 > pool.length) {
     randomFillSync(pool);
     used = 0;
   }
-  const random = pool.subarray(used, used + 10);
   used += 10;
-  advance(random);
-  bytes[0] = lastMs / 2 ** 40;
-  bytes[1] = lastMs / 2 ** 32;
-  bytes[2] = lastMs / 2 ** 24;
-  bytes[3] = lastMs / 2 ** 16;
-  bytes[4] = lastMs / 2 ** 8;
-  bytes[5] = lastMs;
-  bytes[6] = 0x70 | (sequence >>> 28);
-  bytes[7] = sequence >>> 20;
-  bytes[8] = 0x80 | ((sequence >>> 14) & 0x3f);
-  bytes[9] = sequence >>> 6;
-  bytes[10] = (sequence << 2) | ((random[4] ?? 0) & 3);
+  return pool.subarray(used - 10, used);
+}
+
+function write(
+  bytes: Uint8Array,
+  parts: { milliseconds: number; number: number; random: Uint8Array },
+): void {
+  const { milliseconds, number, random } = parts;
+  bytes[0] = milliseconds / 2 ** 40;
+  bytes[1] = milliseconds / 2 ** 32;
+  bytes[2] = milliseconds / 2 ** 24;
+  bytes[3] = milliseconds / 2 ** 16;
+  bytes[4] = milliseconds / 2 ** 8;
+  bytes[5] = milliseconds;
+  bytes[6] = 0x70 | (number >>> 28);
+  bytes[7] = number >>> 20;
+  bytes[8] = 0x80 | ((number >>> 14) & 0x3f);
+  bytes[9] = number >>> 6;
+  bytes[10] = (number << 2) | ((random[4] ?? 0) & 3);
   bytes.set(random.subarray(5), 11);
 }
 
@@ -39,13 +61,16 @@ function advance(random: Uint8Array): void {
   const nowMs = Date.now();
   if (nowMs > lastMs) {
     lastMs = nowMs;
-    // The first bit stays free, so that counting has room.
-    const [a = 0, b = 0, c = 0, d = 0] = random;
-    sequence = ((a & 0x7f) << 24) | (b << 16) | (c << 8) | d;
+    sequence = randomNumber(random);
     return;
   }
   sequence = (sequence + 1) >>> 0;
   if (sequence === 0) lastMs += 1;
+}
+
+/** 31 bits: the first bit stays free, so that counting on from it has room. */
+function randomNumber([a = 0, b = 0, c = 0, d = 0]: Uint8Array): number {
+  return ((a & 0x7f) << 24) | (b << 16) | (c << 8) | d;
 }
 
 const bytes = Buffer.alloc(16);

@@ -17,7 +17,6 @@ export { readDailyMetrics } from './reports/daily-metrics.ts';
 export { audienceShare } from './totals/audience-share.ts';
 export { countLiveViewers } from './totals/live-viewers.ts';
 export { ItemTotalsReader, type ItemTotals } from './totals/item-totals.ts';
-export { viewerAffinities, type ViewerAffinities } from './projections/viewers/affinities.ts';
 export { viewedContentOf, type ViewState } from './projections/engagement/view-state.ts';
 export type { EventProjection } from '../events/events.ts';
 export { hashViewer, viewerOf, type Hash, type ViewerIds } from './statistics/viewer-key.ts';

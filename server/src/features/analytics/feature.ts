@@ -30,7 +30,6 @@ export const analytics = defineFeature({
     'quality_counter',
     'retention_counter',
     'viewer_activity',
-    'viewer_profile',
     'viewer_reaction',
     'reaction_counter',
     'live_viewer',

@@ -94,14 +94,6 @@ type RetentionCounterTable = {
 
 type ViewerActivityTable = { viewer_key: Buffer; organization_id: string; activity: Buffer };
 
-type ViewerProfileTable = {
-  viewer_key: Buffer;
-  organization_id: string;
-  last_at: Timestamp;
-  recent: Generated<Buffer>;
-  folded: Generated<Buffer>;
-};
-
 type ViewerReactionTable = {
   organization_id: string;
   content_id: string;
@@ -139,7 +131,6 @@ declare module '../../platform/database/tables.ts' {
     quality_counter: QualityCounterTable;
     retention_counter: RetentionCounterTable;
     viewer_activity: ViewerActivityTable;
-    viewer_profile: ViewerProfileTable;
     viewer_reaction: ViewerReactionTable;
     reaction_counter: ReactionCounterTable;
     live_viewer: LiveViewerTable;

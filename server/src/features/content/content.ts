@@ -85,6 +85,7 @@ export {
   findMediaSource,
   findUnnamedSources,
   markFailed,
+  markIncomplete,
   markPendingAgain,
   markProcessing,
   markReady,
@@ -227,7 +228,8 @@ export async function lockForRetry(
   id: string,
 ): Promise<LockedItem> {
   const row = await lockOrThrow(tx, organizationId, id);
-  if (row.upload_status !== 'error') {
+  const isIncomplete = row.upload_status === 'ready' && row.error_code !== null;
+  if (row.upload_status !== 'error' && !isIncomplete) {
     throw new ApiError('CONFLICT', {
       message: `Only failed processing can be retried; this item is ${row.upload_status}.`,
     });

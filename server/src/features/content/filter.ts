@@ -20,6 +20,7 @@ export type ContentFilter = {
   visibility?: Visibility;
   section?: string;
   author?: string;
+  externalId?: string;
   search?: string;
   createdAfter?: string;
   createdBefore?: string;
@@ -34,6 +35,7 @@ const equalities = {
   visibility: 'visibility',
   section: 'section',
   author: 'author',
+  externalId: 'external_id',
 } as const;
 
 /** The items of an organization that meet every condition of the filter. */

@@ -156,6 +156,7 @@ export const ContentListQuery = Closed({
   visibility: Type.Optional(OneOf(visibilities)),
   section: Type.Optional(text(200)),
   author: Type.Optional(text(200)),
+  externalId: Type.Optional(text(255)),
   search: Type.Optional(
     Type.String({
       minLength: 1,

@@ -2,7 +2,8 @@
  * The states of an item and who moves them.
  *
  *   uploadStatus: pending → processing → ready | error; error → pending by a retry. Processing moves
- *     it; an upload that expires or an import that fails moves pending → error.
+ *     it; an upload that expires or an import that fails moves pending → error. A ready item whose
+ *     further renditions could not be made stays ready, with an errorReason, and can be retried.
  *   publishStatus: unpublished → published when the item becomes ready and its organization
  *     publishes by itself, or by a change; back by a change, a failure or a restore.
  *   archived: set by `archiveItem`, cleared by `restoreItem` within its time.
@@ -167,7 +168,23 @@ export async function markFailed(
   return row ?? null;
 }
 
-/** `error` → `pending`, for another run over the same bytes. */
+/** Says on a `ready` item why its further renditions are missing. Items in other states stay. */
+export async function markIncomplete(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+  reason: { code: string; message: string },
+): Promise<void> {
+  await tx
+    .updateTable('content')
+    .set({ error_code: reason.code, error_message: reason.message, ...touched() })
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .where('upload_status', '=', 'ready')
+    .execute();
+}
+
+/** `error` → `pending`, for another run over the same bytes. A `ready` item stays playable. */
 export async function markPendingAgain(
   tx: Tx,
   organizationId: string,
@@ -176,8 +193,8 @@ export async function markPendingAgain(
   return tx
     .updateTable('content')
     .set({
-      upload_status: 'pending',
-      progress: 0,
+      upload_status: sql`case when upload_status = 'ready' then 'ready' else 'pending' end`,
+      progress: sql`case when upload_status = 'ready' then 1 else 0 end`,
       error_code: null,
       error_message: null,
       ...touched(),

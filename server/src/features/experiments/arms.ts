@@ -4,8 +4,8 @@ import { countExposures } from './assignments/exposure-queries.ts';
 import type { ExperimentRow } from './experiment.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { selectArms, watchCap, type ArmRow } from './units/arm-queries.ts';
+import { dayMs } from '../../platform/time.ts';
 
-const dayMs = 24 * 3_600_000;
 /** Retention asks about the second day after the exposure, which must be over. */
 const maturityMs = 2 * dayMs;
 

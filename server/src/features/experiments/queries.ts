@@ -1,6 +1,7 @@
 /** The SQL of experiments. */
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { Tables } from '../../platform/database/tables.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type {
@@ -135,24 +136,18 @@ export async function listExperiments(
   db: Db,
   organizationId: OrganizationId,
   status: ExperimentStatus | null,
-  page: { limit: number; after: { createdAt: string; experimentId: string } | null },
+  { limit, after }: KeysetPage,
 ): Promise<(ExperimentRow & { position: string })[]> {
-  const { after } = page;
   const rows = await db
     .selectFrom('experiment')
     .select(columns)
     .select(sql<string>`created_at::text`.as('position'))
     .where('organization_id', '=', organizationId)
     .$if(status !== null, (query) => query.where('status', '=', status ?? 'draft'))
-    .$if(after !== null, (query) =>
-      query.where(
-        sql<boolean>`(created_at, experiment_id) <
-          (${after?.createdAt}::timestamptz, ${after?.experimentId})`,
-      ),
-    )
+    .where(isBehind('created_at', 'experiment_id', after))
     .orderBy('created_at', 'desc')
     .orderBy('experiment_id', 'desc')
-    .limit(page.limit)
+    .limit(limit)
     .execute();
   return rows.map((row) => ({ ...asRow(row), position: row.position }));
 }

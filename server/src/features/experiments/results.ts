@@ -1,6 +1,6 @@
 /** The results of an experiment: the analysis of its arms, in the shape of the API. */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { dayMs, formatTimestamp } from '../../platform/time.ts';
 import { readArms } from './arms.ts';
 import { controlOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
 import { lookDueAt, lookMoments, lookTimes } from './looks.ts';
@@ -9,8 +9,6 @@ import { alwaysValid } from './statistics/always-valid.ts';
 import { analyse, type Analysis, type MetricResult } from './statistics/analysis.ts';
 import { groupSequential } from './statistics/group-sequential.ts';
 import { noLook, type Monitoring } from './statistics/monitoring.ts';
-
-const dayMs = 24 * 3_600_000;
 
 /** For drafts, which nothing is known of. */
 export const defaultPlan: JudgingPlan = {

@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
+import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import {
   answers,
@@ -93,7 +93,7 @@ function addListRoute(app: HttpApp, { db, cursors }: ExperimentRouteParts): void
         read: (limit, after) =>
           listExperiments(db, organizationId, status, {
             limit,
-            after: after && { createdAt: String(after[0]), experimentId: String(after[1]) },
+            after: momentAndId(after),
           }),
         position: (row) => [row.position, row.experiment_id],
         present: presentSummary,

@@ -20,8 +20,8 @@ import { experimentsInEffect } from './queries.ts';
 import { defaultPlan, readResults } from './results.ts';
 import { metricNames, type TreatmentResult } from './statistics/analysis.ts';
 import { createRandom, type Random } from './statistics/random.fixture.ts';
+import { dayMs } from '../../platform/time.ts';
 
-const dayMs = 24 * 3_600_000;
 const days = 14;
 
 export type Simulation = {

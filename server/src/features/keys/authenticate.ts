@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Admit, Authenticate, Principal } from '../../platform/http/principal.ts';
@@ -8,12 +9,11 @@ import { findKeyOwner, touchKeys, type KeyOwner } from './queries.ts';
 
 /** Less than the five seconds within which every process must refuse a revoked key. */
 const cachedForMs = 3_000;
-const mostCachedKeys = 10_000;
+const maxCachedKeys = 10_000;
 const touchIntervalMs = 60_000;
 
 /** The monotonic moment at which a key expires makes that exact, however long it is cached. */
 type Known = KeyOwner & { expiresAt: number };
-type Cached = { owner: Promise<Known | null>; readAt: number };
 
 export type Authenticator = {
   authenticate: Authenticate;
@@ -29,19 +29,20 @@ export function createAuthenticator(
   db: Db,
   publishableRateLimit: number | null = null,
 ): Authenticator {
-  const cache = new Map<string, Cached>();
+  const owners = new LRUCache<string, Promise<Known | null>>({
+    max: maxCachedKeys,
+    ttl: cachedForMs,
+  });
   const used = new Set<ApiKeyId>();
-  const touchedAt = new Map<ApiKeyId, number>();
+  const touchedAt = new LRUCache<ApiKeyId, number>({ max: maxCachedKeys });
 
   function lookUp(key: string): Promise<Known | null> {
-    const cached = cache.get(key);
-    const nowMs = performance.now();
-    if (cached !== undefined && nowMs - cached.readAt < cachedForMs) return cached.owner;
+    const known = owners.get(key);
+    if (known !== undefined) return known;
     if (keyType(key) === null) return Promise.resolve(null);
-    if (cache.size >= mostCachedKeys) cache.clear();
     const owner = readOwner(db, key);
-    cache.set(key, { owner, readAt: nowMs });
-    owner.catch(() => cache.delete(key));
+    owners.set(key, owner);
+    owner.catch(() => owners.delete(key));
     return owner;
   }
 
@@ -53,7 +54,7 @@ export function createAuthenticator(
       used.add(principal.keyId);
       return principal;
     },
-    forget: () => cache.clear(),
+    forget: () => owners.clear(),
     async recordUse() {
       const nowMs = performance.now();
       const due = [...used].filter(
@@ -61,7 +62,6 @@ export function createAuthenticator(
       );
       used.clear();
       if (due.length === 0) return;
-      if (touchedAt.size > mostCachedKeys) touchedAt.clear();
       await inTransaction(db, (tx) => touchKeys(tx, due));
       for (const keyId of due) touchedAt.set(keyId, nowMs);
     },

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { KeyType } from './tables.ts';
 import type { ApiKeyId, OrganizationId } from '../../platform/ids.ts';
 
@@ -59,25 +60,17 @@ export async function insertKey(tx: Tx, key: NewKey): Promise<KeyRow> {
     .executeTakeFirstOrThrow();
 }
 
-export type KeyPage = { limit: number; after: { createdAt: string; keyId: string } | null };
-
 export async function listKeys(
   db: Db,
   organizationId: OrganizationId,
-  page: KeyPage,
+  page: KeysetPage,
 ): Promise<(KeyRow & { position: string })[]> {
-  let query = db
+  return db
     .selectFrom('api_key')
     .select(shownColumns)
     .select(sql<string>`created_at::text`.as('position'))
-    .where('organization_id', '=', organizationId);
-  if (page.after !== null) {
-    const { createdAt, keyId } = page.after;
-    query = query.where(
-      sql<boolean>`(created_at, api_key_id) < (${createdAt}::timestamptz, ${keyId})`,
-    );
-  }
-  return query
+    .where('organization_id', '=', organizationId)
+    .where(isBehind('created_at', 'api_key_id', page.after))
     .orderBy('created_at', 'desc')
     .orderBy('api_key_id', 'desc')
     .limit(page.limit)
@@ -91,6 +84,21 @@ export async function countKeys(db: Db, organizationId: OrganizationId): Promise
     .where('organization_id', '=', organizationId)
     .executeTakeFirstOrThrow();
   return count;
+}
+
+/** Whether the organization has, or had, that key. */
+export async function hasKey(
+  db: Db,
+  organizationId: OrganizationId,
+  keyId: ApiKeyId,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('api_key')
+    .select('api_key_id')
+    .where('organization_id', '=', organizationId)
+    .where('api_key_id', '=', keyId)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Revokes a key; of one that is revoked already, the first moment stays. Null when unknown. */

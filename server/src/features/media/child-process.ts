@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
@@ -57,14 +58,30 @@ const CHILD_ARGUMENTS = [
   CHILD_SCRIPT,
 ];
 
+/** Below the service and the database, above idle; as `nice` counts. */
+const AUTOGROUP_NICENESS = '10';
+
+/**
+ * Lowers the priority of the child's session. Linux may share the processor out between sessions
+ * first (autogroup), where the niceness that the child gives itself counts within its own alone.
+ */
+function lowerPriority({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  writeFile(`/proc/${pid}/autogroup`, AUTOGROUP_NICENESS).catch(() => {
+    // Another system, no autogroups, or a child that has ended.
+  });
+}
+
 function startChild({ file, args }: CagedCommand, workDir: string): ChildProcess {
-  return spawn(file, [...args], {
+  const child = spawn(file, [...args], {
     cwd: workDir,
     env: childEnvironment(),
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     // An interrupt typed at the terminal is for the service, which ends its children in order.
     detached: true,
   });
+  lowerPriority(child);
+  return child;
 }
 
 /** What a task reads and writes. */

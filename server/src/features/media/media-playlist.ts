@@ -4,6 +4,7 @@ export interface MediaPlaylistSummary {
   readonly segmentCount: number;
   /** Of the segments and the initialization segment. */
   readonly sizeBytes: number;
+  /** The largest rate of any segment over its own length, as players measure it. */
   readonly peakBandwidthBps: number;
   readonly averageBandwidthBps: number;
 }
@@ -15,8 +16,6 @@ export interface Segment {
 }
 
 const BITS = 8;
-/** A last segment of a few frames would claim an absurd rate; players measure over longer spans. */
-const MIN_PEAK_SECONDS = 0.5;
 
 /** Reads the segments of a media playlist; it understands what our own output contains. */
 export function parseMediaPlaylist(text: string): {
@@ -57,8 +56,9 @@ export async function summarizeMediaPlaylist(
     const bytes = await sizeOf(segment.name);
     mediaBytes += bytes;
     durationSeconds += segment.durationSeconds;
-    const seconds = Math.max(segment.durationSeconds, MIN_PEAK_SECONDS);
-    peakBandwidthBps = Math.max(peakBandwidthBps, Math.ceil((bytes * BITS) / seconds));
+    const bitsPerSecond = Math.ceil((bytes * BITS) / segment.durationSeconds);
+    if (Number.isFinite(bitsPerSecond))
+      peakBandwidthBps = Math.max(peakBandwidthBps, bitsPerSecond);
   }
   const initBytes = initSegment === null ? 0 : await sizeOf(initSegment);
   return {

@@ -97,6 +97,8 @@ export interface PrepareTask {
   readonly maxDurationSeconds: number;
   /** `plus` spends more time on each bit and adds AV1 renditions. */
   readonly quality: 'basic' | 'plus';
+  /** Most threads of each decoder and encoder. Left out: one for each core. */
+  readonly threads?: number;
 }
 
 /** The rungs that `prepare` left. */
@@ -105,6 +107,8 @@ export interface CompleteTask {
   readonly sourcePath: string;
   readonly outputDir: string;
   readonly prepared: PrepareResult;
+  /** As in {@link PrepareTask}. */
+  readonly threads?: number;
 }
 
 /** A still image in two sizes. */
@@ -152,8 +156,16 @@ export interface ClipSpec {
   readonly rotationDegrees?: 0 | 90 | 180 | 270;
   /** Puts the index of an MP4 at the front. */
   readonly fastStart?: boolean;
-  /** HEVC in ten bits with PQ transfer in place of H.264. */
-  readonly hdr?: boolean;
+  /** HEVC in ten bits with this transfer; `dolby-vision` labels HLG as profile 8.4. */
+  readonly hdr?: 'pq' | 'hlg' | 'dolby-vision';
+  /** H.264 in eight bits where it is absent; `h264-422` has ten bits and 4:2:2, as ProRes has. */
+  readonly codec?: 'h264-422' | 'prores' | 'theora';
+  /** Width to height of one stored pixel. */
+  readonly pixelAspect?: readonly [number, number];
+  /** Six channels in place of two. */
+  readonly surround?: boolean;
+  /** How much later than the picture the first sound is stored. */
+  readonly soundDelaySeconds?: number;
   /** Varies colours and structure between clips of the same source. */
   readonly seed?: number;
   /** Stores two fields in each picture, as television cameras do. */
@@ -166,6 +178,8 @@ export interface ClipSpec {
   readonly keepSound?: string;
   /** Seconds of silence before the tone starts. */
   readonly silentSeconds?: number;
+  /** Stores only the first of ten equal pictures; the others are empty packets that repeat it. */
+  readonly repeatsPictures?: boolean;
   /** Writes an MP4 in fragments and without an edit list, as recorders do that may be cut off. */
   readonly fragmented?: boolean;
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ClipName } from '../../../test/media-samples.ts';
-import { readRendition, type ReadFrame } from './testing/media-reader.ts';
+import { parseMediaPlaylist } from './media-playlist.ts';
+import { readRendition, readSegments, type ReadFrame } from './testing/media-reader.ts';
 import { prepareSample, workFolder } from './testing/run-task.ts';
 
 const BRIGHT = 40;
@@ -62,4 +63,30 @@ test('a clip under half a second has a playlist that players accept', async () =
   const { outputDir } = await prepareSample(folder, 'tiny.mp4');
   const playlist = await readFile(join(outputDir, '360', 'index.m3u8'), 'utf8');
   assert.match(playlist, /^#EXT-X-TARGETDURATION:1$/m);
+});
+
+test('pictures that repeat the one before, as Theora stores them, keep their time', async () => {
+  const { info, pictures } = await play('repeats.ogv');
+  assertClose(info.durationSeconds, 4, 0.05, 'length');
+  assertClose(pictures.length, 120, 1, 'pictures');
+});
+
+test('a few pictures after the last key frame join the segment before; the peak is the real one', async () => {
+  await using folder = await workFolder();
+  const { outputDir, rungs } = await prepareSample(folder, 'short-end.mp4');
+  const segments = await readSegments(join(outputDir, '360'));
+  assert.deepEqual(
+    segments.map(({ video }) => video?.frames.length),
+    [60, 68],
+  );
+  const { segments: listed } = parseMediaPlaylist(
+    await readFile(join(outputDir, '360', 'index.m3u8'), 'utf8'),
+  );
+  const rates = await Promise.all(
+    listed.map(async ({ name, durationSeconds }) => {
+      const { size } = await stat(join(outputDir, '360', name));
+      return (size * 8) / durationSeconds;
+    }),
+  );
+  assert.equal(rungs[0]?.peakBandwidthBps, Math.ceil(Math.max(...rates)));
 });

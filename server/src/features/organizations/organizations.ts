@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { fieldError } from '../../platform/http/errors.ts';
 import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
+import { isTimeZone } from '../../platform/zone-clock.ts';
 import { createKey, ensureKey, type KeyType } from '../keys/keys.ts';
 import {
   insertOrganization,
@@ -13,11 +14,13 @@ import {
 } from './queries.ts';
 import type { OrganizationPatch } from './schemas.ts';
 
+export { OrganizationClocks, readOrganizationClock } from './organization-clocks.ts';
 export { ViewerSecrets } from './viewer-secrets.ts';
 export {
   findOrganization,
   listOrganizations,
   organizationSetting,
+  organizationTimeZone,
   type OrganizationRow,
 } from './queries.ts';
 
@@ -28,6 +31,7 @@ export function presentOrganization(row: OrganizationRow) {
     autoPublish: row.auto_publish,
     defaultProtected: row.default_protected,
     allowedOrigins: row.allowed_origins,
+    timeZone: row.time_zone,
   };
 }
 
@@ -94,9 +98,12 @@ async function ensureConfiguredKeys(
   await ensure('publishable', configured.publishableKey);
 }
 
-/** The columns that a patch sets. @throws ApiError VALIDATION_ERROR for a text that is no origin */
+/** The columns that a patch sets. @throws ApiError VALIDATION_ERROR for what is not an origin or a zone */
 export function toChange(patch: Static<typeof OrganizationPatch>): OrganizationChange {
-  const { name, autoPublish, defaultProtected, allowedOrigins } = patch;
+  const { name, autoPublish, defaultProtected, allowedOrigins, timeZone } = patch;
+  if (timeZone !== undefined && !isTimeZone(timeZone)) {
+    throw fieldError('timeZone', 'must be the IANA name of a time zone, such as Europe/Berlin');
+  }
   for (const [index, origin] of (allowedOrigins ?? []).entries()) {
     checkOrigin(origin, `allowedOrigins[${index}]`);
   }
@@ -105,6 +112,7 @@ export function toChange(patch: Static<typeof OrganizationPatch>): OrganizationC
     ...(autoPublish !== undefined && { auto_publish: autoPublish }),
     ...(defaultProtected !== undefined && { default_protected: defaultProtected }),
     ...(allowedOrigins !== undefined && { allowed_origins: allowedOrigins }),
+    ...(timeZone !== undefined && { time_zone: timeZone }),
   };
 }
 

@@ -8,6 +8,7 @@ export type OrganizationRow = {
   auto_publish: boolean;
   default_protected: boolean;
   allowed_origins: string[];
+  time_zone: string;
   created_at: Date;
 };
 
@@ -17,6 +18,7 @@ const columns = [
   'auto_publish',
   'default_protected',
   'allowed_origins',
+  'time_zone',
   'created_at',
 ] as const;
 
@@ -67,6 +69,7 @@ export type OrganizationChange = {
   auto_publish?: boolean;
   default_protected?: boolean;
   allowed_origins?: string[];
+  time_zone?: string;
 };
 
 export async function updateOrganization(
@@ -99,6 +102,24 @@ export async function selectViewerSecrets(
   return db
     .selectFrom('organization')
     .select(['organization_id as organizationId', 'viewer_secret as secret'])
+    .where('organization_id', 'in', organizationIds)
+    .execute();
+}
+
+/** The time zone of an organization, as an expression for the statements of other features. */
+export function organizationTimeZone(organizationId: RawBuilder<unknown>): RawBuilder<string> {
+  return sql<string>`(select time_zone from organization
+    where organization.organization_id = ${organizationId})`;
+}
+
+/** By what clock their days are cut; see organization-clocks.ts. */
+export async function selectTimeZones(
+  db: Db,
+  organizationIds: readonly string[],
+): Promise<{ organizationId: string; timeZone: string }[]> {
+  return db
+    .selectFrom('organization')
+    .select(['organization_id as organizationId', 'time_zone as timeZone'])
     .where('organization_id', 'in', organizationIds)
     .execute();
 }

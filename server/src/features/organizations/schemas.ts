@@ -12,6 +12,11 @@ export const Organization = Type.Object(
     allowedOrigins: Type.Array(Type.String(), {
       description: 'Origins whose pages may use publishable keys. Empty: every origin.',
     }),
+    timeZone: Type.String({
+      description:
+        'IANA name of the time zone whose days and hours reports have. After a change, earlier days ' +
+        'follow with `reelfeed rebuild all`.',
+    }),
   },
   { title: 'Organization' },
 );
@@ -24,6 +29,7 @@ export const OrganizationPatch = Closed(
     allowedOrigins: Type.Optional(
       Type.Array(Type.String({ maxLength: 300 }), { maxItems: 100, uniqueItems: true }),
     ),
+    timeZone: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
   },
   { minProperties: 1 },
 );

@@ -8,6 +8,7 @@ type OrganizationTable = {
   auto_publish: Generated<boolean>;
   default_protected: Generated<boolean>;
   allowed_origins: Generated<string[]>;
+  time_zone: Generated<string>;
   created_at: DefaultTimestamp;
   viewer_secret: Generated<Buffer>;
 };

@@ -11,9 +11,11 @@ export class ViewerSecrets {
 
   /** Reads the secrets that are not known yet; call it before `hash`. */
   async load(db: Db, organizationIds: Iterable<string>): Promise<void> {
+    // Before looking what is known: whatever is known from here on stays known until it is used,
+    // which a cache that drops single entries could not promise.
+    if (this.#secrets.size > maxOrganizations) this.#secrets.clear();
     const unknown = [...organizationIds].filter((id) => !this.#secrets.has(id));
     if (unknown.length === 0) return;
-    if (this.#secrets.size > maxOrganizations) this.#secrets.clear();
     for (const { organizationId, secret } of await selectViewerSecrets(db, unknown)) {
       this.#secrets.set(organizationId, secret.toString('hex'));
     }

@@ -1,4 +1,5 @@
 /** Who may fetch the files of an item. */
+import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { findPlaybackRules, type PlaybackRules } from '../content/content.ts';
@@ -6,7 +7,7 @@ import type { MediaAccess } from './media-urls.ts';
 
 /** Rules are read at most once a second for each item, however many segments are fetched. */
 const cachedForMs = 1_000;
-const mostCachedRules = 5_000;
+const maxCachedRules = 5_000;
 
 export type FileRules = {
   /** The rules of a playback id; null when the item is gone or archived. */
@@ -16,16 +17,17 @@ export type FileRules = {
 };
 
 export function createFileRules(db: Db): FileRules {
-  const cache = new Map<string, { rules: Promise<PlaybackRules | null>; readAt: number }>();
+  const cache = new LRUCache<string, Promise<PlaybackRules | null>>({
+    max: maxCachedRules,
+    ttl: cachedForMs,
+  });
   return {
     of(playbackId) {
       const cached = cache.get(playbackId);
-      const nowMs = performance.now();
-      if (cached !== undefined && nowMs - cached.readAt < cachedForMs) return cached.rules;
-      if (cache.size >= mostCachedRules) cache.clear();
+      if (cached !== undefined) return cached;
       const rules = findPlaybackRules(db, playbackId);
+      cache.set(playbackId, rules);
       rules.catch(() => cache.delete(playbackId));
-      cache.set(playbackId, { rules, readAt: nowMs });
       return rules;
     },
     forget: () => cache.clear(),

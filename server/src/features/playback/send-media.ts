@@ -116,7 +116,11 @@ async function readRange(
   }
 }
 
-/** One range of bytes. Several ranges, or none that can be read, are answered with the whole file. */
+/**
+ * One range of bytes, or null: several ranges and invalid ones are answered with the whole file. The
+ * package `range-parser` would refuse a suffix longer than the file, which RFC 9110 (section 14.1.2)
+ * says is the whole file.
+ */
 function parseRange(header: string | undefined): ByteRange | null {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
   if (match === null) return null;

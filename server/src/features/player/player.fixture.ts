@@ -103,7 +103,8 @@ export class PlayerPages {
 export async function playing(page: Page, except = ''): Promise<string> {
   const handle = await page.waitForFunction(
     (left) => {
-      const slide = document.querySelector('.slide:not([inert])');
+      const root = document.querySelector('reelfeed-feed')?.shadowRoot;
+      const slide = root?.querySelector('.slide:not([inert])') ?? null;
       const video = slide?.querySelector('video');
       if (slide === null || video === null || video === undefined || slide.id === left) return null;
       return !video.paused && video.currentTime > 0.1 ? slide.id : null;

@@ -1,4 +1,5 @@
-import { bytes, duration, integer, longestTimer } from '../../platform/config-values.ts';
+import { availableParallelism } from 'node:os';
+import { bytes, duration, integer, longestTimer, optional } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
@@ -24,9 +25,10 @@ export const processing = defineFeature({
   settings: {
     mediaConcurrency: setting({
       env: 'REELFEED_MEDIA_CONCURRENCY',
-      parse: integer({ min: 1, max: 64 }),
-      fallback: '1',
-      about: 'Videos processed at the same time by this process. Each uses every core it can get.',
+      parse: optional(integer({ min: 1, max: 64 })),
+      fallback: '',
+      about:
+        'Videos processed at the same time by this process, which share its cores. Empty: one for every two cores.',
     }),
     mediaMaxDurationMs: setting({
       env: 'REELFEED_MEDIA_MAX_DURATION',
@@ -55,6 +57,8 @@ export const processing = defineFeature({
   },
   tables: ['media_preparation'],
   build({ db, mutations, storage, mediaAccess, hints }: Parts, settings) {
+    const cores = availableParallelism();
+    const concurrency = settings.mediaConcurrency ?? Math.max(1, Math.floor(cores / 2));
     const mediaLimits = {
       stallMs: settings.mediaStallMs,
       memoryLimitBytes: settings.mediaMemoryBytes,
@@ -65,7 +69,8 @@ export const processing = defineFeature({
       limits: mediaLimits,
       maxDurationMs: settings.mediaMaxDurationMs,
       deadlineMs: settings.mediaDeadlineMs,
-      concurrency: settings.mediaConcurrency,
+      concurrency,
+      threads: Math.ceil(cores / concurrency),
       onChange: () => hints.give(contentChanged),
     });
     const onQueued = () => hints.give(processMedia.name);

@@ -42,6 +42,8 @@ export type MediaJobParts = {
   maxDurationMs: number;
   deadlineMs: number;
   concurrency: number;
+  /** Most threads of each decoder and encoder of one video. */
+  threads: number;
   /** Called after an item became ready or failed. */
   onChange: () => void;
 };
@@ -106,6 +108,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       outputDir: work.outputDir,
       maxDurationSeconds: parts.maxDurationMs / 1_000,
       quality: work.source.quality,
+      threads: parts.threads,
     },
     {
       ...parts.limits,
@@ -136,7 +139,8 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
     const isComplete = prepared.remainingRungs.length === 0;
     if (!isComplete) {
       await storePreparation(tx, organizationId, contentId, { mediaPrefix, prepared });
-      await enqueueProcessing(tx, organizationId, contentId);
+      const { durationSeconds } = prepared.info;
+      await enqueueProcessing(tx, organizationId, contentId, { step: 'further', durationSeconds });
     }
     if (published.length > 1) await enqueue(tx, removeAttempts, { contentId }, { organizationId });
   });
@@ -150,8 +154,9 @@ async function complete(parts: MediaJobParts, context: JobContext, work: Work): 
   const preparation = await findPreparation(db, organizationId, work.contentId);
   if (preparation === null) return skipped('all renditions are there');
   const { mediaPrefix, prepared } = preparation;
+  const { sourcePath, outputDir } = work;
   const completed = await runMediaTask(
-    { type: 'complete', sourcePath: work.sourcePath, outputDir: work.outputDir, prepared },
+    { type: 'complete', sourcePath, outputDir, prepared, threads: parts.threads },
     { ...parts.limits, deadlineMs: parts.deadlineMs, signal },
   );
   const last = [completed.master];

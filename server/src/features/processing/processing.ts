@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import { markFailed } from '../content/content.ts';
+import { markFailed, markIncomplete } from '../content/content.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { removePreparation } from './queries.ts';
 
@@ -31,8 +31,9 @@ export const removeAttempts = defineJob({
 });
 
 /**
- * Moves an item to `error`, with its event. An item that is ready or failed already stays. What
- * earlier attempts have published goes.
+ * Moves an item to `error`, with its event. An item that is ready stays so: it plays, and its
+ * `errorReason` says that the further renditions are missing; what is needed to make them is kept
+ * for a retry. What earlier attempts have published goes.
  */
 export async function failProcessing(
   tx: Tx,
@@ -41,9 +42,13 @@ export async function failProcessing(
   { code, message }: { code: string; message: string },
 ): Promise<void> {
   const row = await markFailed(tx, organizationId, contentId, { code, message });
-  await removePreparation(tx, organizationId, contentId);
   await enqueue(tx, removeAttempts, { contentId }, { organizationId });
-  if (row === null) return;
+  if (row === null) {
+    const reason = `The item plays, but its further renditions could not be made. ${message}`;
+    await markIncomplete(tx, organizationId, contentId, { code, message: reason });
+    return;
+  }
+  await removePreparation(tx, organizationId, contentId);
   await recordEvent(tx, organizationId, 'content.errored', {
     contentId,
     title: row.title,
@@ -52,11 +57,27 @@ export async function failProcessing(
   });
 }
 
-/** Puts an item in line for processing, in the transaction that made it `pending` or `ready`. */
+/** What decides when an item's turn comes. */
+export type ProcessingOrder =
+  | { readonly step: 'first'; readonly sizeBytes: number }
+  | { readonly step: 'further'; readonly durationSeconds: number };
+
+/** Of phones' recordings, to guess the length of a video from its size. */
+const typicalBytesPerSecond = 1_500_000;
+
+/**
+ * Puts an item in line for processing, in the transaction that made it `pending` or `ready`. The
+ * first renditions of everybody go before anybody's further ones, and short clips before long ones.
+ */
 export async function enqueueProcessing(
   tx: Tx,
   organizationId: string,
   contentId: string,
+  order: ProcessingOrder,
 ): Promise<void> {
-  await enqueue(tx, processMedia, { contentId }, { organizationId });
+  const seconds =
+    order.step === 'first' ? order.sizeBytes / typicalBytesPerSecond : order.durationSeconds;
+  const rank = order.step === 'first' ? 0 : 1;
+  const options = { organizationId, rank, expectedMs: Math.round(seconds * 1_000) };
+  await enqueue(tx, processMedia, { contentId }, options);
 }

@@ -8,9 +8,10 @@ import {
   lockForRetry,
   markPendingAgain,
   presentItem,
+  type ItemRow,
   type MediaUrls,
 } from '../content/content.ts';
-import { enqueueProcessing } from './processing.ts';
+import { enqueueProcessing, type ProcessingOrder } from './processing.ts';
 
 type ProcessingRouteParts = {
   mutations: Mutations;
@@ -18,6 +19,13 @@ type ProcessingRouteParts = {
   /** Called when an item waits for processing again. */
   onQueued: () => void;
 };
+
+/** A retry has waited already, so it stands in line like a clip of no length. */
+function orderOfRetry(row: ItemRow): ProcessingOrder {
+  return row.upload_status === 'ready'
+    ? { step: 'further', durationSeconds: 0 }
+    : { step: 'first', sizeBytes: 0 };
+}
 
 export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): void {
   const { mutations, urls, onQueued } = parts;
@@ -28,6 +36,8 @@ export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): 
       schema: {
         operationId: 'retryProcessing',
         summary: 'Run failed processing again',
+        description:
+          'For items in `error`, and for ready ones whose `errorReason` says that renditions are missing.',
         tags: ['Content'],
         params: IdParams,
         response: answers({ 200: Envelope(ContentItem) }),
@@ -38,7 +48,7 @@ export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): 
       await mutations.mutate(request, reply, async (tx) => {
         const item = await lockForRetry(tx, organizationId, request.params.id);
         const row = await markPendingAgain(tx, organizationId, item.content_id);
-        await enqueueProcessing(tx, organizationId, item.content_id);
+        await enqueueProcessing(tx, organizationId, item.content_id, orderOfRetry(row));
         return { data: presentItem(row, urls), headers: { etag: entityTag(row) } };
       });
       onQueued();

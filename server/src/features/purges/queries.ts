@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 
 export type DeletedItem = {
   organizationId: string;
   contentId: string;
+  serialNumber: number;
   playbackId: string | null;
   sourceKey: string | null;
   /** When it was deleted, exactly. */
@@ -27,7 +29,7 @@ export async function findPending(
     contentId: '00000000-0000-0000-0000-000000000000',
   };
   const { rows } = await sql<DeletedItem>`
-    select organization_id as "organizationId", content_id as "contentId",
+    select organization_id as "organizationId", content_id as "contentId", serial_number as "serialNumber",
       playback_id as "playbackId", source_key as "sourceKey", deleted_at::text as position
     from deleted_content
     where purged_at is null
@@ -95,18 +97,12 @@ export async function listPurges(
   db: Db,
   organizationId: OrganizationId,
   status: PurgeStatus | null,
-  page: { limit: number; after: { deletedAt: string; contentId: string } | null },
+  page: KeysetPage,
 ): Promise<PurgeRow[]> {
-  let query = purges(db, organizationId, status)
+  return purges(db, organizationId, status)
     .select(['content_id', 'deleted_at', 'purged_at'])
-    .select(sql<string>`deleted_at::text`.as('position'));
-  if (page.after !== null) {
-    const { deletedAt, contentId } = page.after;
-    query = query.where(
-      sql<boolean>`(deleted_at, content_id) < (${deletedAt}::timestamptz, ${contentId}::uuid)`,
-    );
-  }
-  return query
+    .select(sql<string>`deleted_at::text`.as('position'))
+    .where(isBehind('deleted_at', 'content_id', page.after))
     .orderBy('deleted_at', 'desc')
     .orderBy('content_id', 'desc')
     .limit(page.limit)

@@ -23,7 +23,7 @@ import { recordEvent } from '../webhooks/webhooks.ts';
 import { uploadErrors } from './errors.ts';
 import { appendPart, removeSession, setUploadLength, type UploadSession } from './queries.ts';
 import { receiveBytes, receiveMedia, requireMedia, type UploadLimits } from './receive-media.ts';
-import { completeUpload, requireOpenSession } from './uploads.ts';
+import { completeUpload, requireOpenSession, requireSession } from './uploads.ts';
 
 export type ResumableParts = { db: Db; storage: Storage; limits: UploadLimits };
 
@@ -57,12 +57,39 @@ export async function createResumable(
   return { ...session, lengthBytes };
 }
 
-/** The session of an upload that was created by tus. @throws ApiError NOT_FOUND, CONFLICT */
-export async function requireResumable(
-  db: Db,
+type Resumable = UploadSession & { lengthBytes: number };
+
+/**
+ * The session of an upload, also of one that is complete, so that a sender whose last answer was
+ * lost learns it. An upload whose last part arrived just before a kill is completed here.
+ *
+ * @throws ApiError NOT_FOUND, CONFLICT (not created yet), INVALID_MEDIA
+ */
+export async function findProgress(
+  parts: ResumableParts,
   token: string,
-): Promise<UploadSession & { lengthBytes: number }> {
-  const session = await requireOpenSession(db, token);
+): Promise<{ session: Resumable; isCompletedNow: boolean }> {
+  const session = requireCreated(await requireSession(parts.db, token));
+  if (session.isCompleted || offsetOf(session) < session.lengthBytes) {
+    return { session, isCompletedNow: false };
+  }
+  try {
+    await complete(parts, token);
+    return { session, isCompletedNow: true };
+  } catch (error) {
+    // The request that brought the last part, or another question, was faster.
+    const { isCompleted } = await requireSession(parts.db, token);
+    if (isCompleted) return { session, isCompletedNow: false };
+    throw error;
+  }
+}
+
+/** The session of an upload that was created by tus. @throws ApiError NOT_FOUND, CONFLICT */
+export async function requireResumable(db: Db, token: string): Promise<Resumable> {
+  return requireCreated(await requireOpenSession(db, token));
+}
+
+function requireCreated(session: UploadSession): Resumable {
   const { lengthBytes } = session;
   if (lengthBytes === null) {
     throw new ApiError('CONFLICT', {

@@ -188,6 +188,7 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
     async (request, reply) => {
       const { token } = request.params;
       try {
+        refusePartialPut(request);
         await requireOpenSession(parts.db, token);
         refuseDeclaredSize(request, parts.limits);
         const declared = Number(request.headers['content-length'] ?? Number.NaN);
@@ -209,6 +210,14 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
       }
     },
   );
+}
+
+/** A part of a file must not be taken for the whole of it (RFC 9110, section 14.5). */
+function refusePartialPut(request: FastifyRequest): void {
+  if (request.headers['content-range'] === undefined) return;
+  throw new ApiError('INVALID_REQUEST', {
+    message: 'A PUT takes the whole file and no Content-Range. To send it in parts, use tus.',
+  });
 }
 
 /** A sender that says how much is coming hears at once that it is too much. */

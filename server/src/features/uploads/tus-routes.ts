@@ -10,9 +10,9 @@ import { discardRest } from './discard-rest.ts';
 import { uploadErrors } from './errors.ts';
 import {
   createResumable,
+  findProgress,
   offsetOf,
   receivePart,
-  requireResumable,
   terminate,
   type Checksum,
   type ResumableParts,
@@ -104,10 +104,11 @@ function addCreation(app: HttpApp, parts: TusRouteParts): void {
   });
 }
 
-function addOffset(app: HttpApp, { db }: TusRouteParts): void {
+function addOffset(app: HttpApp, parts: TusRouteParts): void {
   app.head(url, { config, schema: { hide: true, params } }, async (request, reply) => {
     requireVersion(request);
-    const session = await requireResumable(db, request.params.token);
+    const { session, isCompletedNow } = await findProgress(parts, request.params.token);
+    if (isCompletedNow) parts.onUploaded();
     reply.headers({
       'upload-offset': offsetOf(session),
       'upload-length': session.lengthBytes,

@@ -57,11 +57,16 @@ export async function openUpload(
   return { row, token, expiresAt };
 }
 
-/** The open session of an upload URL. @throws ApiError NOT_FOUND, CONFLICT */
-export async function requireOpenSession(db: Db, token: string): Promise<UploadSession> {
-  const session = checkOpen(await findSession(db, hashToken(token)));
+/** The session of an upload URL, complete or not. @throws ApiError NOT_FOUND */
+export async function requireSession(db: Db, token: string): Promise<UploadSession> {
+  const session = checkKnown(await findSession(db, hashToken(token)));
   if (!(await isPresent(db, session.organizationId, session.contentId))) throw unknownUpload();
   return session;
+}
+
+/** The open session of an upload URL. @throws ApiError NOT_FOUND, CONFLICT */
+export async function requireOpenSession(db: Db, token: string): Promise<UploadSession> {
+  return checkOpen(await requireSession(db, token));
 }
 
 /** The session of an upload URL that takes bytes; null when there is none. */
@@ -107,7 +112,8 @@ export async function acceptReceived(
   const source = { key, mediaType: media.mediaType };
   const row = await setSource(tx, organizationId as OrganizationId, contentId, source);
   if (row === null) return false;
-  await enqueueProcessing(tx, organizationId, contentId);
+  const { sizeBytes } = media.file;
+  await enqueueProcessing(tx, organizationId, contentId, { step: 'first', sizeBytes });
   return true;
 }
 
@@ -116,11 +122,11 @@ async function acceptSource(
   organizationId: OrganizationId,
   contentId: string,
   key: string,
-  { mediaType }: ReceivedMedia,
+  { mediaType, file: { sizeBytes } }: ReceivedMedia,
 ): Promise<ItemRow> {
   const row = await setSource(tx, organizationId, contentId, { key, mediaType });
   if (row === null) throw unknownUpload();
-  await enqueueProcessing(tx, organizationId, contentId);
+  await enqueueProcessing(tx, organizationId, contentId, { step: 'first', sizeBytes });
   return row;
 }
 
@@ -153,8 +159,13 @@ export function wasRolledBack(error: unknown): boolean {
   return error instanceof ApiError || (sqlState(error) !== null && !isDatabaseAway(error));
 }
 
-function checkOpen(session: UploadSession | null): UploadSession {
+function checkKnown(session: UploadSession | null): UploadSession {
   if (session === null || session.isExpired) throw unknownUpload();
+  return session;
+}
+
+function checkOpen(found: UploadSession | null): UploadSession {
+  const session = checkKnown(found);
   if (session.isCompleted) {
     throw new ApiError('CONFLICT', { message: 'The bytes of this upload have arrived already.' });
   }

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, sql, type CompiledQuery, type Transaction } from 'kysely';
 import { Pool, TypeOverrides, type PoolConfig } from 'pg';
 import type { Logger } from 'pino';
-import { ConnectionWatch } from './connection-watch.ts';
+import { ConnectionWatch } from './pipelining/connection-watch.ts';
 import { isContention, isDatabaseAway } from './database-errors.ts';
-import { createDialect, RoundTripConnection, type Ahead } from './driver.ts';
-import { nameStatements, preparingClient } from './prepared-statements.ts';
+import { createDialect, RoundTripConnection, type Ahead } from './pipelining/driver.ts';
+import { nameStatements, preparingClient } from './pipelining/prepared-statements.ts';
 import type { Tables } from './tables.ts';
 
 /** Reads take a `Db`; writes take a `Tx`, so that they cannot happen outside a transaction. */

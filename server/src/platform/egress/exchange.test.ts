@@ -137,8 +137,8 @@ test('the deadline covers a body that drips, headers that never come, and TLS th
 });
 
 test('each way of failing has its class', async (t) => {
-  const expired = createTestCertificate([receiverName], { expired: true });
-  const otherName = createTestCertificate(['other.test']);
+  const expired = await createTestCertificate([receiverName], { expired: true });
+  const otherName = await createTestCertificate(['other.test']);
   const ca = [receiverCertificate.cert, expired.cert, otherName.cert];
   const egress = open(t, { ca });
   const answer: RequestListener = (_request, response) => response.end();
@@ -171,6 +171,20 @@ test('each way of failing has its class', async (t) => {
   const { port } = await startReceiver(t, answer);
   const url = `https://${receiverName}:${port}/`;
   await assert.rejects(untrusting.request({ url, ...limits }), { failure: 'tls_error' });
+});
+
+test('a receiver that demands a client certificate is a failure of TLS', async (t) => {
+  const egress = open(t, { ca: [receiverCertificate.cert] });
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const demand = { requestCert: true, rejectUnauthorized: true, maxVersion };
+    const answer: RequestListener = (_request, response) => response.end();
+    const { port } = await startReceiver(t, answer, { ...receiverCertificate, ...demand });
+    const url = `https://${receiverName}:${port}/`;
+    for (const body of ['', 'x'.repeat(200_000)]) {
+      const request = { url, method: 'POST' as const, body, ...limits };
+      await assert.rejects(egress.request(request), { failure: 'tls_error' }, maxVersion);
+    }
+  }
 });
 
 test('the caller’s signal ends a request with its own reason', async (t) => {

@@ -9,6 +9,7 @@ import { buildConnector } from 'undici';
 import { isPublicAddress } from './address.ts';
 import { bareHost, type AllowList } from './allow-list.ts';
 import { asEgressError, BlockedAddressError, EgressError } from './egress-errors.ts';
+import { noteDemandedCertificate } from './client-certificate.ts';
 import { dropContinue } from './interim-answers.ts';
 import { resolveHost } from './resolver.ts';
 
@@ -140,5 +141,6 @@ function checkPeer(
     callback(asEgressError(error, host), null);
     return;
   }
+  noteDemandedCertificate(socket);
   callback(null, dropContinue(socket));
 }

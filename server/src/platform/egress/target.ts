@@ -1,4 +1,5 @@
 /** The shape of a URL that somebody gave us to call. */
+import { LRUCache } from 'lru-cache';
 import { bareHost } from './allow-list.ts';
 import { EgressError } from './egress-errors.ts';
 
@@ -48,8 +49,7 @@ export type RequestTarget = {
   readonly path: string;
 };
 
-const mostRemembered = 1_000;
-const remembered = new Map<string, RequestTarget>();
+const remembered = new LRUCache<string, RequestTarget>({ max: 1_000 });
 
 /** Like `parseTarget`, for URLs that are asked for again and again: reading one is no small cost. */
 export function requestTarget(text: string, schemes: readonly string[]): RequestTarget {
@@ -58,7 +58,6 @@ export function requestTarget(text: string, schemes: readonly string[]): Request
   const { url, host } = parseTarget(text, schemes);
   const { protocol, origin, pathname, search } = url;
   const target = { protocol, origin, host, path: pathname + search };
-  if (remembered.size >= mostRemembered) remembered.clear();
   remembered.set(text, target);
   return target;
 }

@@ -14,7 +14,7 @@ export type TestReceiver = {
 /** The name that the receiver's certificate is for, beside its addresses. */
 export const receiverName = 'receiver.test';
 
-export const receiverCertificate = createTestCertificate([receiverName, '127.0.0.1']);
+export const receiverCertificate = await createTestCertificate([receiverName, '127.0.0.1']);
 
 /** Starts an HTTPS server that ends with the test. */
 export function startReceiver(

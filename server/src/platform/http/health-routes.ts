@@ -1,5 +1,5 @@
 import { metricsContentType, type Metrics } from '../metrics.ts';
-import { sharedForAWhile } from '../shared-for-a-while.ts';
+import { coalesce } from '../coalesce.ts';
 import { ApiError } from './errors.ts';
 import type { HttpApp } from './app.ts';
 
@@ -23,8 +23,8 @@ const metricsCacheMs = 1_000;
  */
 export function addHealthRoutes(app: HttpApp, { checks, metrics, isDraining }: HealthParts): void {
   const config = { access: 'public' as const };
-  const expose = sharedForAWhile(() => metrics.expose(), metricsCacheMs);
-  const runChecks = sharedForAWhile(() => Promise.all(checks.map(runCheck)), 0);
+  const expose = coalesce(() => metrics.expose(), metricsCacheMs);
+  const runChecks = coalesce(() => Promise.all(checks.map(runCheck)), 0);
   const schema = { hide: true };
 
   app.get('/healthz', { config, schema }, () => ({ status: 'ok' }));

@@ -80,7 +80,7 @@ async function takeBack(db: Db, isGone: RawBuilder<unknown>, limit: number): Pro
     with gone as materialized (
       select job_id from job where state = 'running' and ${isGone}
       order by job_id limit ${limit} for update skip locked)
-    update job set state = 'waiting', lease_until = null, run_at = now(),
+    update job set state = 'waiting', lease_until = null, run_at = now(), place = now(),
       last_error = 'the worker ' || worker || ' ended during attempt ' || attempts
     from gone where job.job_id = gone.job_id
     returning job.job_id as "jobId", name, attempts, worker`.execute(db);
@@ -115,7 +115,8 @@ export async function rescheduleClaimed(
 ): Promise<boolean> {
   const { rows } = await sql`
     update job set state = 'scheduled', lease_until = null, last_error = ${reason},
-      run_at = now() + ${delayMs}::double precision * interval '1 millisecond'
+      run_at = now() + ${delayMs}::double precision * interval '1 millisecond',
+      place = now() + ${delayMs}::double precision * interval '1 millisecond'
     where job_id = ${claim.jobId} and claim_id = ${claim.claimId}
       and lease_until is not null
     returning job_id`.execute(db);

@@ -26,6 +26,8 @@ export type NewJob = {
   readonly payloadJson: string;
   readonly runAt: Date | null;
   readonly uniqueKey: string | null;
+  readonly rank: number;
+  readonly expectedMs: number;
 };
 
 /**
@@ -34,9 +36,10 @@ export type NewJob = {
  */
 export async function insertJob(tx: Tx, job: NewJob): Promise<number | null> {
   const { rows } = await sql<{ job_id: number }>`
-    insert into job (organization_id, name, payload, unique_key, run_at, state)
+    insert into job (organization_id, name, payload, unique_key, run_at, state, rank, place)
     select ${job.organizationId}, ${job.name}, ${job.payloadJson}::jsonb, ${job.uniqueKey}, due.at,
-      case when due.at <= now() then 'waiting' else 'scheduled' end
+      case when due.at <= now() then 'waiting' else 'scheduled' end, ${job.rank},
+      due.at + ${job.expectedMs}::double precision * interval '1 millisecond'
     from (select coalesce(${job.runAt}::timestamptz, now()) as at) due
     on conflict (name, organization_id, unique_key)
       where unique_key is not null and state <> 'failed' do nothing
@@ -103,23 +106,23 @@ export function claimStatement(name: string, after: string, worker: string, leas
           order by job.organization_id limit 1), line.position + 1
       from line where line.organization_id is not null and line.position < ${claimWindow}
     ), heads as (
-      select line.organization_id, head.run_at, head.job_id,
+      select line.organization_id, head.rank, head.place, head.job_id,
         (select count(*) from job where job.state = 'running' and job.name = ${name}
           and job.organization_id = line.organization_id) as running,
         (select taken_at from job_turn where job_turn.name = ${name}
           and job_turn.organization_id = line.organization_id) as taken_at
       from line cross join lateral (
-        select run_at, job_id from job
+        select rank, place, job_id from job
         where job.state = 'waiting' and job.name = ${name}
           and job.organization_id = line.organization_id
-        order by run_at, job_id limit 1) head
-      order by running, taken_at nulls first, head.run_at, head.job_id
+        order by rank, place, job_id limit 1) head
+      order by head.rank, running, taken_at nulls first, head.place, head.job_id
     ), chosen as materialized (
       select first.job_id from heads cross join lateral (
         select job.job_id from job
         where job.state = 'waiting' and job.name = ${name}
           and job.organization_id = heads.organization_id
-        order by job.run_at, job.job_id limit 1 for update skip locked) first
+        order by job.rank, job.place, job.job_id limit 1 for update skip locked) first
       limit 1
     ), claimed as (
       update job set state = 'running', claim_id = gen_random_uuid(), worker = ${worker},
@@ -147,9 +150,9 @@ export type ClaimResult = {
 };
 
 /**
- * waiting → running for one job: of the organization with the fewest running jobs of this name,
- * among equals the one whose latest turn is the longest ago, and among those without a turn the one
- * whose job has been due for longest. Compares at most `claimWindow`
+ * waiting → running for one job of the lowest rank: of the organization with the fewest running jobs
+ * of this name, among equals the one whose latest turn is the longest ago, and among those without a
+ * turn the one whose job has the earliest place. Compares at most `claimWindow`
  * organizations, those after `after`.
  */
 export async function claimJob(

@@ -111,6 +111,22 @@ describe('the claim', () => {
     assert.ok(first.waitedMs >= 60_000);
   });
 
+  test('takes lower ranks of everybody first, and short jobs before long ones (invariant 6)', async () => {
+    await add(db, job, 'a further', { rank: 1 });
+    await add(db, job, 'a long', { expectedMs: 600_000 });
+    await add(db, job, 'a waited', { expectedMs: 600_000, runAt: new Date(Date.now() - 900_000) });
+    await add(db, job, 'a short', { expectedMs: 10_000 });
+    await add(db, job, 'b further', { organizationId: 'org_b', rank: 1 });
+    await add(db, job, 'b first', { organizationId: 'org_b' });
+    const order: unknown[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      const { job: claimed } = await claim();
+      order.push((claimed?.payload as Note | undefined)?.note);
+      assert.ok(claimed !== null && (await removeClaimed(db, claimed)));
+    }
+    assert.deepEqual(order, ['a waited', 'b first', 'a short', 'a long', 'b further', 'a further']);
+  });
+
   test('gives different jobs to claims at the same moment (invariant 2)', async () => {
     for (let n = 0; n < 20; n += 1) await add(db, job, `${n}`);
     const claims = await Promise.all(Array.from({ length: 20 }, () => claim()));

@@ -40,8 +40,10 @@
  *      takes expired leases back only after it has itself reached the database without trouble for
  *      longer than a renewal interval, so that after an outage the holders come first; and a take
  *      back that was on its way during a hang takes nothing.
- *   6. The claim prefers the organization with the fewest running jobs of the name, then the one
- *      whose latest turn is the longest ago, then the longest due job. Claims at the same moment may each see the other as not yet running.
+ *   6. The claim takes a job of the lowest rank. Among those it prefers the organization with the
+ *      fewest running jobs of the name, then the one whose latest turn is the longest ago, then the
+ *      job with the earliest place. Claims at the same moment may each see the other as not yet
+ *      running.
  *   7. A lost connection during COMMIT leaves a doubt that is resolved by the row, never by a
  *      guess: the fenced write is sent again, waits for the row's lock if the first still runs,
  *      and finds the row either still its own (nothing was written) or gone (all was written).
@@ -65,10 +67,18 @@ export type EnqueueOptions = {
    * scheduled, waiting or running. A running one may already have read the state that it works on.
    */
   readonly uniqueKey?: string;
+  /** Jobs of a lower rank go before all others of their name. Left out: 0. */
+  readonly rank?: number;
+  /**
+   * How long the job is expected to run. Within an organization it stands in line as if it were due
+   * this much later, so that short jobs get ahead of long ones, but of none for ever. Left out: 0.
+   */
+  readonly expectedMs?: number;
 };
 
 const mostPayloadBytes = 8_192;
 const longestUniqueKey = 200;
+const mostExpectedMs = 24 * 3_600_000;
 
 /**
  * Adds a job in the caller's transaction; call `hints.give(job.name)` after it has committed.
@@ -97,5 +107,7 @@ export async function enqueue<Payload>(
     payloadJson,
     runAt: options.runAt ?? null,
     uniqueKey,
+    rank: options.rank ?? 0,
+    expectedMs: Math.min(options.expectedMs ?? 0, mostExpectedMs),
   });
 }

@@ -12,6 +12,8 @@ type JobTable = {
   state: JobState;
   unique_key: string | null;
   run_at: DefaultTimestamp;
+  rank: Generated<number>;
+  place: DefaultTimestamp;
   attempts: Generated<number>;
   claim_id: Generated<string | null>;
   worker: Generated<string | null>;

@@ -9,7 +9,6 @@ import { live } from './live/live.ts';
 import { quality } from './quality/quality.ts';
 import { reactions } from './reactions/reactions.ts';
 import { retention } from './retention/retention.ts';
-import { viewers } from './viewers/viewers.ts';
 
 export type { ProjectionSettings };
 
@@ -18,7 +17,7 @@ export function createProjections(
   settings: ProjectionSettings,
   followers: readonly EngagementFollower[] = [],
 ): readonly EventProjection[] {
-  return [createEngagement(settings, followers), quality, retention, viewers, reactions, live];
+  return [createEngagement(settings, followers), quality, retention, reactions, live];
 }
 
 export const defaultSessionTimeoutMs = 30 * 60_000;

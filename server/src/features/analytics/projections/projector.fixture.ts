@@ -6,7 +6,6 @@ import { openTestDatabase } from '../../../../test/database.ts';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import { newContentId } from '../../../platform/ids.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
-import { latestEncounters, readEncounters } from './viewers/profile.ts';
 import { allProjections } from './all-projections.ts';
 import { claimProjections, insertProjections } from '../../../platform/projections/queries.ts';
 import { ProjectionRun } from '../../../platform/projections/run.ts';
@@ -116,7 +115,6 @@ export async function readTables(db: Db): Promise<Record<string, string[]>> {
       select ${sql.ref(table)}::text as row from ${sql.table(table)} order by 1`.execute(db);
     tables[table] = rows.map(({ row }) => row);
   }
-  tables['viewer_profile'] = await readProfiles(db);
   return tables;
 }
 
@@ -126,18 +124,4 @@ export async function assertTables(db: Db, expected: Record<string, string[]>): 
   for (const [table, rows] of Object.entries(expected)) {
     assert.deepEqual(found[table], rows, table);
   }
-}
-
-/** Profiles are equal when they say the same: their bytes keep the passes in which it was learned. */
-async function readProfiles(db: Db): Promise<string[]> {
-  const rows = await db
-    .selectFrom('viewer_profile')
-    .select(['viewer_key', 'last_at', 'recent', 'folded'])
-    .orderBy('viewer_key')
-    .execute();
-  return rows.map(({ viewer_key: key, last_at: lastAt, recent, folded }) => {
-    const profile = readEncounters(Buffer.concat([folded, recent]));
-    const sorted = latestEncounters(profile).toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return JSON.stringify([key.toString('hex'), lastAt, sorted]);
-  });
 }

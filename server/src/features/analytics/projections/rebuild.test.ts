@@ -56,7 +56,7 @@ describe('a rebuild', () => {
     await sql`update content_counter set plays = plays + 1`.execute(db);
     await sql`delete from viewer_set`.execute(db);
     await sql`update retention_counter set viewers = 0`.execute(db);
-    await sql`truncate quality_counter, viewer_profile, view_state_a, view_state_b`.execute(db);
+    await sql`truncate quality_counter, view_state_a, view_state_b`.execute(db);
     await rebuildAll(db);
     await assertTables(db, expected);
     assert.deepEqual(await readShape(db), shape);

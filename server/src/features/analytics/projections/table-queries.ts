@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { textArray, uuidArray } from '../../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../../platform/database/database.ts';
 import type { Expiry, Item, Viewer } from '../../../platform/projections/projection.ts';
+import { organizationTimeZone } from '../../organizations/organizations.ts';
 import { erasedKeys } from '../statistics/viewer-keys.ts';
 
 /** A table with rows by hour beside rows that stay. */
@@ -58,7 +59,7 @@ export async function deleteItemRows(
 /** Removes the rows of an erased viewer. @returns how many */
 export async function deleteViewerRows(
   tx: Tx,
-  table: 'viewer_activity' | 'viewer_profile' | 'viewer_reaction' | 'live_viewer',
+  table: 'viewer_activity' | 'viewer_reaction' | 'live_viewer',
   viewer: Viewer,
 ): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
@@ -68,6 +69,21 @@ export async function deleteViewerRows(
   return Number(numAffectedRows);
 }
 
+/**
+ * Whether a day of an organization began before the log's first: part of it may be missing there.
+ * Days are those of the organization's clock, while the log's are of UTC.
+ *
+ * @param day the beginning of the day, or any moment of it
+ */
+export function isBeforeLog(day: RawBuilder<unknown>, firstDayMs: number): RawBuilder<boolean> {
+  const zone = organizationTimeZone(sql.ref('kept.organization_id'));
+  return sql<boolean>`${day} < case
+    when ${toTimestamp(firstDayMs)}::timestamptz in ('infinity', '-infinity')
+      then ${toTimestamp(firstDayMs)}::timestamptz
+    else date_trunc('day', ${toTimestamp(firstDayMs)}::timestamptz at time zone ${zone}
+      + interval '1 day' - interval '1 microsecond') at time zone 'UTC' end`;
+}
+
 /** Takes over the periods before the log's first day into the copies that a rebuild has made. */
 export async function keepOldPeriods(
   tx: Tx,
@@ -75,18 +91,19 @@ export async function keepOldPeriods(
 ): Promise<void> {
   const { schema, tables, firstDayMs } = rebuild;
   await sql`set local statement_timeout = 0`.execute(tx);
-  const isOld = sql`period < ${toTimestamp(firstDayMs)}::timestamptz and grain <> 'total'`;
+  const isOld = sql`${isBeforeLog(sql.ref('kept.period'), firstDayMs)} and grain <> 'total'`;
   for (const table of tables) await keepOldRows(tx, { schema, table, isOld });
 }
 
+/** @param what.isOld about a row `kept` */
 export async function keepOldRows(
   tx: Tx,
   what: { schema: string; table: string; isOld: RawBuilder<unknown> },
 ): Promise<void> {
   const { schema, table, isOld } = what;
   const copy = sql.id(schema, table);
-  await sql`delete from ${copy} where ${isOld}`.execute(tx);
-  await sql`insert into ${copy} select * from ${sql.table(table)} where ${isOld}`.execute(tx);
+  await sql`delete from ${copy} kept where ${isOld}`.execute(tx);
+  await sql`insert into ${copy} select * from ${sql.table(table)} kept where ${isOld}`.execute(tx);
 }
 
 export function toTimestamp(ms: number): string {

@@ -3,7 +3,8 @@ import { principalOf } from '../../../platform/http/principal.ts';
 import { answers } from '../../../platform/http/schemas.ts';
 import { answerReport } from './answer.ts';
 import { reportEngagement } from './engagement-report.ts';
-import { readPeriod } from './period.ts';
+import { readFilter } from './filter.ts';
+import { readLocalNow, readPeriod } from './period.ts';
 import { reportQuality } from './quality-report.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
 import { reportRetention } from './retention-report.ts';
@@ -11,6 +12,7 @@ import {
   asCsv,
   Engagement,
   EngagementQuery,
+  FilteredQuery,
   PeriodQuery,
   Quality,
   Report,
@@ -42,9 +44,10 @@ function addEngagementRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const period = readPeriod(request.query, Date.now());
+      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       const { segment = 'device' } = request.query;
-      const data = await reportEngagement(parts.db, organizationId, period, segment);
+      const filter = readFilter(request.query, period);
+      const data = await reportEngagement(parts.db, organizationId, { period, filter, segment });
       return answerReport(request, reply, parts, { data, rows: data.segments });
     },
   );
@@ -60,14 +63,15 @@ function addQualityRoute(app: HttpApp, parts: ReportParts): void {
         summary: 'Get the metrics of playback quality',
         description: `Start-up times, stalls and errors, also by rendition and codec. ${asCsv} the timeseries.`,
         tags,
-        querystring: PeriodQuery,
+        querystring: FilteredQuery,
         response: answers({ 200: Report(Quality) }),
       },
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const period = readPeriod(request.query, Date.now());
-      const data = await reportQuality(parts.db, organizationId, period);
+      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
+      const filter = readFilter(request.query, period);
+      const data = await reportQuality(parts.db, organizationId, { period, filter });
       return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
   );
@@ -92,9 +96,9 @@ function addRetentionRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const now = Date.now();
+      const now = await readLocalNow(parts.db, organizationId);
       const period = readPeriod(request.query, now);
-      const data = await reportRetention(parts.db, organizationId, period, now);
+      const data = await reportRetention(parts.db, organizationId, period, now.nowMs);
       return answerReport(request, reply, parts, { data, rows: data.cohorts });
     },
   );

@@ -5,7 +5,7 @@ import { reportAudience } from './audience-report.ts';
 import { answerReport } from './answer.ts';
 import { reportOverview } from './overview-report.ts';
 import { readFilter } from './filter.ts';
-import { readPeriod } from './period.ts';
+import { readLocalNow, readPeriod } from './period.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
 import { asCsv, Audience, DaysQuery, FilteredQuery, Overview, Report } from './schemas.ts';
 
@@ -34,9 +34,9 @@ function addAudienceRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const nowMs = Date.now();
-      const period = readPeriod(request.query, nowMs);
-      const data = await reportAudience(parts.db, organizationId, period, nowMs);
+      const now = await readLocalNow(parts.db, organizationId);
+      const period = readPeriod(request.query, now);
+      const data = await reportAudience(parts.db, organizationId, period, now.nowMs);
       return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
   );
@@ -58,10 +58,14 @@ function addOverviewRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const nowMs = Date.now();
-      const period = readPeriod(request.query, nowMs);
+      const now = await readLocalNow(parts.db, organizationId);
+      const period = readPeriod(request.query, now);
       const filter = readFilter(request.query, period);
-      const data = await reportOverview(parts.db, organizationId, { period, filter, nowMs });
+      const data = await reportOverview(parts.db, organizationId, {
+        period,
+        filter,
+        nowMs: now.nowMs,
+      });
       return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
   );

@@ -2,6 +2,7 @@ import { dayMs, hourMs } from '../../../platform/time.ts';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../../../platform/http/errors.ts';
+import { clockOf } from '../../../platform/zone-clock.ts';
 import {
   bucketIndex,
   bucketsOf,
@@ -13,10 +14,11 @@ import {
 } from './period.ts';
 
 const nowMs = Date.parse('2026-11-21T23:59:59.999Z');
+const localNow = { nowMs, clock: clockOf('UTC') };
 
 function refusal(query: PeriodQuery): string | undefined {
   try {
-    readPeriod(query, nowMs);
+    readPeriod(query, localNow);
     return undefined;
   } catch (error) {
     assert.ok(error instanceof ApiError && error.code === 'VALIDATION_ERROR');
@@ -25,22 +27,22 @@ function refusal(query: PeriodQuery): string | undefined {
 }
 
 describe('a query', () => {
-  test('names days of UTC, both included', () => {
-    const period = readPeriod({ startDate: '2026-11-20', endDate: '2026-11-21' }, nowMs);
+  test('names days, both included', () => {
+    const period = readPeriod({ startDate: '2026-11-20', endDate: '2026-11-21' }, localNow);
     assert.equal(new Date(period.startMs).toISOString(), '2026-11-20T00:00:00.000Z');
     assert.equal(new Date(period.endMs).toISOString(), '2026-11-22T00:00:00.000Z');
     assert.equal(period.granularity, 'day');
   });
 
   test('without days means the last 30, today included', () => {
-    const { startMs, endMs } = readPeriod({}, nowMs);
+    const { startMs, endMs } = readPeriod({}, localNow);
     assert.equal(formatDay(startMs), '2026-10-23');
     assert.equal(formatDay(endMs - 1), '2026-11-21');
-    const since = readPeriod({ startDate: '2026-11-01' }, nowMs);
+    const since = readPeriod({ startDate: '2026-11-01' }, localNow);
     assert.equal(formatDay(since.endMs - 1), '2026-11-21');
-    const until = readPeriod({ endDate: '2026-03-31' }, nowMs);
+    const until = readPeriod({ endDate: '2026-03-31' }, localNow);
     assert.equal(formatDay(until.startMs), '2026-03-02');
-    const ahead = readPeriod({ startDate: '2027-01-01' }, nowMs);
+    const ahead = readPeriod({ startDate: '2027-01-01' }, localNow);
     assert.equal(ahead.endMs - ahead.startMs, dayMs, 'a day to come is one day');
   });
 
@@ -71,7 +73,7 @@ describe('a query', () => {
 
 describe('buckets', () => {
   const read = (startDate: string, endDate: string, granularity: 'hour' | 'day' | 'week') =>
-    readPeriod({ startDate, endDate, granularity }, nowMs);
+    readPeriod({ startDate, endDate, granularity }, localNow);
 
   test('of hours are named by the moment at which they begin', () => {
     const buckets = bucketsOf(read('2026-11-20', '2026-11-21', 'hour'));
@@ -124,7 +126,7 @@ describe('buckets', () => {
 });
 
 test('the period before has as many days and ends where this one begins', () => {
-  const period = readPeriod({ startDate: '2026-03-01', endDate: '2026-03-31' }, nowMs);
+  const period = readPeriod({ startDate: '2026-03-01', endDate: '2026-03-31' }, localNow);
   const { now, before } = comparablePeriods(period, Date.parse('2026-06-01'));
   assert.deepEqual([now.startMs, now.endMs], [period.startMs, period.endMs]);
   assert.equal(formatDay(before.startMs), '2026-01-29');
@@ -132,11 +134,11 @@ test('the period before has as many days and ends where this one begins', () => 
 });
 
 test('a day that is not over is compared with nothing, and its counterpart is left out', () => {
-  const period = readPeriod({ startDate: '2026-03-01', endDate: '2026-03-07' }, nowMs);
+  const period = readPeriod({ startDate: '2026-03-01', endDate: '2026-03-07' }, localNow);
   const { now, before } = comparablePeriods(period, Date.parse('2026-03-07T09:30:00Z'));
   const days = [now.startMs, now.endMs - 1, before.startMs, before.endMs - 1].map(formatDay);
   assert.deepEqual(days, ['2026-03-01', '2026-03-06', '2026-02-22', '2026-02-27']);
-  const today = readPeriod({ startDate: '2026-03-07', endDate: '2026-03-07' }, nowMs);
+  const today = readPeriod({ startDate: '2026-03-07', endDate: '2026-03-07' }, localNow);
   const empty = comparablePeriods(today, Date.parse('2026-03-07T09:30:00Z'));
   assert.equal(empty.now.startMs, empty.now.endMs);
   assert.equal(empty.before.startMs, empty.before.endMs);

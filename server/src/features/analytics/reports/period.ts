@@ -1,12 +1,15 @@
 /**
- * The time that a report is about: whole UTC days, cut into hours, days or ISO weeks (Monday to
- * Sunday). All arithmetic is on milliseconds of the Unix epoch, where a UTC day has 86,400,000 and
- * nothing is skipped or repeated.
+ * The time that a report is about: whole days of the organization's clock, cut into hours, days or
+ * ISO weeks (Monday to Sunday). All arithmetic is on milliseconds of that clock (`zone-clock.ts`),
+ * where every day has 86,400,000 and nothing is skipped or repeated.
  *
  * A week that a range cuts holds the days of the range alone, under the date of its Monday, so the
  * buckets of a range always add up to its summary.
  */
 import { fieldError } from '../../../platform/http/errors.ts';
+import type { Db } from '../../../platform/database/database.ts';
+import { clockOf, type ZoneClock } from '../../../platform/zone-clock.ts';
+import { readOrganizationClock } from '../../organizations/organizations.ts';
 import { dayMs, hourMs, parseTimestamp } from '../../../platform/time.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
 
@@ -38,7 +41,17 @@ export type Period = {
   /** The end of the last day. */
   readonly endMs: number;
   readonly granularity: Granularity;
+  /** How hours are named; without one, as UTC. */
+  readonly clock?: ZoneClock;
 };
+
+/** What an organization's clock shows now. */
+export type LocalNow = { readonly nowMs: number; readonly clock: ZoneClock };
+
+export async function readLocalNow(db: Db, organizationId: string): Promise<LocalNow> {
+  const clock = await readOrganizationClock(db, organizationId);
+  return { nowMs: clock.localOf(Date.now()), clock };
+}
 
 export type PeriodQuery = { startDate?: string; endDate?: string; granularity?: Granularity };
 
@@ -47,7 +60,7 @@ export type PeriodQuery = { startDate?: string; endDate?: string; granularity?: 
  *
  * @throws ApiError VALIDATION_ERROR
  */
-export function readPeriod(query: PeriodQuery, nowMs: number): Period {
+export function readPeriod(query: PeriodQuery, { nowMs, clock }: LocalNow): Period {
   const { granularity = 'day' } = query;
   const given = query.endDate === undefined ? null : readDay('endDate', query.endDate);
   const firstDay = query.startDate === undefined ? null : readDay('startDate', query.startDate);
@@ -59,7 +72,7 @@ export function readPeriod(query: PeriodQuery, nowMs: number): Period {
     throw fieldError('query.endDate', `must be at most ${mostDays - 1} days after startDate`);
   }
   if (granularity === 'hour') checkHours(startMs, days, nowMs);
-  return { startMs, endMs: lastDay + dayMs, granularity };
+  return { startMs, endMs: lastDay + dayMs, granularity, clock };
 }
 
 function checkHours(startMs: number, days: number, nowMs: number): void {
@@ -101,14 +114,14 @@ export function comparablePeriods({ startMs, endMs }: Period, nowMs: number): Co
 }
 
 /** The buckets of a period in order, without a gap, also where nothing happened. */
-export function bucketsOf({ startMs, endMs, granularity }: Period): Bucket[] {
+export function bucketsOf({ startMs, endMs, granularity, clock }: Period): Bucket[] {
   const buckets: Bucket[] = [];
   for (let start = bucketStart(startMs, granularity); start < endMs;) {
     const next = start + lengthsMs[granularity];
     buckets.push({
       startMs: Math.max(start, startMs),
       endMs: Math.min(next, endMs),
-      date: granularity === 'hour' ? new Date(start).toISOString() : formatDay(start),
+      date: granularity === 'hour' ? (clock ?? clockOf('UTC')).nameOf(start) : formatDay(start),
     });
     start = next;
   }

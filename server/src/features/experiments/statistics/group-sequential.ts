@@ -5,6 +5,7 @@
  * 1983; the recursion is that of Armitage, McPherson and Rowe, "Repeated Significance Tests on
  * Accumulating Data", 1969.
  */
+import { LRUCache } from 'lru-cache';
 import { legendreNodes } from './legendre.ts';
 import type { Monitoring } from './monitoring.ts';
 import { normalCritical, normalTwoSided, normalUpper } from './tails.ts';
@@ -27,8 +28,7 @@ export function groupSequential(times: readonly number[], look: number): Monitor
 /** Points (ln alpha, boundary²) of the last look, which are nearly on a line. */
 type Curve = readonly (readonly [logLevel: number, square: number])[];
 
-const curves = new Map<string, Curve>();
-const mostCurves = 500;
+const curves = new LRUCache<string, Curve>({ max: 500 });
 
 function boundaryCurve(times: readonly number[]): Curve {
   const key = times.map((time) => time.toFixed(6)).join(' ');
@@ -40,7 +40,6 @@ function boundaryCurve(times: readonly number[]): Curve {
     least = Math.min(least, (boundariesOf(times, level).at(-1) ?? Infinity) ** 2);
     return [Math.log(level), least] as const;
   });
-  if (curves.size >= mostCurves) curves.clear();
   curves.set(key, curve);
   return curve;
 }

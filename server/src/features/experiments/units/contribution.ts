@@ -9,8 +9,8 @@
  * the exposure.
  */
 import { watchOf, type SessionState, type ViewState } from '../../analytics/analytics.ts';
+import { dayMs } from '../../../platform/time.ts';
 
-export const dayMs = 24 * 3_600_000;
 export const historyDays = 7;
 
 /** What is counted of one unit. */

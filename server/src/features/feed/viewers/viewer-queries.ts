@@ -58,6 +58,23 @@ export async function selectGrown(
   return rows.map((row) => ({ key: row.viewer_key.toString('latin1'), bytes: row.bytes }));
 }
 
+/**
+ * All encounters of viewers behind a key, in the order of their keys. Nobody changes them before the
+ * transaction ends.
+ */
+export async function lockViewers(
+  tx: Tx,
+  organizationIds: readonly string[],
+  { behind, limit }: { behind: Buffer; limit: number },
+): Promise<{ key: Buffer; bytes: Buffer }[]> {
+  const { rows } = await sql<{ key: Buffer; bytes: Buffer }>`
+    select viewer_key as key, folded || recent as bytes from feed_viewer
+    where viewer_key > ${behind} and organization_id = any(${organizationIds}::text[])
+    order by viewer_key limit ${limit} for update
+  `.execute(tx);
+  return rows;
+}
+
 /** Stores encounters that were merged. */
 export async function foldEncounters(
   tx: Tx,

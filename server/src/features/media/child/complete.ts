@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { masterPlaylist } from '../master-playlist.ts';
 import type { CompleteResult, CompleteTask, Rendition } from '../tasks.ts';
@@ -39,6 +40,7 @@ async function makeRungs(
     outputDir: task.outputDir,
     segmentSeconds: segmentSeconds(source.declaredSeconds ?? 0),
     orientation: sourceOrientation(source),
+    threads: task.threads ?? availableParallelism(),
     maxSeconds: info.durationSeconds + SLACK_SECONDS,
     meter,
     loudness: task.prepared.loudness ?? null,

@@ -8,7 +8,7 @@ import {
 } from 'node-av/constants';
 import { MediaError } from '../media-error.ts';
 import { BoundedQueue } from './bounded-queue.ts';
-import { check, EngineError } from './engine.ts';
+import { check, EngineError, required } from './engine.ts';
 import { DAMAGED, type Source, type SourceStream } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
 
@@ -95,13 +95,12 @@ class StreamClock {
   }
 
   /**
-   * Moves a frame onto the time line.
+   * Moves a frame of this time of the stream's clock onto the time line.
    *
    * A restart is judged by where the frame before started and not by where it ended: with pictures
    * stored out of order at a varying rate, a frame can claim the length of another one.
    */
-  place(frame: Frame): Span {
-    const time = frame.bestEffortTimestamp;
+  place(frame: Frame, time: bigint): Span {
     if (time !== AV_NOPTS_VALUE && time - this.#startTicks < this.#lastTicks - this.#restartTicks) {
       this.#startTicks = time - this.#nextTicks;
     }
@@ -136,24 +135,42 @@ export async function* decode(
 ): AsyncGenerator<Frame> {
   const { coverage, decoder, source, stream, maxSeconds } = options;
   const clock = new StreamClock(stream.stream, source.startMicroseconds);
-  const place = (frame: Frame): Frame => {
-    const { startSeconds, endSeconds } = clock.place(frame);
+  let last: Frame | null = null;
+  const place = (frame: Frame, time = frame.bestEffortTimestamp): Frame => {
+    const { startSeconds, endSeconds } = clock.place(frame, time);
     if (startSeconds > maxSeconds) throw pastTheEnd(source);
     coverage.frames += 1;
     // The last frame alone decides, and it ends no later than the container says.
     const declaredEnd = Math.max(source.declaredSeconds ?? Infinity, startSeconds);
     coverage.endSeconds = Math.min(endSeconds, declaredEnd);
+    last?.free();
+    last = required(frame.clone(), 'memory');
     return frame;
   };
+  let repeatedAt: bigint | null = null;
   for await (const packet of packets) {
     coverage.packets += 1;
-    const answer = await decoder.sendPacket(packet);
+    repeatedAt = isRepeat(packet) ? packet.pts : null;
+    const answer = repeatedAt === null ? await decoder.sendPacket(packet) : 0;
     packet.free();
     if (!isDecoded(answer)) coverage.failures += 1;
     for await (const frame of readyFrames(decoder, coverage)) yield place(frame);
   }
   await decoder.sendPacket(null);
   for await (const frame of readyFrames(decoder, coverage)) yield place(frame);
+  const repeated: Frame | null = (last as Frame | null)?.clone() ?? null;
+  if (repeated !== null && repeatedAt !== null) yield place(repeated, repeatedAt);
+  else repeated?.free();
+  (last as Frame | null)?.free();
+}
+
+/**
+ * An empty packet shows the picture before once more; Theora stores a picture without a change so.
+ * To a decoder it would mean the end. Only a repeat at the very end makes a frame, since later stages
+ * show each frame until the next one.
+ */
+function isRepeat(packet: Packet): boolean {
+  return packet.size === 0 && packet.pts !== AV_NOPTS_VALUE;
 }
 
 function pastTheEnd(source: Source): MediaError {

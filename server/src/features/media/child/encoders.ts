@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { Codec, CodecContext, Dictionary, Packet, Rational, type Frame } from 'node-av/lib';
 import {
   AVCOL_PRI_BT709,
@@ -41,8 +40,8 @@ export function gopFrames(rung: VideoRung): number {
   return Math.ceil((GOP_SECONDS * rung.frameRate.num) / rung.frameRate.den);
 }
 
-/** Opens the encoder of a rung; its time base is one frame. */
-export async function openVideoEncoder(rung: VideoRung): Promise<CodecContext> {
+/** Opens the encoder of a rung with up to `threads` threads; its time base is one frame. */
+export async function openVideoEncoder(rung: VideoRung, threads: number): Promise<CodecContext> {
   const isAv1 = rung.codec === 'av1';
   const name = isAv1 ? FF_ENCODER_LIBSVTAV1 : FF_ENCODER_LIBX264;
   const codec = required(Codec.findEncoderByName(name), name);
@@ -62,7 +61,7 @@ export async function openVideoEncoder(rung: VideoRung): Promise<CodecContext> {
   context.gopSize = frames;
   context.rcMaxRate = BigInt(rung.maxBitrateBps);
   context.rcBufferSize = rung.maxBitrateBps * BUFFER_SECONDS;
-  context.threadCount = availableParallelism();
+  context.threadCount = threads;
   context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER, AV_CODEC_FLAG_CLOSED_GOP);
   using options = Dictionary.fromObject(
     isAv1
@@ -78,14 +77,14 @@ export async function openVideoEncoder(rung: VideoRung): Promise<CodecContext> {
   return context;
 }
 
-/** Opens a stereo AAC encoder whose time base is one sample. */
-export async function openAudioEncoder(): Promise<CodecContext> {
+/** Opens an AAC encoder, stereo unless asked otherwise, whose time base is one sample. */
+export async function openAudioEncoder(layout = AV_CHANNEL_LAYOUT_STEREO): Promise<CodecContext> {
   const codec = required(Codec.findEncoderByName(FF_ENCODER_AAC), 'aac');
   const context = new CodecContext();
   context.allocContext3(codec);
   context.sampleRate = AUDIO_SAMPLE_RATE;
   context.sampleFormat = AV_SAMPLE_FMT_FLTP;
-  context.channelLayout = AV_CHANNEL_LAYOUT_STEREO;
+  context.channelLayout = layout;
   context.bitRate = BigInt(AUDIO_BITRATE_BPS);
   context.timeBase = new Rational(1, AUDIO_SAMPLE_RATE);
   context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);

@@ -12,14 +12,23 @@ import {
   AVCOL_PRI_BT2020,
   AVCOL_RANGE_MPEG,
   AVCOL_SPC_BT2020_NCL,
+  AVCOL_TRC_ARIB_STD_B67,
   AVCOL_TRC_SMPTE2084,
+  AV_CHANNEL_LAYOUT_5POINT1,
+  AV_CHANNEL_LAYOUT_STEREO,
   AV_CODEC_FLAG_GLOBAL_HEADER,
   AV_PIX_FMT_YUV420P,
   AV_PIX_FMT_YUV420P10LE,
+  AV_PIX_FMT_YUV422P10LE,
   AV_PIX_FMT_YUV444P,
   AV_PKT_DATA_DISPLAYMATRIX,
+  AV_PKT_DATA_DOVI_CONF,
+  FF_ENCODER_LIBTHEORA,
   FF_ENCODER_LIBX264,
   FF_ENCODER_LIBX265,
+  FF_ENCODER_PRORES_KS,
+  type AVPixelFormat,
+  type FFVideoEncoder,
 } from 'node-av/constants';
 import type { ClipSpec, GenerateResult, GenerateTask } from '../tasks.ts';
 import { check, required } from './engine.ts';
@@ -63,24 +72,52 @@ function pictureSource(clip: ClipSpec): string {
   }
 }
 
-function pixelFormat(clip: ClipSpec) {
-  if (clip.hdr === true) return { id: AV_PIX_FMT_YUV420P10LE, name: 'yuv420p10le' };
-  // 4:2:0 halves the colour planes, so only 4:4:4 can hold an odd size.
-  const isOdd = clip.width % 2 === 1 || clip.height % 2 === 1;
-  return isOdd
-    ? { id: AV_PIX_FMT_YUV444P, name: 'yuv444p' }
-    : { id: AV_PIX_FMT_YUV420P, name: 'yuv420p' };
+/** How the pictures of a clip are stored. */
+interface PictureCodec {
+  readonly encoder: FFVideoEncoder;
+  readonly pixelFormat: { readonly id: AVPixelFormat; readonly name: string };
+  readonly options: Record<string, string | number>;
+}
+
+const YUV420P = { id: AV_PIX_FMT_YUV420P, name: 'yuv420p' };
+const YUV420P10 = { id: AV_PIX_FMT_YUV420P10LE, name: 'yuv420p10le' };
+const YUV422P10 = { id: AV_PIX_FMT_YUV422P10LE, name: 'yuv422p10le' };
+const YUV444P = { id: AV_PIX_FMT_YUV444P, name: 'yuv444p' };
+const X264_OPTIONS = { preset: 'ultrafast', crf: CRF };
+
+function pictureCodec(clip: ClipSpec): PictureCodec {
+  if (clip.hdr !== undefined) {
+    const options = { ...X264_OPTIONS, 'x265-params': 'log-level=none' };
+    return { encoder: FF_ENCODER_LIBX265, pixelFormat: YUV420P10, options };
+  }
+  switch (clip.codec) {
+    case 'theora':
+      return { encoder: FF_ENCODER_LIBTHEORA, pixelFormat: YUV420P, options: {} };
+    case 'prores':
+      return { encoder: FF_ENCODER_PRORES_KS, pixelFormat: YUV422P10, options: {} };
+    case 'h264-422':
+      return { encoder: FF_ENCODER_LIBX264, pixelFormat: YUV422P10, options: X264_OPTIONS };
+    case undefined: {
+      // 4:2:0 halves the colour planes, so only 4:4:4 can hold an odd size.
+      const isOdd = clip.width % 2 === 1 || clip.height % 2 === 1;
+      const pixelFormat = isOdd ? YUV444P : YUV420P;
+      return { encoder: FF_ENCODER_LIBX264, pixelFormat, options: X264_OPTIONS };
+    }
+    default:
+      return clip.codec satisfies never;
+  }
 }
 
 function pictureGraph(clip: ClipSpec): string {
   const black = clip.blackSeconds ?? 0;
   return [
     pictureSource(clip),
+    ...(clip.repeatsPictures === true ? [`framestep=${REPEATS}`, `fps=${clip.frameRate}`] : []),
     `trim=duration=${clip.seconds}`,
     ...(black > 0 ? [`drawbox=c=black:t=fill:enable=lt(t\\,${black})`] : []),
     ...(clip.interlaced === true ? ['interlace=scan=tff'] : []),
     ...(clip.keepPictures === undefined ? [] : [`select=${escaped(clip.keepPictures)}`]),
-    `format=${pixelFormat(clip).name}`,
+    `format=${pictureCodec(clip).pixelFormat.name}`,
     GRAPH_OUTPUT,
   ].join(',');
 }
@@ -92,52 +129,65 @@ function escaped(expression: string): string {
 
 function soundGraph(clip: ClipSpec, tone: number): string {
   const silent = clip.silentSeconds ?? 0;
+  const delay = clip.soundDelaySeconds ?? 0;
   return [
     `sine=frequency=${tone}:sample_rate=${AUDIO_SAMPLE_RATE}:duration=${clip.toneSeconds ?? clip.seconds}`,
     `volume=${clip.toneVolume ?? 0.5}`,
     ...(silent > 0 ? [`volume=0:enable=lt(t\\,${silent})`] : []),
-    'aformat=sample_fmts=fltp:channel_layouts=stereo',
+    clip.surround === true
+      ? 'pan=5.1|FL=c0|FR=c0|FC=c0|LFE=0*c0|BL=c0|BR=c0,aformat=sample_fmts=fltp'
+      : 'aformat=sample_fmts=fltp:channel_layouts=stereo',
     `asetnsamples=n=${AUDIO_FRAME_SAMPLES}:p=0`,
+    ...(delay > 0 ? [`asetpts=PTS+${delay}/TB`] : []),
     ...(clip.keepSound === undefined ? [] : [`aselect=${escaped(clip.keepSound)}`]),
     GRAPH_AUDIO_OUTPUT,
   ].join(',');
 }
 
 async function openPictureEncoder(clip: ClipSpec): Promise<CodecContext> {
-  const name = clip.hdr === true ? FF_ENCODER_LIBX265 : FF_ENCODER_LIBX264;
-  const codec = required(Codec.findEncoderByName(name), name);
+  const { encoder, pixelFormat, options: codecOptions } = pictureCodec(clip);
+  const codec = required(Codec.findEncoderByName(encoder), encoder);
   const context = new CodecContext();
   context.allocContext3(codec);
   // Two pictures become the two fields of one.
   const rate = Math.round(clip.frameRate * (clip.interlaced === true ? 500 : 1000));
   context.width = clip.width;
   context.height = clip.height;
-  context.pixelFormat = pixelFormat(clip).id;
+  context.pixelFormat = pixelFormat.id;
   context.timeBase = new Rational(1000, rate);
   context.framerate = new Rational(rate, 1000);
   context.gopSize = Math.round(clip.frameRate * 2);
-  if (clip.hdr === true) {
+  if (clip.pixelAspect !== undefined) context.sampleAspectRatio = new Rational(...clip.pixelAspect);
+  if (clip.hdr !== undefined) {
     context.colorRange = AVCOL_RANGE_MPEG;
     context.colorPrimaries = AVCOL_PRI_BT2020;
-    context.colorTrc = AVCOL_TRC_SMPTE2084;
+    context.colorTrc = clip.hdr === 'pq' ? AVCOL_TRC_SMPTE2084 : AVCOL_TRC_ARIB_STD_B67;
     context.colorSpace = AVCOL_SPC_BT2020_NCL;
   }
   context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
   using options = Dictionary.fromObject({
-    preset: 'ultrafast',
-    crf: CRF,
+    ...codecOptions,
     ...(clip.bFrames === undefined ? {} : { bf: clip.bFrames }),
     ...(clip.interlaced === true ? { 'x264-params': 'tff=1' } : {}),
-    ...(clip.hdr === true ? { 'x265-params': 'log-level=none' } : {}),
   });
   check(await context.open2(codec, options), 'open video encoder');
   return context;
 }
 
+/**
+ * Dolby Vision's configuration as FFmpeg keeps it: version 1.0, profile 8, level 4, metadata and
+ * base layer present, the base layer being HLG (compatibility 4).
+ */
+const DOLBY_VISION_CONFIGURATION = Buffer.from([1, 0, 8, 4, 1, 0, 1, 4, 0]);
+/** Equal pictures in a row of which `repeatsPictures` stores the first. */
+const REPEATS = 10;
+
 interface Part {
   readonly stream: Stream;
   readonly encoder: CodecContext;
   readonly graph: FrameGraph;
+  readonly repeats: boolean;
+  packets: number;
   endSeconds: number;
 }
 
@@ -145,11 +195,14 @@ async function addPart(
   muxer: FormatContext,
   encoder: CodecContext,
   graphText: string,
+  repeats = false,
 ): Promise<Part> {
   const stream = muxer.newStream(null);
   check(stream.codecpar.fromContext(encoder), 'set stream parameters');
   stream.timeBase = encoder.timeBase;
-  return { stream, encoder, graph: await FrameGraph.open(graphText), endSeconds: 0 };
+  stream.sampleAspectRatio = encoder.sampleAspectRatio;
+  const graph = await FrameGraph.open(graphText);
+  return { stream, encoder, graph, repeats, packets: 0, endSeconds: 0 };
 }
 
 async function write(muxer: FormatContext, part: Part, packets: AsyncIterable<Packet>) {
@@ -157,6 +210,8 @@ async function write(muxer: FormatContext, part: Part, packets: AsyncIterable<Pa
     if (packet.duration === 0n) packet.duration = 1n;
     packet.rescaleTs(part.encoder.timeBase, part.stream.timeBase);
     packet.streamIndex = part.stream.index;
+    part.packets += 1;
+    if (part.repeats && (part.packets - 1) % REPEATS !== 0) packet.data = Buffer.alloc(0);
     check(await muxer.interleavedWriteFrame(packet), 'write clip');
     packet.free();
   }
@@ -202,10 +257,13 @@ export async function generate(
   check(muxer.allocOutputContext2(null, null, clip.path), 'open clip');
   const parts: Part[] = [];
   if (clip.source !== 'none') {
-    parts.push(await addPart(muxer, await openPictureEncoder(clip), pictureGraph(clip)));
+    const encoder = await openPictureEncoder(clip);
+    parts.push(await addPart(muxer, encoder, pictureGraph(clip), clip.repeatsPictures));
   }
   if (clip.tone !== null) {
-    parts.push(await addPart(muxer, await openAudioEncoder(), soundGraph(clip, clip.tone)));
+    const layout = clip.surround === true ? AV_CHANNEL_LAYOUT_5POINT1 : AV_CHANNEL_LAYOUT_STEREO;
+    const encoder = await openAudioEncoder(layout);
+    parts.push(await addPart(muxer, encoder, soundGraph(clip, clip.tone)));
   }
   const rotation = clip.rotationDegrees ?? 0;
   if (rotation !== 0) {
@@ -214,12 +272,19 @@ export async function generate(
       matrixForRotation(rotation),
     );
   }
+  if (clip.hdr === 'dolby-vision') {
+    const parameters = parts[0]?.stream.codecpar;
+    parameters?.addCodedSideData(AV_PKT_DATA_DOVI_CONF, DOLBY_VISION_CONFIGURATION);
+  }
   check(await muxer.openOutput(), 'open clip file');
   const movFlags = [
     ...(clip.fastStart === true ? ['+faststart'] : []),
     ...(clip.fragmented === true ? ['+frag_keyframe+empty_moov+default_base_moof'] : []),
   ].join('');
-  using options = Dictionary.fromObject(movFlags === '' ? {} : { movflags: movFlags });
+  using options = Dictionary.fromObject({
+    ...(movFlags === '' ? {} : { movflags: movFlags }),
+    ...(clip.hdr === 'dolby-vision' ? { strict: 'unofficial' } : {}),
+  });
   check(await muxer.writeHeader(options), 'write clip header');
   await writeParts(muxer, parts, meter);
   check(await muxer.writeTrailer(), 'finish clip');

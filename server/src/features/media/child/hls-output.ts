@@ -29,6 +29,12 @@ const TIMELINE_START_SECONDS = 0.2;
 /** How far picture and sound of a source may lie apart and still end up in the same segment. */
 export const MAX_INTERLEAVE_SECONDS = 120;
 const MICROSECONDS = 1_000_000;
+/**
+ * A last segment shorter than this part of the others joins the one before it. RFC 8216 measures
+ * bit rates over no less, and a segment of a few frames, one of them a key frame, would claim many
+ * times the real rate of its rendition.
+ */
+const MIN_LAST_SEGMENT = 0.5;
 
 interface Track {
   readonly stream: Stream;
@@ -48,19 +54,27 @@ export class HlsOutput {
   readonly #muxer: FormatContext;
   readonly #video: Track | null;
   readonly #audio: Track | null;
+  /** Length in frames of the shortest last segment. */
+  readonly #minLastFrames: bigint;
   #lastWrite: Promise<void> = Promise.resolve();
+  /** Pictures from a key frame on, while they may be too few for a segment of their own. */
+  #held: Packet[] = [];
+  #hasStarted = false;
 
   private constructor(
     rung: Rung,
     folder: string,
     muxer: FormatContext,
     tracks: { video: Track | null; audio: Track | null },
+    segmentSeconds: number,
   ) {
     this.#rung = rung;
     this.#folder = folder;
     this.#muxer = muxer;
     this.#video = tracks.video;
     this.#audio = tracks.audio;
+    const framesPerSecond = rung.kind === 'video' ? rung.frameRate.num / rung.frameRate.den : 0;
+    this.#minLastFrames = BigInt(Math.floor(segmentSeconds * MIN_LAST_SEGMENT * framesPerSecond));
   }
 
   /** Creates the rung's folder inside `outputDir` and writes the header for opened encoders. */
@@ -91,14 +105,27 @@ export class HlsOutput {
       hls_segment_filename: join(folder, '%03d.m4s'),
     });
     check(await muxer.writeHeader(options), 'write HLS header');
-    return new HlsOutput(rung, folder, muxer, tracks);
+    return new HlsOutput(rung, folder, muxer, tracks, segmentSeconds);
   }
 
   /** Takes over a packet in the time base of the video encoder. */
-  writeVideo(packet: Packet): Promise<void> {
+  async writeVideo(packet: Packet): Promise<void> {
     // The encoder leaves durations to the muxer, which would guess that of the last frame.
     if (packet.duration === 0n) packet.duration = 1n;
-    return this.#write(packet, required(this.#video, 'a video track'));
+    if (packet.isKeyframe) await this.#release();
+    const start = packet.isKeyframe ? packet : this.#held[0];
+    this.#held.push(packet);
+    const isLong = start === undefined || endOf(packet) - start.pts >= this.#minLastFrames;
+    if (isLong) await this.#release();
+  }
+
+  /** Writes what was held back. */
+  async #release(): Promise<void> {
+    const packets = this.#held;
+    this.#held = [];
+    const track = required(this.#video, 'a video track');
+    for (const packet of packets) await this.#write(packet, track);
+    this.#hasStarted ||= packets.length > 0;
   }
 
   /** Writes a copy of a packet in the time base of the audio encoder; it goes to every rung. */
@@ -119,6 +146,10 @@ export class HlsOutput {
 
   /** Ends the last segment and the playlist, and measures what was written. */
   async finish(): Promise<Rendition> {
+    const [start] = this.#held;
+    // The muxer cuts at key frames, so what is none any more goes to the segment before.
+    if (start !== undefined && this.#hasStarted) start.isKeyframe = false;
+    if (start !== undefined) await this.#release();
     await this.#lastWrite;
     check(await this.#muxer.writeTrailer(), 'finish HLS output');
     const codecs = [this.#video, this.#audio].flatMap((track) =>
@@ -142,6 +173,10 @@ export class HlsOutput {
       codecs: codecs.join(','),
     };
   }
+}
+
+function endOf(packet: Packet): bigint {
+  return packet.pts + packet.duration;
 }
 
 function addTrack(muxer: FormatContext, encoder: CodecContext): Track {

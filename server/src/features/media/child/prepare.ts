@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { planLadder } from '../ladder.ts';
 import { masterPlaylist } from '../master-playlist.ts';
@@ -96,6 +97,7 @@ export async function prepare(
     outputDir: task.outputDir,
     segmentSeconds: segmentSeconds(declared.durationSeconds),
     orientation: sourceOrientation(source),
+    threads: task.threads ?? availableParallelism(),
     maxSeconds,
     meter,
     loudness,

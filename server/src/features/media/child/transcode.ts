@@ -17,6 +17,8 @@ export interface TranscodeOptions {
   readonly outputDir: string;
   readonly segmentSeconds: number;
   readonly orientation: Orientation;
+  /** Most threads of each decoder and encoder. */
+  readonly threads: number;
   /** Frames later than this end the task. */
   readonly maxSeconds: number;
   readonly meter: TaskMeter;
@@ -79,11 +81,11 @@ async function openOutputs(
   audioEncoder: CodecContext | null,
   options: TranscodeOptions,
 ): Promise<{ lanes: VideoLane[]; outputs: HlsOutput[] }> {
-  const { outputDir, segmentSeconds } = options;
+  const { outputDir, segmentSeconds, threads } = options;
   const lanes: VideoLane[] = [];
   const outputs: HlsOutput[] = [];
   for (const rung of rungs) {
-    const encoder = rung.kind === 'video' ? await openVideoEncoder(rung) : null;
+    const encoder = rung.kind === 'video' ? await openVideoEncoder(rung, threads) : null;
     const encoders = { video: encoder, audio: audioEncoder };
     const output = await HlsOutput.open(outputDir, rung, encoders, segmentSeconds);
     outputs.push(output);

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
 import type { VideoRung } from '../ladder.ts';
 import { BoundedQueue } from './bounded-queue.ts';
@@ -29,6 +28,7 @@ export interface VideoStage {
   readonly stream: SourceStream;
   readonly packets: AsyncIterable<Packet>;
   readonly lanes: readonly VideoLane[];
+  readonly threads: number;
   readonly orientation: Orientation;
   readonly maxSeconds: number;
   readonly meter: TaskMeter;
@@ -59,7 +59,7 @@ function newQueue(): BoundedQueue<Frame> {
 /** Hands every frame to all readers, and at the end holds the last one while the sound goes on. */
 async function decodeInto(readers: BoundedQueue<Frame>[], stage: VideoStage): Promise<void> {
   const { coverage, meter, packets } = stage;
-  const decoder = await openDecoder(stage.stream, availableParallelism());
+  const decoder = await openDecoder(stage.stream, stage.threads);
   const share = async (frame: Frame): Promise<void> => {
     for (const reader of readers) await reader.push(required(frame.clone(), 'memory'));
   };

@@ -1,4 +1,5 @@
 /** Signing secrets between the database, where they are sealed, and the sender. */
+import { LRUCache } from 'lru-cache';
 import type { Vault } from '../../../platform/vault.ts';
 import { signingKey, type SigningKey, type SigningKeys } from '../sending/signing.ts';
 
@@ -28,18 +29,16 @@ export type OpenedSecrets = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 /** Opens secrets, and remembers them by their sealed bytes: the next delivery needs them again. */
 export function createSecretReader(vault: Vault) {
-  const remembered = new Map<string, SigningKey>();
+  const remembered = new LRUCache<string, SigningKey>({ max: maxRemembered });
   const open = (sealed: Buffer, context: string): SigningKey => {
     const name = sealed.toString('latin1');
     const known = remembered.get(name);
     if (known !== undefined) return known;
     const key = signingKey(vault.open(sealed, context));
-    // Secrets are few beside deliveries, so starting over is rare and cheap.
-    if (remembered.size >= mostRemembered) remembered.clear();
     remembered.set(name, key);
     return key;
   };

@@ -92,13 +92,15 @@ describe('a receiver that breaks', () => {
   });
 });
 
+const badCertificates = [
+  ['self-signed', await createTestCertificate(['127.0.0.1'])],
+  ['expired', await authority.issue(['127.0.0.1'], { expired: true })],
+  ['for another name', await authority.issue(['other.example'])],
+  ['of an unknown authority', await (await createTestAuthority()).issue(['127.0.0.1'])],
+] as const;
+
 describe('a certificate that is not good', () => {
-  for (const [what, certificate] of [
-    ['self-signed', createTestCertificate(['127.0.0.1'])],
-    ['expired', authority.issue(['127.0.0.1'], { expired: true })],
-    ['for another name', authority.issue(['other.example'])],
-    ['of an unknown authority', createTestAuthority().issue(['127.0.0.1'])],
-  ] as const) {
+  for (const [what, certificate] of badCertificates) {
     test(`${what}: the receiver gets no byte of the request`, async () => {
       const receiver = await startReceiver(() => 204, certificate);
       failsWith(await deliverTo(receiver.url), 'tls_error');

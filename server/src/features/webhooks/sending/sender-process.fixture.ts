@@ -1,6 +1,6 @@
 /**
  * A process for tests: a sender on the database whose connection is the first argument, allowed to
- * reach the loopback interface. The second is its vault's key in base64, the third how far its wall
+ * reach the loopback interface, which disables a webhook that has failed for five days. The second is its vault's key in base64, the third how far its wall
  * clock is off, in milliseconds; SIGUSR2 sets that back by an hour. It says "sending" and ends with
  * its parent.
  */
@@ -32,6 +32,7 @@ const sender = startDeliverySender({
   vault: createVault(Buffer.from(key, 'base64')),
   scheduleMs: [0, 1_000],
   concurrency: 64,
+  disableAfterMs: 5 * 86_400_000,
   timing: { pollEveryMs: 50, beatEveryMs: 200, deadAfterMs: 1_500 },
 });
 process.stdin.resume().once('end', () => process.exit());

@@ -4,6 +4,7 @@
  */
 import { dayMs, hourMs } from '../../../../platform/time.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
+import type { ZoneClock } from '../../../../platform/zone-clock.ts';
 import { viewerOf } from '../../statistics/viewer-key.ts';
 import { addToBreakdown, emptyDetail, type ContentDetail } from './content-detail.ts';
 import {
@@ -23,7 +24,7 @@ export type ViewPass = {
   readonly viewId: string;
   /** Ascending, cut by pauses. */
   states: ViewState[];
-  /** The hours in which it was watched, each once. */
+  /** The hours of the clock in which it was watched, each once. */
   readonly watchHours: number[];
 };
 
@@ -31,6 +32,8 @@ export type SessionPass = { states: SessionState[]; readonly views: Map<string, 
 
 /** Keys are moments in milliseconds, items, and devices with countries as `audienceKey` joins them. */
 export type OrganizationPass = {
+  /** By what clock hours and days are cut; all keys that are moments are those of the clock. */
+  readonly clock: ZoneClock;
   readonly viewers: Map<string, Map<string, SessionPass>>;
   readonly contents: Map<string, Map<number, Counts>>;
   readonly audience: Map<number, Map<string, Counts>>;
@@ -50,6 +53,7 @@ export type CollectOptions = {
   readonly idleMs: number;
   /** See state-store.ts. */
   readonly generation: number;
+  readonly clock: ZoneClock;
 };
 
 export function collectBlock(
@@ -60,6 +64,7 @@ export function collectBlock(
   let organization = pass.get(organizationId);
   if (organization === undefined) {
     organization = {
+      clock: options.clock,
       viewers: new Map(),
       contents: new Map(),
       audience: new Map(),
@@ -94,15 +99,17 @@ function countPlainly(
   const { event: kind, at } = event;
   const column = plainColumnOf(kind);
   if (column === null) return;
-  const hour = at - (at % hourMs);
+  const local = organization.clock.localOf(at);
+  const hour = local - (local % hourMs);
+  const day = local - (local % dayMs);
   const { device = '', country = '' } = event;
   const audience = audienceKey(device, country);
   addTo(audienceCounts(organization, hour, audience), column, 1);
   if (contentId === null) return;
   addTo(contentCounts(organization, contentId, hour), column, 1);
-  addTo(segmentCounts(organization, contentId, at - (at % dayMs), audience), column, 1);
+  addTo(segmentCounts(organization, contentId, day, audience), column, 1);
   if (kind !== 'playStart') return;
-  const detail = detailOf(organization, contentId, at - (at % dayMs));
+  const detail = detailOf(organization, contentId, day);
   addToBreakdown(detail.devices, device, 1, 0);
   addToBreakdown(detail.countries, country, 1, 0);
 }
@@ -145,15 +152,16 @@ function addToSessionStates(
 function addToViewStates(
   view: ViewPass,
   event: LoggedEvent,
-  { idleMs, generation }: CollectOptions,
+  { idleMs, generation, clock }: CollectOptions,
 ): void {
+  const watchHour = hourOf(clock.localOf(event.at));
   const [first] = view.states;
   if (first !== undefined && view.states.length === 1 && isWithinReach(first, event.at, idleMs)) {
-    addToView(first, event);
+    addToView(first, event, watchHour);
     return;
   }
   const fresh = emptyView(generation);
-  addToView(fresh, event);
+  addToView(fresh, event, watchHour);
   view.states = joinSegments(view.states, [fresh], idleMs, mergeViews);
 }
 
@@ -174,9 +182,13 @@ function addToViewOf(
   addToViewStates(view, event, options);
   const { event: kind, at } = event;
   if (kind === 'playStart' || kind === 'watchProgress' || kind === 'completion') {
-    const hour = Math.floor(at / hourMs);
+    const hour = hourOf(options.clock.localOf(at));
     if (!view.watchHours.includes(hour)) view.watchHours.push(hour);
   }
+}
+
+function hourOf(local: number): number {
+  return Math.floor(local / hourMs);
 }
 
 /** Device and country as one key; `splitAudienceKey` takes it apart. */

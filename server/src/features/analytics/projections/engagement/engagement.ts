@@ -6,8 +6,10 @@ import { dayMs, hourMs } from '../../../../platform/time.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
 import { ViewerSecrets } from '../../../organizations/organizations.ts';
+import { localMoment, type ZoneClock } from '../../../../platform/zone-clock.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
 import type { EventProjection } from '../../../events/events.ts';
+import { ClockedBlocks } from '../clocked-blocks.ts';
 import { hashText, hashViewer, memberOf, type Hash } from '../../statistics/viewer-key.ts';
 import { addToBreakdown, positionStep, type ContentDetail } from './content-detail.ts';
 import { addSessionCounts, addViewCounts, reachedMs } from './contribution.ts';
@@ -138,6 +140,7 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   readonly #counters = new CounterStore();
   readonly #followers: readonly EngagementFollower[];
   readonly #secrets = new ViewerSecrets();
+  readonly #blocks = new ClockedBlocks((block, clock) => this.#collect(block, clock));
   /** By generation: a pass may span several, above all in a rebuild. */
   #passes = new Map<number, EngagementPass>();
 
@@ -147,14 +150,17 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   }
 
   collect(blocks: readonly EventBlock[]): void {
-    for (const block of blocks) {
-      const generation = generationOf(block.receivedAt);
-      const pass = getOrMake(this.#passes, generation, newPass);
-      collectBlock(pass, block, { idleMs: this.#idleMs, generation });
-    }
+    this.#blocks.add(blocks);
+  }
+
+  #collect(block: EventBlock, clock: ZoneClock): void {
+    const generation = generationOf(block.receivedAt);
+    const pass = getOrMake(this.#passes, generation, newPass);
+    collectBlock(pass, block, { idleMs: this.#idleMs, generation, clock });
   }
 
   async write(tx: Tx): Promise<void> {
+    await this.#blocks.settle(tx);
     const passes = [...this.#passes].toSorted(([a], [b]) => a - b);
     this.#passes = new Map();
     for (const [generation, pass] of passes) {
@@ -190,6 +196,7 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
 
   forget(): void {
     this.#passes = new Map();
+    this.#blocks.forget();
     this.#views.forget();
     this.#sessions.forget();
     this.#counters.forget();
@@ -290,7 +297,9 @@ function countViews(
     if (!after.includes(view)) addView(organization, contentId, view, -1);
   }
   for (const view of after) {
-    if (!before.includes(view)) addView(organization, contentId, view, 1);
+    if (before.includes(view)) continue;
+    view.quartersAhead = organization.clock.quartersAheadAt(view.firstAt);
+    addView(organization, contentId, view, 1);
   }
   return after;
 }
@@ -301,19 +310,21 @@ function addView(
   view: ViewState,
   times: 1 | -1,
 ): void {
-  const { firstAt, device, country } = view;
+  const { device, country } = view;
+  const begun = localMoment(view.firstAt, view.quartersAhead);
   const watchMs = watchMsOf(view);
-  const hour = firstAt - (firstAt % hourMs);
+  const hour = begun - (begun % hourMs);
+  const day = begun - (begun % dayMs);
   const audience = audienceKey(device.value, country.value);
   const rows = [
     contentCounts(organization, contentId, hour),
     audienceCounts(organization, hour, audience),
-    segmentCounts(organization, contentId, firstAt - (firstAt % dayMs), audience),
+    segmentCounts(organization, contentId, day, audience),
   ];
   addViewCounts(rows, view, times);
   const isWatched = hasStarted(view);
   if (!isWatched && watchMs === 0) return;
-  const detail = detailOf(organization, contentId, firstAt - (firstAt % dayMs));
+  const detail = detailOf(organization, contentId, day);
   addToBreakdown(detail.devices, device.value, 0, watchMs * times);
   addToBreakdown(detail.countries, country.value, 0, watchMs * times);
   if (isWatched) addPosition(detail, reachedMs(view), times);
@@ -335,13 +346,16 @@ function countSessions(
     if (!after.includes(session)) addSession(organization, session, -1);
   }
   for (const session of after) {
-    if (!before.includes(session)) addSession(organization, session, 1);
+    if (before.includes(session)) continue;
+    session.quartersAhead = organization.clock.quartersAheadAt(session.firstAt);
+    addSession(organization, session, 1);
   }
   return after;
 }
 
 function addSession(organization: OrganizationPass, session: SessionState, times: 1 | -1): void {
-  const hour = session.firstAt - (session.firstAt % hourMs);
+  const begun = localMoment(session.firstAt, session.quartersAhead);
+  const hour = begun - (begun % hourMs);
   const key = audienceKey(session.device.value, session.country.value);
   addSessionCounts(audienceCounts(organization, hour, key), session, times);
 }

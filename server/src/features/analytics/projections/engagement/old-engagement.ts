@@ -1,15 +1,15 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../../../platform/database/database.ts';
-import { keepOldPeriods, keepOldRows, toTimestamp } from '../table-queries.ts';
+import { isBeforeLog, keepOldPeriods, keepOldRows } from '../table-queries.ts';
 import { contentColumns } from './contribution.ts';
 
 /** Takes over the days before the log's first into the copies of a rebuild, and sums up totals. */
 export async function keepOldEngagement(tx: Tx, schema: string, firstDayMs: number): Promise<void> {
   const tables = ['content_counter', 'audience_counter', 'viewer_set'] as const;
   await keepOldPeriods(tx, { schema, tables, firstDayMs });
-  const isOld = sql`day < ${toTimestamp(firstDayMs)}::timestamptz`;
+  const isOld = isBeforeLog(sql`kept.day::timestamp at time zone 'UTC'`, firstDayMs);
   await keepOldRows(tx, { schema, table: 'content_day', isOld });
-  const isOldSegment = sql`period < ${toTimestamp(firstDayMs)}::timestamptz`;
+  const isOldSegment = isBeforeLog(sql.ref('kept.period'), firstDayMs);
   await keepOldRows(tx, { schema, table: 'segment_counter', isOld: isOldSegment });
   await sumTotals(tx, schema);
 }

@@ -18,12 +18,21 @@ export type SessionState = Segment & {
   generation: number;
   device: Earliest;
   country: Earliest;
+  /** By how many quarters of an hour its clock was ahead of UTC when it was counted. */
+  quartersAhead: number;
 };
 
 const none: Earliest = { value: '', at: 0 };
 
 export function emptySession(generation = 0): SessionState {
-  return { firstAt: Infinity, lastAt: -Infinity, generation, device: none, country: none };
+  return {
+    firstAt: Infinity,
+    lastAt: -Infinity,
+    generation,
+    device: none,
+    country: none,
+    quartersAhead: 0,
+  };
 }
 
 export function addToSession(session: SessionState, event: LoggedEvent): void {
@@ -41,6 +50,7 @@ export function mergeSessions(a: SessionState, b: SessionState): SessionState {
     generation: Math.max(a.generation, b.generation),
     device: earlierOf(a.device, b.device.value, b.device.at),
     country: earlierOf(a.country, b.country.value, b.country.at),
+    quartersAhead: 0,
   };
 }
 
@@ -52,6 +62,8 @@ export function writeSession(session: SessionState, bytes: Buffer, at: number): 
   bytes.writeDoubleLE(session.lastAt, at + 8);
   bytes.writeUInt32LE(session.generation, at + 16);
   writeEarliest(session.device, session.country, bytes, at + earliestAt);
+  // The last byte is free.
+  bytes.writeInt8(session.quartersAhead, at + sessionBytes - 1);
 }
 
 export function readSession(bytes: Buffer, at: number): SessionState {
@@ -60,5 +72,6 @@ export function readSession(bytes: Buffer, at: number): SessionState {
     lastAt: bytes.readDoubleLE(at + 8),
     generation: bytes.readUInt32LE(at + 16),
     ...readEarliest(bytes, at + earliestAt),
+    quartersAhead: bytes.readInt8(at + sessionBytes - 1),
   };
 }

@@ -2,6 +2,7 @@ import { dayMs } from '../../../../platform/time.ts';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LoggedEvent } from '../../../events/events.ts';
+import { hourMs } from '../../../../platform/time.ts';
 import { createRandom, makeTraffic, shuffled } from '../../reports/traffic.fixture.ts';
 import { addViewCounts, columnIndex, emptyContentCounts } from './contribution.ts';
 import {
@@ -44,7 +45,7 @@ function eventSets(count: number): LoggedEvent[][] {
 
 function viewOf(events: readonly LoggedEvent[]) {
   const view = emptyView();
-  for (const event of events) addToView(view, event);
+  for (const event of events) addToView(view, event, Math.floor(event.at / hourMs));
   return view;
 }
 

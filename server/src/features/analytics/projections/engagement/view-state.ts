@@ -40,11 +40,13 @@ export type ViewState = Segment & {
   loopedCompletions: number;
   /** The greatest time for which an impression says that the item was visible. */
   visibleMs: number;
-  /** Hours of the Unix epoch with a playStart, a watchProgress or a completion; 0: none yet. */
+  /** Hours of the organization's clock, counted from the Unix epoch, with a playStart, a watchProgress or a completion; 0: none yet. */
   firstWatchHour: number;
   lastWatchHour: number;
   device: Earliest;
   country: Earliest;
+  /** By how many quarters of an hour its clock was ahead of UTC when it was counted. */
+  quartersAhead: number;
 };
 
 /** The value of the first event that had one; of two at one moment, the smaller. '' is none. */
@@ -76,11 +78,16 @@ export function emptyView(generation = 0): ViewState {
     lastWatchHour: 0,
     device: none,
     country: none,
+    quartersAhead: 0,
   };
 }
 
-/** Adds an event of the view; of a swipe, that is the view of the item which it leaves. */
-export function addToView(view: ViewState, event: LoggedEvent): void {
+/**
+ * Adds an event of the view; of a swipe, that is the view of the item which it leaves.
+ *
+ * @param hour of the event by the organization's clock, counted from the Unix epoch
+ */
+export function addToView(view: ViewState, event: LoggedEvent, hour: number): void {
   const { at, data, device, country } = event;
   if (at < view.firstAt) view.firstAt = at;
   if (at > view.lastAt) view.lastAt = at;
@@ -93,11 +100,11 @@ export function addToView(view: ViewState, event: LoggedEvent): void {
       break;
     case 'playStart':
       view.plays += 1;
-      addWatchHour(view, at);
+      addWatchHour(view, hour);
       break;
     case 'watchProgress':
       view.progressReports += 1;
-      addWatchHour(view, at);
+      addWatchHour(view, hour);
       view.positionMs = Math.max(view.positionMs, millisecondsOf(data['currentTime']));
       view.durationMs = Math.max(view.durationMs, millisecondsOf(data['duration']));
       addWatchTime(view, data['watchTime']);
@@ -106,7 +113,7 @@ export function addToView(view: ViewState, event: LoggedEvent): void {
       view.completions += 1;
       if (data['looped'] === true) view.loopedCompletions += 1;
       view.loopCount = Math.max(view.loopCount, wholeNumber(data['loopCount']));
-      addWatchHour(view, at);
+      addWatchHour(view, hour);
       addWatchTime(view, data['watchTime']);
       break;
     case 'swipe':
@@ -169,6 +176,7 @@ export function mergeViews(a: ViewState, b: ViewState): ViewState {
     lastWatchHour: Math.max(a.lastWatchHour, b.lastWatchHour),
     device: earlierOf(a.device, b.device.value, b.device.at),
     country: earlierOf(a.country, b.country.value, b.country.at),
+    quartersAhead: 0,
   };
 }
 
@@ -178,8 +186,7 @@ export function earlierOf(found: Earliest, value: string, at: number): Earliest 
   return isEarlier ? { value, at } : found;
 }
 
-function addWatchHour(view: ViewState, at: number): void {
-  const hour = Math.floor(at / hourMs);
+function addWatchHour(view: ViewState, hour: number): void {
   view.firstWatchHour = earlierHour(view.firstWatchHour, hour);
   if (hour > view.lastWatchHour) view.lastWatchHour = hour;
 }
@@ -241,7 +248,8 @@ export function writeView(view: ViewState, bytes: Buffer, at: number): void {
   bytes.writeUInt32LE(view.firstWatchHour, at + 76);
   bytes.writeUInt32LE(view.lastWatchHour, at + 80);
   writeEarliest(view.device, view.country, bytes, at + 84);
-  bytes.fill(0, at + 84 + earliestBytes, at + viewBytes);
+  bytes.writeInt8(view.quartersAhead, at + 104);
+  bytes.fill(0, at + 105, at + viewBytes);
 }
 
 export function readView(bytes: Buffer, at: number): ViewState {
@@ -266,6 +274,7 @@ export function readView(bytes: Buffer, at: number): ViewState {
     firstWatchHour: bytes.readUInt32LE(at + 76),
     lastWatchHour: bytes.readUInt32LE(at + 80),
     ...readEarliest(bytes, at + 84),
+    quartersAhead: bytes.readInt8(at + 104),
   };
 }
 

@@ -1,16 +1,19 @@
 /**
- * The projection `quality`: how playing went, counted by labels that clients send. Each event counts
+ * The projection `quality`: how playing went and where viewers came from, counted by labels that
+ * clients send. Each event counts
  * by itself, so there is no state. Labels are bounded, since anyone with the publishable key can make
  * them up: the first 200 of a measure on a day count, the rest under one label. That is the one place
  * where the order of events can show, and only for who sends more.
  */
 import { dayMs, hourMs } from '../../../../platform/time.ts';
+import type { ZoneClock } from '../../../../platform/zone-clock.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
 import { getOrMake } from '../engagement/engagement-pass.ts';
 import { wholeMilliseconds } from '../engagement/view-state.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
 import type { EventProjection } from '../../../events/events.ts';
+import { ClockedBlocks } from '../clocked-blocks.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
 import { startupBucket } from '../../statistics/startup-histogram.ts';
 import { expireHours, keepOldPeriods } from '../table-queries.ts';
@@ -40,19 +43,23 @@ type Tally = { count: number; total: number };
 type HourPass = Map<string, Map<string, Tally>>;
 
 class QualityWriter implements ProjectionWriter<LoggedEvent> {
+  readonly #blocks = new ClockedBlocks((block, clock) => this.#collect(block, clock));
   /** By organization and hour. */
   #pass = new Map<string, Map<number, HourPass>>();
   /** The labels of a measure on a day. */
   readonly #labels = new RecentMap<Set<string>>(5_000);
 
   collect(blocks: readonly EventBlock[]): void {
-    for (const { organizationId, events } of blocks) {
-      const hours = getOrMake(this.#pass, organizationId, () => new Map<number, HourPass>());
-      for (const event of events) collectEvent(hours, event);
-    }
+    this.#blocks.add(blocks);
+  }
+
+  #collect({ organizationId, events }: EventBlock, clock: ZoneClock): void {
+    const hours = getOrMake(this.#pass, organizationId, () => new Map<number, HourPass>());
+    for (const event of events) collectEvent(hours, event, clock.localOf(event.at));
   }
 
   async write(tx: Tx): Promise<void> {
+    await this.#blocks.settle(tx);
     const collected = [...rowsOf(this.#pass)];
     this.#pass = new Map();
     await this.#loadLabels(tx, collected);
@@ -67,6 +74,7 @@ class QualityWriter implements ProjectionWriter<LoggedEvent> {
   }
 
   forget(): void {
+    this.#blocks.forget();
     this.#pass = new Map();
     this.#labels.clear();
   }
@@ -94,8 +102,12 @@ class QualityWriter implements ProjectionWriter<LoggedEvent> {
   }
 }
 
-function collectEvent(hours: Map<number, HourPass>, event: LoggedEvent): void {
-  const { event: kind, at, data } = event;
+/** @param at when it happened, by the organization's clock */
+function collectEvent(
+  hours: Map<number, HourPass>,
+  { event: kind, data }: LoggedEvent,
+  at: number,
+): void {
   switch (kind) {
     case 'playStart': {
       const startupMs = wholeMilliseconds(data['startupTime']);
@@ -117,6 +129,8 @@ function collectEvent(hours: Map<number, HourPass>, event: LoggedEvent): void {
       count(hours, at, 'error', data['errorCode'], 0);
       break;
     case 'impression':
+      count(hours, at, 'source', data['entryPoint'], 0);
+      break;
     case 'completion':
     case 'swipe':
     case 'like':

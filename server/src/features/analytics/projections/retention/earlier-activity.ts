@@ -1,4 +1,6 @@
 import { dayMs } from '../../../../platform/time.ts';
+import { clockOf } from '../../../../platform/zone-clock.ts';
+import { OrganizationClocks } from '../../../organizations/organizations.ts';
 import { inTransaction, type Db } from '../../../../platform/database/database.ts';
 import { setSearchPath } from '../../../../platform/projections/queries.ts';
 import { forEachCount, type Activity } from './activity.ts';
@@ -25,14 +27,20 @@ export async function keepEarlierActivity({
   signal,
 }: Rebuild): Promise<void> {
   if (firstDayMs === -Infinity) return;
-  const firstDay = firstDayMs / dayMs;
+  const clocks = new OrganizationClocks();
+  // The log may lack a part of the day in which it begins by the organization's clock.
+  const firstDayOf = ({ organizationId }: ViewerActivity) =>
+    firstDayMs === Infinity
+      ? Infinity
+      : Math.ceil((clocks.of(organizationId) ?? clockOf('UTC')).localOf(firstDayMs) / dayMs);
   for (let after: Buffer | null = null; ;) {
     signal.throwIfAborted();
     const viewers = await selectActivityPage(db, after, viewersAtOnce);
     const last = viewers.at(-1);
     if (last === undefined) return;
+    await clocks.load(db, new Set(viewers.map(({ organizationId }) => organizationId)));
     const earlier = viewers
-      .map((viewer) => ({ ...viewer, activity: daysBefore(viewer.activity, firstDay) }))
+      .map((viewer) => ({ ...viewer, activity: daysBefore(viewer.activity, firstDayOf(viewer)) }))
       .filter(({ activity }) => activity.length > 0);
     await inTransaction(db, async (tx) => {
       await setSearchPath(tx, schema);

@@ -1,11 +1,13 @@
 /** The projection `retention`: cohorts of viewers by their first day, and how many came back. */
 import { dayMs } from '../../../../platform/time.ts';
+import type { ZoneClock } from '../../../../platform/zone-clock.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
 import { getOrMake, isSameSession } from '../engagement/engagement-pass.ts';
 import { ViewerSecrets } from '../../../organizations/organizations.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
 import type { EventProjection } from '../../../events/events.ts';
+import { ClockedBlocks } from '../clocked-blocks.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
 import { hashViewer, viewerOf, type Hash } from '../../statistics/viewer-key.ts';
 import { deleteViewerRows } from '../table-queries.ts';
@@ -31,28 +33,33 @@ export const retention: EventProjection = {
 };
 
 class RetentionWriter implements ProjectionWriter<LoggedEvent> {
+  readonly #blocks = new ClockedBlocks((block, clock) => this.#collect(block, clock));
   /** Days by viewer by organization. */
   #pass = new Map<string, Map<string, Set<number>>>();
   readonly #secrets = new ViewerSecrets();
   readonly #remembered = new RecentMap<Activity>(60_000);
 
   collect(blocks: readonly EventBlock[]): void {
-    for (const { organizationId, events } of blocks) {
-      const viewers = getOrMake(this.#pass, organizationId, () => new Map<string, Set<number>>());
-      let before: LoggedEvent | null = null;
-      for (const event of events) {
-        const day = Math.floor(event.at / dayMs);
-        // Clients send several events together, which mostly say the same.
-        const isKnown = before !== null && isSameSession(before, event);
-        if (isKnown && before !== null && Math.floor(before.at / dayMs) === day) continue;
-        before = event;
-        const viewer = viewerOf(event);
-        if (viewer !== null) getOrMake(viewers, viewer, () => new Set()).add(day);
-      }
+    this.#blocks.add(blocks);
+  }
+
+  #collect({ organizationId, events }: EventBlock, clock: ZoneClock): void {
+    const viewers = getOrMake(this.#pass, organizationId, () => new Map<string, Set<number>>());
+    let before: LoggedEvent | null = null;
+    let dayBefore = -1;
+    for (const event of events) {
+      const day = Math.floor(clock.localOf(event.at) / dayMs);
+      // Clients send several events together, which mostly say the same.
+      if (day === dayBefore && before !== null && isSameSession(before, event)) continue;
+      before = event;
+      dayBefore = day;
+      const viewer = viewerOf(event);
+      if (viewer !== null) getOrMake(viewers, viewer, () => new Set()).add(day);
     }
   }
 
   async write(tx: Tx): Promise<void> {
+    await this.#blocks.settle(tx);
     await this.#secrets.load(tx, this.#pass.keys());
     const news = this.#news();
     this.#pass = new Map();
@@ -79,6 +86,7 @@ class RetentionWriter implements ProjectionWriter<LoggedEvent> {
   }
 
   forget(): void {
+    this.#blocks.forget();
     this.#pass = new Map();
     this.#remembered.clear();
   }

@@ -1,0 +1,23 @@
+/**
+ * A process: one peer that sends. Its argument is its name, the first line of standard input its
+ * options. It says "ready", and then answers each line of standard input with one line of JSON:
+ * `cpu` with the microseconds of a core that it has used, `latency` with pairs of the title and the
+ * moment of the commit of deliveries that it commits itself. It ends with its input.
+ */
+import { createInterface } from 'node:readline';
+import { commitSlowly } from './webhook-latencies.ts';
+import { openPeer, type PeerName, type PeerOptions } from './webhook-peers.ts';
+
+const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
+const { value: first } = (await lines.next()) as { value: string };
+const name = process.argv[2] as PeerName;
+const peer = await openPeer(name, { ...(JSON.parse(first) as PeerOptions), sends: true });
+console.log('"ready"');
+for await (const line of { [Symbol.asyncIterator]: () => lines }) {
+  if (line === 'latency') console.log(JSON.stringify(await commitSlowly(peer, name)));
+  else {
+    const { user, system } = process.cpuUsage();
+    console.log(String(user + system));
+  }
+}
+process.exit();

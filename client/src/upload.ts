@@ -1,0 +1,159 @@
+/**
+ * Resumable uploads by tus 1.0 to the `uploadUrl` of an item, in browsers and in Node.
+ *
+ *   ask for the offset (HEAD) → create where the URL is new (POST) → send parts (PATCH) → complete
+ *
+ * 1. The service's offset decides where the next part begins: after every failure it is asked again.
+ * 2. Failures that may heal are tried again with growing pauses, until several in a row have brought
+ *    no byte further. The URL stays good: a later call with the same file goes on.
+ * 3. A part's length follows the line, so that a cut costs little and a fast line is not slowed.
+ */
+import { errorFromResponse, ReelfeedError } from './errors.ts';
+import { delay } from './request.ts';
+
+export interface UploadProgress {
+  /** Bytes that the service has stored. */
+  readonly sentBytes: number;
+  readonly totalBytes: number;
+}
+
+export interface UploadOptions {
+  /** The `uploadUrl` of `POST /v1/content/upload`. It holds its own token: no key is sent. */
+  readonly uploadUrl: string | URL;
+  /** Told the offset before the first part and after each one. */
+  readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
+  /** Ends the call, not the upload: a later call goes on where this one was. */
+  readonly signal?: AbortSignal | undefined;
+  /** Replaces the platform's `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+  /** Failures in a row without any progress after which the call gives up. Default 8. */
+  readonly maxRetries?: number | undefined;
+  /** First pause after a failure, doubled up to 15 s. Default 500. */
+  readonly retryDelayMs?: number | undefined;
+  /** Longest wait for the answer to one part. Default 120,000. */
+  readonly timeoutMs?: number | undefined;
+}
+
+const minPartBytes = 256 * 1024;
+const firstPartBytes = 1024 * 1024;
+const maxPartBytes = 32 * 1024 * 1024;
+/** A part that took less is followed by one of twice its length. */
+const quickPartMs = 2_000;
+const maxPauseMs = 15_000;
+
+/**
+ * Sends a file and resolves when the service has taken all of it. The item is processed afterwards:
+ * watch its `uploadStatus`. In Node, `await openAsBlob(path)` of `node:fs` gives a file that is read
+ * as it is sent.
+ *
+ * Throws `ReelfeedError` with the service's code, such as `INVALID_MEDIA` or `PAYLOAD_TOO_LARGE`,
+ * `NETWORK_ERROR` when it cannot be reached, or the signal's reason once it is aborted.
+ */
+export async function upload(file: Blob, options: UploadOptions): Promise<void> {
+  if (file.size === 0) throw new TypeError('The file is empty.');
+  const { maxRetries = 8, onProgress, retryDelayMs = 500, signal } = options;
+  let offset: number | null = null;
+  let reached = -1;
+  let failures = 0;
+  let partBytes = firstPartBytes;
+  for (;;) {
+    signal?.throwIfAborted();
+    try {
+      offset ??= await findOffset(file, options);
+      if (offset > reached) failures = 0;
+      reached = offset;
+      onProgress?.({ sentBytes: offset, totalBytes: file.size });
+      if (offset === file.size) return;
+      const startedAt = performance.now();
+      offset = await sendPart(file.slice(offset, offset + partBytes), offset, options);
+      if (performance.now() - startedAt < quickPartMs) {
+        partBytes = Math.min(maxPartBytes, partBytes * 2);
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof ReelfeedError)) throw error;
+      // A conflict about a part is cured by asking for the offset; about anything else it stays.
+      const isOvertaken = error.status === 409 && offset !== null;
+      if (!error.isTransient && !isOvertaken && (error.status ?? 0) < 500) throw error;
+      failures += 1;
+      if (failures > maxRetries) throw error;
+      offset = null;
+      partBytes = Math.max(minPartBytes, partBytes / 2);
+      const pauseMs = Math.min(maxPauseMs, retryDelayMs * 2 ** (failures - 1));
+      await delay(Math.max(pauseMs * (0.5 + Math.random() / 2), error.retryAfterMs ?? 0), signal);
+    }
+  }
+}
+
+/** Where the upload stands; creates it where nothing has been sent yet. */
+async function findOffset(file: Blob, options: UploadOptions): Promise<number> {
+  const asked = await send('HEAD', options);
+  if (asked.ok) {
+    if (Number(asked.headers.get('upload-length')) !== file.size) {
+      throw failure('CONFLICT', 'This upload was begun with a file of another length.', 422);
+    }
+    return offsetOf(asked);
+  }
+  if (asked.status !== 409) throw errorFromResponse(asked, undefined);
+  return offsetOf(await succeed(send('POST', options, { 'upload-length': String(file.size) })));
+}
+
+async function sendPart(part: Blob, offset: number, options: UploadOptions): Promise<number> {
+  const headers = {
+    'content-type': 'application/offset+octet-stream',
+    'upload-offset': String(offset),
+  };
+  return offsetOf(await succeed(send('PATCH', options, headers, part)));
+}
+
+async function succeed(sent: Promise<Response>): Promise<Response> {
+  const response = await sent;
+  if (response.ok) return response;
+  throw errorFromResponse(response, await response.json().catch(() => undefined));
+}
+
+function offsetOf(response: Response): number {
+  const header = response.headers.get('upload-offset');
+  if (header !== null && /^\d{1,15}$/.test(header)) return Number(header);
+  throw failure('INVALID_RESPONSE', 'The answer names no Upload-Offset.', response.status);
+}
+
+async function send(
+  method: string,
+  { uploadUrl, signal, timeoutMs = 120_000, fetch: given }: UploadOptions,
+  headers: Record<string, string> = {},
+  body?: Blob,
+): Promise<Response> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const init: RequestInit = {
+    method,
+    headers: { 'tus-resumable': '1.0.0', ...headers },
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    ...(body !== undefined && { body }),
+  };
+  try {
+    // Browsers refuse a fetch that is called as the method of another object.
+    return await (given ?? globalThis.fetch)(uploadUrl, init);
+  } catch (error) {
+    throw timeout.aborted
+      ? failure('TIMEOUT', 'The service did not answer in time.', null, error)
+      : failure('NETWORK_ERROR', 'The service cannot be reached.', null, error);
+  }
+}
+
+function failure(
+  code: string,
+  message: string,
+  status: number | null,
+  cause?: unknown,
+): ReelfeedError {
+  return new ReelfeedError({
+    code,
+    message,
+    status,
+    requestId: null,
+    retryAfterMs: null,
+    details: [],
+    cause,
+  });
+}

@@ -1,0 +1,3 @@
+-- The projection 'feed-viewers' holds what the projection 'viewers' held, and more.
+drop table viewer_profile;
+delete from projection where name = 'viewers';

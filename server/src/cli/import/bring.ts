@@ -1,0 +1,128 @@
+/**
+ * Brings rows into a running service, each at most once, however often a run is killed and repeated.
+ *
+ * 1. An item is known by its externalId. One that is there is left alone.
+ * 2. An upload is opened with an idempotency key made of the row, so a repeated run gets the same
+ *    upload URL and goes on at the byte where the one before ended, for up to 24 hours.
+ * 3. An item whose bytes never came (its upload URL has expired) is replaced by a new one. Items that
+ *    failed for another reason are reported and stay.
+ */
+import { createHash } from 'node:crypto';
+import { openAsBlob } from 'node:fs';
+import { ReelfeedError, type Admin } from '@reelfeed/client/server';
+import type { Metadata, Row } from './rows.ts';
+
+export type Outcome =
+  | { status: 'created' | 'existing'; id: string }
+  | { status: 'failed'; problem: string };
+
+type FileRow = Row & { source: { file: string } };
+type UrlRow = Row & { source: { url: string } };
+
+/** Uploads one local file. Throws the signal's reason, and what concerns all rows. */
+export async function bringFile(
+  admin: Admin,
+  { metadata, source }: FileRow,
+  onProgress: (sentBytes: number) => void,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    const known = await findItem(admin, metadata.externalId, signal);
+    if (known?.isSettled === true) return known.outcome;
+    if (known?.isAbandoned === true) await removeItem(admin, known.id, signal);
+    const options = {
+      // The service takes metadata as they come and says what is wrong with them.
+      metadata: metadata as { title: string },
+      onProgress: ({ sentBytes }: { sentBytes: number }) => onProgress(sentBytes),
+      signal,
+    };
+    const file = await openAsBlob(source.file);
+    const { id } = await admin
+      .upload(file, { ...options, idempotencyKey: keyOf(metadata) })
+      .catch((error: unknown) => {
+        // The URL of an earlier run has expired, or its item was deleted.
+        if (statusOf(error) !== 404) throw error;
+        return admin.upload(file, options);
+      });
+    return { status: 'created', id };
+  } catch (error) {
+    return { status: 'failed', problem: problemOf(error, signal) };
+  }
+}
+
+/** Hands up to 100 URLs to the service, which fetches them in the background. */
+export async function bringUrls(
+  admin: Admin,
+  rows: readonly UrlRow[],
+  signal: AbortSignal,
+): Promise<Outcome[]> {
+  const items = rows.map(({ metadata, source }) => ({ ...metadata, sourceUrl: source.url }));
+  try {
+    const { data } = await admin.post('/v1/content/import', { body: { items }, signal });
+    return data.results.map(({ status, item, error }) =>
+      status === 'failed' || item === undefined
+        ? { status: 'failed', problem: error?.message ?? 'was refused' }
+        : { status, id: item.id },
+    );
+  } catch (error) {
+    const problem = problemOf(error, signal);
+    return rows.map(() => ({ status: 'failed', problem }));
+  }
+}
+
+type Known = { id: string; isSettled: boolean; isAbandoned: boolean; outcome: Outcome };
+
+async function findItem(
+  admin: Admin,
+  externalId: string,
+  signal: AbortSignal,
+): Promise<Known | null> {
+  const query = { externalId, archived: 'true', limit: 1 } as const;
+  const { data } = await admin.get('/v1/content', { query, signal });
+  const [item] = data;
+  if (item === undefined) return null;
+  const { id, uploadStatus, errorReason } = item;
+  const isAbandoned = errorReason?.code === 'SOURCE_UNREACHABLE';
+  const outcome: Outcome =
+    errorReason === null
+      ? { status: 'existing', id }
+      : { status: 'failed', problem: `was imported before and failed: ${errorReason.message}` };
+  return { id, isSettled: uploadStatus !== 'pending' && !isAbandoned, isAbandoned, outcome };
+}
+
+async function removeItem(admin: Admin, id: string, signal: AbortSignal): Promise<void> {
+  await admin.post('/v1/content/bulk/delete', { body: { ids: [id] }, signal });
+}
+
+function keyOf(metadata: Metadata): string {
+  return `import-${createHash('sha256').update(JSON.stringify(metadata)).digest('hex')}`;
+}
+
+function statusOf(error: unknown): number | null {
+  return error instanceof ReelfeedError ? error.status : null;
+}
+
+/** A sentence for the row. What concerns the whole run, such as a wrong key, is thrown. */
+function problemOf(error: unknown, signal: AbortSignal): string {
+  signal.throwIfAborted();
+  if (!(error instanceof ReelfeedError)) throw error;
+  if (error.status === null || error.status === 401 || error.status === 403) throw error;
+  if (error.details.length > 0) {
+    return error.details.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  }
+  return error.message;
+}
+
+export type Settled = { uploadStatus: string; problem: string | null };
+
+/** Where processing has brought an item; null while it goes on. */
+export async function findSettled(
+  admin: Admin,
+  id: string,
+  signal: AbortSignal,
+): Promise<Settled | null> {
+  const { data } = await admin.get('/v1/content/{id}', { path: { id }, signal });
+  const { uploadStatus, errorReason } = data;
+  if (uploadStatus !== 'ready' && uploadStatus !== 'error') return null;
+  return { uploadStatus, problem: errorReason?.message ?? null };
+}

@@ -1,0 +1,141 @@
+/**
+ * Throws away connections whose answer will never come.
+ *
+ * TCP does not tell that the other side has frozen, or that a firewall has forgotten a connection: a
+ * statement on it would wait for ever and keep its place in the pool. So a statement that has been
+ * waiting for `suspiciousAfterMs` makes the watch ask the server on a connection of its own:
+ *
+ * - No answer: the server is away. All waiting connections are broken, so that their requests fail
+ *   now and the pool starts anew when the server is back.
+ * - The server works on the statement: it is slow, and the server's own time-out bounds it.
+ * - The server does not: the statement or its answer was lost, and the connection is broken. Idle
+ *   connections are suspects too then, because they went the same way.
+ *
+ * Behind a pooler such as PgBouncer the server can't be asked about a connection; there, only
+ * `maxWaitMs` ends a wait.
+ */
+import { Client, type PoolConfig } from 'pg';
+import type { Logger } from 'pino';
+import { connectionLost } from '../database-errors.ts';
+import { breakSocket, processIdOf } from './driver-internals.ts';
+
+const sweepMs = 500;
+const suspiciousAfterMs = 2_000;
+const probeTimeoutMs = 3_000;
+/** A statement that was found to be slow is asked about again after this time. */
+const askAgainAfterMs = 5_000;
+
+/** A pool's client, with what the watch needs to know of it. */
+export type WatchedClient = Client & {
+  /** When the statement under way was sent; null while there is none. */
+  waitingSince?: number | null;
+};
+
+type State = { isIdle: boolean; askedAt: number };
+type Suspect = { client: WatchedClient; since: number; state: State };
+
+/** `null`: the server does not answer. `unknown`: it does, and can't be asked about connections. */
+type Finding = Map<number, string> | 'unknown' | null;
+
+export class ConnectionWatch implements Disposable {
+  readonly #clients = new Map<WatchedClient, State>();
+  readonly #connection: PoolConfig;
+  readonly #maxWaitMs: number;
+  readonly #log: Logger;
+  readonly #timer: NodeJS.Timeout;
+  #isProbing = false;
+
+  constructor(connection: PoolConfig, maxWaitMs: number, log: Logger) {
+    this.#connection = connection;
+    this.#maxWaitMs = maxWaitMs;
+    this.#log = log;
+    this.#timer = setInterval(() => void this.#sweep(), sweepMs).unref();
+  }
+
+  add(client: WatchedClient): void {
+    this.#clients.set(client, { isIdle: false, askedAt: -Infinity });
+  }
+
+  setIdle(client: WatchedClient, isIdle: boolean): void {
+    const state = this.#clients.get(client);
+    if (state !== undefined) state.isIdle = isIdle;
+  }
+
+  remove(client: WatchedClient): void {
+    this.#clients.delete(client);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  async #sweep(): Promise<void> {
+    const now = performance.now();
+    const waiting = this.#waiting(now - suspiciousAfterMs);
+    for (const { client, since } of waiting) {
+      if (now - since > this.#maxWaitMs) breakOff(client);
+    }
+    const suspects = waiting.filter(({ state }) => now - state.askedAt > askAgainAfterMs);
+    if (suspects.length === 0 || this.#isProbing) return;
+    this.#isProbing = true;
+    try {
+      this.#judge(suspects, await probe(this.#connection));
+    } finally {
+      this.#isProbing = false;
+    }
+  }
+
+  #waiting(before: number): Suspect[] {
+    return [...this.#clients].flatMap(([client, state]) => {
+      const since = client.waitingSince ?? null;
+      return since !== null && since < before ? [{ client, since, state }] : [];
+    });
+  }
+
+  #judge(suspects: readonly Suspect[], finding: Finding): void {
+    const now = performance.now();
+    // An answer may have come meanwhile.
+    const still = suspects.filter(({ client, since }) => client.waitingSince === since);
+    const lost = still.filter(({ client, state }) => {
+      state.askedAt = now;
+      if (finding === 'unknown') return false;
+      if (finding === null) return true;
+      return finding.get(processIdOf(client))?.startsWith('active') !== true;
+    });
+    if (lost.length === 0) return;
+    const reason = finding === null ? 'the server does not answer' : 'the connection lost it';
+    this.#log.warn({ connections: lost.length, reason }, 'database statements got no answer');
+    for (const { client } of lost) breakOff(client);
+    for (const [client, { isIdle }] of this.#clients) if (isIdle) breakOff(client);
+  }
+}
+
+function breakOff(client: WatchedClient): void {
+  breakSocket(client, connectionLost('it did not answer'));
+}
+
+/** Asks the server for the states of its connections by their process ids. */
+async function probe(connection: PoolConfig): Promise<Finding> {
+  const client: WatchedClient = new Client({
+    ...connection,
+    application_name: 'reelfeed-watch',
+    connectionTimeoutMillis: probeTimeoutMs,
+  });
+  client.on('error', () => undefined);
+  const timer = setTimeout(() => breakOff(client), probeTimeoutMs);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ pid: number; state: string | null; own: boolean }>(
+      `select pid, state, pid = pg_backend_pid() as own
+       from pg_stat_activity where datname = current_database()`,
+    );
+    const isDirect = rows.some(({ pid, own }) => own && pid === processIdOf(client));
+    return isDirect ? new Map(rows.map(({ pid, state }) => [pid, state ?? 'active'])) : 'unknown';
+  } catch (error) {
+    // A refusal by the server itself, such as too many connections, is an answer.
+    return error instanceof Error && 'severity' in error ? 'unknown' : null;
+  } finally {
+    clearTimeout(timer);
+    void client.end().catch(() => undefined);
+  }
+}

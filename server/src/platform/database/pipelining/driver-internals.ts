@@ -1,0 +1,50 @@
+/**
+ * What this folder uses of `pg` beyond its published types. `pg` is pinned to one version, and
+ * `driver-internals.test.ts` names whatever another version no longer has.
+ */
+import type { Client, Connection, Query, QueryResult } from 'pg';
+
+/** What the client calls on a query while its answer arrives. */
+export type QueryHandler = {
+  handleRowDescription(message: unknown): void;
+  handleDataRow(message: unknown): void;
+  handleCommandComplete(message: unknown, connection: Connection): void;
+  handleReadyForQuery(connection: Connection): void;
+};
+
+/** What a connection knows of the statements that PostgreSQL keeps for it, by name. */
+export type PreparedStatements = {
+  readonly parsedStatements: Record<string, string>;
+  readonly submittedNamedStatements: Record<string, string>;
+};
+
+type Internals = {
+  connection: { stream: { destroy(error: Error): void } };
+  processID: number | null;
+};
+
+export function handlerOf(query: Query): QueryHandler {
+  return query as unknown as QueryHandler;
+}
+
+/** Has a query report to `done` instead of returning a promise. */
+export function setCallback(
+  query: Query,
+  done: (error: Error | null, result: QueryResult) => void,
+): void {
+  Object.assign(query, { callback: done });
+}
+
+export function preparedStatementsOf(connection: Connection): PreparedStatements {
+  return connection as unknown as PreparedStatements;
+}
+
+/** Breaks a client's socket, so that whatever waits on it fails with `error`. */
+export function breakSocket(client: Client, error: Error): void {
+  (client as unknown as Internals).connection.stream.destroy(error);
+}
+
+/** The id of the server process that serves a client; 0 before it is known. */
+export function processIdOf(client: Client): number {
+  return (client as unknown as Internals).processID ?? 0;
+}

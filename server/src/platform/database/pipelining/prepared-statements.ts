@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { Client } from 'pg';
+
+/** A statement is prepared when it has been sent this often: one-off texts never are. */
+const sentBefore = 5;
+/** PostgreSQL keeps each prepared statement in every connection, so their number is bounded. */
+const maxPrepared = 200;
+const maxCounted = 2_000;
+
+/**
+ * A client class that lets PostgreSQL keep the parsed statements that are sent again and again, so
+ * that it does not plan them each time. A statement is named by its text, so a name means the same
+ * on every connection. Statements without parameters (`begin`, `commit`) are left alone.
+ */
+export function preparingClient(nameOf: NameOf = nameStatements()): typeof Client {
+  return class PreparingClient extends Client {
+    // `query` has many forms; only text with parameters is changed, the others pass through.
+    override query: Client['query'] = (...args: unknown[]) => {
+      const [text, values, ...rest] = args;
+      const send = super.query.bind(this) as (...given: unknown[]) => never;
+      if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) {
+        return send(...args);
+      }
+      const name = nameOf(text);
+      return name === null ? send(...args) : send({ name, text, values }, ...rest);
+    };
+  };
+}
+
+/** The name of a statement that is worth preparing, else null. */
+export type NameOf = (text: string) => string | null;
+
+export function nameStatements(): NameOf {
+  const names = new Map<string, string>();
+  const counts = new LRUCache<string, number>({ max: maxCounted });
+  return (text) => {
+    const known = names.get(text);
+    if (known !== undefined) return known;
+    if (names.size >= maxPrepared) return null;
+    const count = (counts.get(text) ?? 0) + 1;
+    if (count <= sentBefore) {
+      counts.set(text, count);
+      return null;
+    }
+    counts.delete(text);
+    const name = createHash('sha256').update(text).digest('base64url').slice(0, 22);
+    names.set(text, name);
+    return name;
+  };
+}

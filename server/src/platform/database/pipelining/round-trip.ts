@@ -1,0 +1,143 @@
+import { Query, type Connection, type CustomTypesConfig, type QueryResult } from 'pg';
+import {
+  handlerOf,
+  preparedStatementsOf,
+  setCallback,
+  type QueryHandler,
+} from './driver-internals.ts';
+import type { NameOf } from './prepared-statements.ts';
+
+export type Statement = { readonly text: string; readonly values: readonly unknown[] };
+
+type Sent = {
+  readonly query: Query;
+  readonly name: string | null;
+  readonly text: string;
+  result: QueryResult | null;
+  error: Error | null;
+};
+
+/**
+ * Several statements in one round trip: they are sent one after another with a single Sync behind
+ * them, so PostgreSQL runs them in order, each with a snapshot of its own, and skips everything
+ * behind the first that fails. That is why `begin` may travel with what must not run without it.
+ *
+ * It is handed to `client.query`, which drives it by the methods below.
+ */
+export class RoundTrip {
+  readonly #sent: Sent[];
+  readonly #outcome = Promise.withResolvers<QueryResult[]>();
+  #current = 0;
+
+  constructor(
+    statements: readonly Statement[],
+    types: CustomTypesConfig | undefined,
+    nameOf: NameOf,
+  ) {
+    this.#sent = statements.map((statement) => prepare(statement, types, nameOf));
+  }
+
+  /** One result for each statement; rejects with the error of the one that failed. */
+  get results(): Promise<QueryResult[]> {
+    return this.#outcome.promise;
+  }
+
+  submit(connection: Connection): void {
+    // Each statement would end with a Sync of its own: they are given a connection without it.
+    const withoutSync = Object.create(connection, {
+      sync: { value: () => undefined },
+    }) as Connection;
+    connection.stream.cork();
+    try {
+      for (const { query } of this.#sent) {
+        query.submit(withoutSync);
+        // A value that cannot be written has failed already; what follows must not be sent.
+        if (this.#failure() !== null) break;
+      }
+      connection.sync();
+    } finally {
+      connection.stream.uncork();
+    }
+  }
+
+  handleRowDescription(message: unknown): void {
+    this.#handler.handleRowDescription(message);
+  }
+
+  handleDataRow(message: unknown): void {
+    this.#handler.handleDataRow(message);
+  }
+
+  handleCommandComplete(message: unknown, connection: Connection): void {
+    this.#handler.handleCommandComplete(message, connection);
+    this.#current += 1;
+  }
+
+  handleEmptyQuery(): void {
+    this.#current += 1;
+  }
+
+  /**
+   * Name and text of the statement that is being answered: the client writes down that it is
+   * prepared when it is told so.
+   */
+  get name(): string | undefined {
+    return this.#sent[this.#current]?.name ?? undefined;
+  }
+
+  get text(): string | undefined {
+    return this.#sent[this.#current]?.text;
+  }
+
+  handleError(error: Error, connection: Connection): void {
+    const { parsedStatements, submittedNamedStatements } = preparedStatementsOf(connection);
+    // What stood behind the failure was skipped, so it was not prepared either.
+    for (const { name } of this.#sent.slice(this.#current)) {
+      if (name !== null && !Object.hasOwn(parsedStatements, name)) {
+        delete submittedNamedStatements[name];
+      }
+    }
+    this.#outcome.reject(error);
+  }
+
+  handleReadyForQuery(connection: Connection): void {
+    for (const { query } of this.#sent) handlerOf(query).handleReadyForQuery(connection);
+    const failure = this.#failure();
+    if (failure === null) this.#outcome.resolve(this.#sent.map(({ result }) => result ?? empty));
+    else this.#outcome.reject(failure);
+  }
+
+  get #handler(): QueryHandler {
+    const sent = this.#sent[this.#current];
+    if (sent === undefined) throw new Error('The database answered more than was asked.');
+    return handlerOf(sent.query);
+  }
+
+  #failure(): Error | null {
+    return this.#sent.find(({ error }) => error !== null)?.error ?? null;
+  }
+}
+
+function prepare(
+  { text, values }: Statement,
+  types: CustomTypesConfig | undefined,
+  nameOf: NameOf,
+): Sent {
+  const name = values.length > 0 ? nameOf(text) : null;
+  // The extended protocol also for statements without values: the simple one has no Sync to share.
+  const config = {
+    text,
+    values: [...values],
+    queryMode: 'extended',
+    ...(types && { types }),
+    ...(name !== null && { name }),
+  };
+  const sent: Sent = { query: new Query(config), name, text, result: null, error: null };
+  setCallback(sent.query, (error, result) => {
+    if (error) sent.error = error;
+    else sent.result = result;
+  });
+  return sent;
+}
+
+const empty = { command: '', rowCount: 0, rows: [], oid: 0, fields: [] } satisfies QueryResult;
