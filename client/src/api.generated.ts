@@ -808,7 +808,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an experiment
-         * @description With its results. One that is running must be stopped first (409 `EXPERIMENT_RUNNING`).
+         * @description With its results; what it has rolled out stays. One that is running must be stopped first (409 `EXPERIMENT_RUNNING`).
          */
         delete: operations["deleteExperiment"];
         options?: never;
@@ -1910,6 +1910,7 @@ export interface components {
                 [key: string]: unknown;
             };
             description: string | null;
+            downloadUrl: string | null;
             duration: number | null;
             errorReason: {
                 /** @enum {string} */
@@ -1923,6 +1924,7 @@ export interface components {
             id: string;
             images: components["schemas"]["CarouselImage"][];
             maxFrameRate: number | null;
+            previewUrl: string | null;
             /** @description Of the processing, 0 to 1. */
             progress: number;
             protected: boolean;
@@ -1931,8 +1933,18 @@ export interface components {
             publishStatus: "published" | "unpublished";
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
+            storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
+            thumbnailHash: string | null;
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            thumbnails: {
+                height: number;
+                /** @enum {string} */
+                type: "image/jpeg" | "image/webp";
+                url: string;
+                width: number;
+            }[];
             thumbnailUrl: string | null;
             title: string;
             /**
@@ -2078,6 +2090,7 @@ export interface components {
                 [key: string]: unknown;
             };
             description: string | null;
+            downloadUrl: string | null;
             duration: number | null;
             engagement: {
                 likes: number;
@@ -2100,6 +2113,7 @@ export interface components {
             liveStreamId: string | null;
             liveStreamStatus: ("idle" | "active" | "ended") | null;
             maxFrameRate: number | null;
+            previewUrl: string | null;
             /** @description Of the processing, 0 to 1. */
             progress: number;
             protected: boolean;
@@ -2118,8 +2132,18 @@ export interface components {
             };
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
+            storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
+            thumbnailHash: string | null;
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            thumbnails: {
+                height: number;
+                /** @enum {string} */
+                type: "image/jpeg" | "image/webp";
+                url: string;
+                width: number;
+            }[];
             thumbnailUrl: string | null;
             title: string;
             /**
@@ -4582,6 +4606,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             captionTracks: components["schemas"]["CaptionTrack"][];
+                            downloadUrl: string | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -4591,7 +4616,17 @@ export interface operations {
                             /** @description Seconds. */
                             expiresIn: number;
                             images: components["schemas"]["CarouselImage"][];
+                            previewUrl: string | null;
+                            storyboardUrl: string | null;
                             streamingUrl: string | null;
+                            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+                            thumbnails: {
+                                height: number;
+                                /** @enum {string} */
+                                type: "image/jpeg" | "image/webp";
+                                url: string;
+                                width: number;
+                            }[];
                             thumbnailUrl: string | null;
                         };
                         meta?: {
@@ -6018,6 +6053,7 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                             description: string | null;
+                            downloadUrl: string | null;
                             duration: number | null;
                             errorReason: {
                                 /** @enum {string} */
@@ -6031,6 +6067,7 @@ export interface operations {
                             id: string;
                             images: components["schemas"]["CarouselImage"][];
                             maxFrameRate: number | null;
+                            previewUrl: string | null;
                             /** @description Of the processing, 0 to 1. */
                             progress: number;
                             protected: boolean;
@@ -6039,8 +6076,18 @@ export interface operations {
                             publishStatus: "published" | "unpublished";
                             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
                             section: string | null;
+                            storyboardUrl: string | null;
                             streamingUrl: string | null;
                             tags: string[];
+                            thumbnailHash: string | null;
+                            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+                            thumbnails: {
+                                height: number;
+                                /** @enum {string} */
+                                type: "image/jpeg" | "image/webp";
+                                url: string;
+                                width: number;
+                            }[];
                             thumbnailUrl: string | null;
                             title: string;
                             /**
@@ -6972,6 +7019,12 @@ export interface operations {
                                 srm: {
                                     ok: boolean;
                                     pValue: number;
+                                    segments: {
+                                        /** @enum {string} */
+                                        dimension: "country" | "device";
+                                        pValue: number;
+                                        value: string;
+                                    }[];
                                 };
                                 unitsInSeveralVariants: number;
                             };

@@ -60,7 +60,7 @@ export {
 } from './feed-items.ts';
 export { listForExport, type ExportedItem } from './export-queries.ts';
 export { entityTag, presentCaptions, presentImages, presentItem } from './item.ts';
-export type { Item, ItemRow, MediaUrls } from './item.ts';
+export type { DerivedMedia, Item, ItemRow, MediaUrls } from './item.ts';
 export {
   mergeMetadataOf,
   toItemChange,
@@ -84,6 +84,7 @@ export {
   failWithoutSource,
   findMediaSource,
   findUnnamedSources,
+  lockMedia,
   markFailed,
   markIncomplete,
   markPendingAgain,
@@ -98,6 +99,7 @@ export {
 export {
   ContentItem,
   CaptionTrack,
+  DerivedMediaFields,
   CarouselImage,
   ContentPatch,
   contentTypes,

@@ -14,7 +14,7 @@ export type VideoQuality = 'basic' | 'plus';
 
 export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
 
-export type AssetKind = 'image' | 'caption';
+export type AssetKind = 'image' | 'caption' | 'preview' | 'storyboard' | 'download';
 export type AssetState = 'preparing' | 'ready';
 
 /** An asset as the column `assets` keeps it; its row is in the table of the feature `assets`. */
@@ -71,6 +71,7 @@ type ContentTable = {
   playback_id: string;
   media_prefix: Generated<string | null>;
   has_thumbnail: Generated<boolean>;
+  thumbnail_hash: Generated<string | null>;
   source_key: Generated<string | null>;
   source_format: Generated<string | null>;
   created_at: DefaultTimestamp;

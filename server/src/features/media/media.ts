@@ -18,7 +18,9 @@ import {
 } from './tasks.ts';
 
 /** This file is the face of the media engine: what the rest of the service may use of it. */
-export { findCage, type Cage, type CageLevel } from './cage.ts';
+export { describeCage, findCage, knownCage, type Cage, type CageLevel } from './cage.ts';
+export { DERIVED_FILES, type DerivedFile } from './derived-files.ts';
+export { THUMBNAIL_FORMATS, thumbnailSizes, WAVEFORM_SIZE } from './thumbnail-sizes.ts';
 export { MediaError, type MediaErrorCode } from './media-error.ts';
 export { sniffImage, type ImageFormat } from './sniff-image.ts';
 export { SNIFF_BYTES, sniffMedia, type SniffedFormat } from './sniff.ts';
