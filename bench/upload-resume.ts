@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import path from 'node:path';
-import { generateClip } from '../server/src/features/media/sample-clips.ts';
+import { generateClip } from '../server/src/features/media/media.ts';
 import { report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
 

@@ -8,14 +8,19 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('./', import.meta.url));
+/** The part of the client that the console consists of, its types aside. */
+const clientSources = ['session', 'admin', 'errors', 'request', 'transport', 'upload', 'uuid7'].map(
+  (name) => `../client/src/${name}.ts`,
+);
+
 const record = path.join(folder, 'dist/sources.sha256');
 
 /** The hash of everything that the build reads, but for the packages that the lock file names. */
 export function fingerprint(): string {
-  const names = ['index.html', 'package.json', 'vite.config.ts'];
+  const names = ['index.html', 'package.json', 'vite.config.ts', ...clientSources];
   const sources = [...names, ...globSync('src/**/*', { cwd: folder })]
     .filter((name) => path.extname(name) !== '')
-    .toSorted();
+    .toSorted((one, other) => (one < other ? -1 : 1));
   const hash = createHash('sha256');
   for (const name of sources) {
     hash

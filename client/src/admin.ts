@@ -88,10 +88,25 @@ export function createAdmin(options: AdminOptions): Admin {
   if (options.secretKey.startsWith('rf_pk_')) {
     throw new TypeError('The admin client needs a secret key (rf_sk_…), not a publishable one.');
   }
-  const transport: RetryingTransport = {
+  return adminOver({
     ...openTransport(options, options.secretKey, 'secretKey'),
     maxRetries: options.maxRetries ?? 3,
-  };
+  });
+}
+
+/**
+ * The same for a page of the service's own origin: its session cookie signs the calls, and the header
+ * proves their origin, since a page of another one cannot send it.
+ */
+export function createSessionAdmin(options: Omit<AdminOptions, 'secretKey'>): Admin {
+  return adminOver({
+    ...openTransport(options, 'session', 'session'),
+    maxRetries: options.maxRetries ?? 3,
+    signature: { accept: 'application/json', 'x-reelfeed-console': '1' },
+  });
+}
+
+function adminOver(transport: RetryingTransport): Admin {
   const caller =
     (method: Method) =>
     (path: string, call: Call = {}): Promise<unknown> =>

@@ -1,5 +1,6 @@
 import { readConfig, type ClientConfig, type ConfigQuery } from './config.ts';
 import { readFeedPage, readFeedPages, type Viewer } from './feed.ts';
+import { createPlaybackToken, type PlaybackToken } from './playback-token.ts';
 import { type RetryingTransport } from './request.ts';
 import { createTransport, type ServiceOptions } from './transport.ts';
 import { type FeedItem, type FeedPage, type FeedQuery } from './types.ts';
@@ -16,6 +17,7 @@ export type {
   EventKind,
   TrackedEvent,
 } from './events.ts';
+export type { PlaybackToken } from './playback-token.ts';
 export type { RefusedEvent } from './event-request.ts';
 export type {
   CaptionTrack,
@@ -40,6 +42,14 @@ export interface Reelfeed {
   feed(query?: FeedQuery): Promise<FeedPage>;
   /** Settings and flags for the viewer. Throws as `feed` does. */
   config(query?: ConfigQuery): Promise<ClientConfig>;
+  /**
+   * Addresses that play a protected item. Throws as `feed` does; `NOT_PROTECTED` for an item whose
+   * own addresses play.
+   */
+  playbackToken(
+    contentId: string,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<PlaybackToken>;
   /** All pages from `query.cursor` on, read as they are asked for. */
   feedPages(query?: FeedQuery): AsyncGenerator<FeedPage, void, undefined>;
   /** The items of all pages, one after the other. */
@@ -60,6 +70,8 @@ export function createReelfeed(options: ReelfeedOptions): Reelfeed {
   return {
     feed: (query = {}) => readFeedPage(transport, viewer, query),
     config: (query = {}) => readConfig(transport, viewer, query),
+    playbackToken: (contentId, { signal } = {}) =>
+      createPlaybackToken(transport, contentId, signal),
     feedPages: (query = {}) => readFeedPages(transport, viewer, query),
     async *feedItems(query = {}) {
       for await (const page of readFeedPages(transport, viewer, query)) yield* page.items;

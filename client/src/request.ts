@@ -9,6 +9,8 @@ const maxBackoffMs = 8_000;
 export interface RetryingTransport extends Transport {
   /** Tries after the first one, for network errors, 408, 425, 429 and 503 only. */
   readonly maxRetries: number;
+  /** Says who is calling, in place of the key. */
+  readonly signature?: Readonly<Record<string, string>> | undefined;
 }
 
 /** One request; its body is JSON text. */
@@ -47,7 +49,7 @@ export async function sendJson(
   const init: RequestInit = {
     method,
     headers: {
-      ...bearer(transport),
+      ...(transport.signature ?? bearer(transport)),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...headers,
     },

@@ -1,79 +1,61 @@
-/** Requests of the console to the API. The session cookie signs them; the header proves their origin. */
+/** The console's way to the API: the public client, signed by the session cookie. */
+import { createSessionAdmin, ReelfeedError } from '@reelfeed/client/session';
 
-export type Meta = { requestId: string; total?: number; nextCursor?: string | null };
-export type Page<Item> = { data: Item[]; meta: Meta };
-
-/** A failure that the API has explained, or a connection that did not work. */
-export class ApiFailure extends Error {
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
-
+/** The service below whose address this page lies. */
+const serviceUrl = new URL('../', window.location.href.split('#')[0]);
 const header = { 'X-Reelfeed-Console': '1' };
 
-/** Sends one request. Paths are relative to the service, such as `v1/content`. */
-export async function request<Answer>(
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<Answer> {
-  const answer = await fetch(`../${path}`, {
+export const api = createSessionAdmin({ baseUrl: serviceUrl, timeoutMs: 30_000, maxRetries: 2 });
+
+/** The address of a path of the service, such as `/feed`. */
+export const serviceAddress = (path: string): string =>
+  new URL(path.replace(/^\//, ''), serviceUrl).href;
+
+/** The same service under the address of this page, so that no other origin is asked. */
+export const ownAddress = (url: string): string => serviceAddress(url.slice(url.indexOf('/v1/')));
+
+/** Begins or ends the session. @throws ReelfeedError */
+export async function changeSession(method: 'POST' | 'DELETE', body?: object): Promise<void> {
+  await send('/console/session', {
     method,
-    credentials: 'same-origin',
-    headers: body === undefined ? header : { ...header, 'Content-Type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  }).catch(() => {
-    throw new ApiFailure(0, 'OFFLINE', 'The service cannot be reached. Is it running?');
-  });
-  const parsed = (await answer.json().catch(() => null)) as
-    | (Answer & { error?: { code: string; message: string } })
-    | null;
-  if (answer.ok && parsed !== null) return parsed;
-  const { code = 'UNKNOWN', message = `The service answered ${answer.status}.` } =
-    parsed?.error ?? {};
-  throw new ApiFailure(answer.status, code, message);
-}
-
-export const get = <Answer>(path: string) => request<Answer>('GET', path);
-
-/** Builds `path?…` from the values that are set. */
-export function withQuery(path: string, values: Record<string, string | undefined>): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(values)) if (value) query.set(name, value);
-  return query.size === 0 ? path : `${path}?${query.toString()}`;
-}
-
-/** Sends a file to an upload URL and reports the progress, from 0 to 1. */
-export function sendFile(
-  url: string,
-  file: File,
-  onProgress: (share: number) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const upload = new XMLHttpRequest();
-    upload.upload.addEventListener('progress', ({ loaded, total }) => onProgress(loaded / total));
-    upload.addEventListener('load', () => {
-      if (upload.status < 300) resolve();
-      else reject(new ApiFailure(upload.status, 'UPLOAD_FAILED', messageOf(upload.responseText)));
-    });
-    upload.addEventListener('error', () =>
-      reject(new ApiFailure(0, 'OFFLINE', 'The connection broke. Drop the file again.')),
-    );
-    upload.open('PUT', url);
-    upload.send(file);
+    ...(body !== undefined && {
+      headers: { ...header, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
   });
 }
 
-function messageOf(text: string): string {
-  try {
-    return (JSON.parse(text) as { error: { message: string } }).error.message;
-  } catch {
-    return 'The upload was refused.';
-  }
+/** Sends a form with a file, which the client has no method for. @throws ReelfeedError */
+export const sendForm = (path: string, form: FormData): Promise<void> =>
+  send(path, { method: 'POST', body: form });
+
+/** Opens a stream of server-sent events. @throws ReelfeedError */
+export const openStream = (path: string, signal: AbortSignal): Promise<Response> =>
+  ask(path, { signal });
+
+async function send(path: string, init: RequestInit): Promise<void> {
+  await (await ask(path, init)).text();
+}
+
+async function ask(path: string, init: RequestInit): Promise<Response> {
+  const answer = await fetch(serviceAddress(path), { headers: header, ...init }).catch(() => {
+    throw failure('NETWORK_ERROR', 'The service cannot be reached.', null);
+  });
+  if (answer.ok) return answer;
+  const { error } = (await answer.json().catch(() => ({}))) as {
+    error?: { code: string; message: string };
+  };
+  const message = error?.message ?? `The service answered with status ${answer.status}.`;
+  throw failure(error?.code ?? `HTTP_${answer.status}`, message, answer.status);
+}
+
+function failure(code: string, message: string, status: number | null): ReelfeedError {
+  return new ReelfeedError({
+    code,
+    message,
+    status,
+    requestId: null,
+    retryAfterMs: null,
+    details: [],
+  });
 }

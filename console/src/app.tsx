@@ -1,144 +1,143 @@
 /** The frame of the console: sign-in, navigation, and the view that the address names. */
 import {
-  Anchor,
+  ActionIcon,
+  Alert,
   AppShell,
+  Burger,
   Button,
-  Container,
   Group,
   NavLink,
-  Paper,
-  PasswordInput,
-  Stack,
   Text,
-  Title,
+  useComputedColorScheme,
+  useMantineColorScheme,
 } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactNode } from 'react';
-import { ApiFailure, get, request } from './api.ts';
-import { useLocation } from './location.ts';
-import { ItemPage } from './pages/item.tsx';
-import { KeysPage } from './pages/keys.tsx';
-import { LibraryPage } from './pages/library.tsx';
-import { OverviewPage } from './pages/overview.tsx';
-import { WebhookPage } from './pages/webhook.tsx';
-import { WebhooksPage } from './pages/webhooks.tsx';
+import { useDisclosure, useNetwork } from '@mantine/hooks';
+import { ReelfeedError } from '@reelfeed/client/session';
+import { useQueryClient } from '@tanstack/react-query';
+import { Suspense, useEffect, useRef, type ReactNode } from 'react';
+import { changeSession } from './api.ts';
+import { useRead } from './data.ts';
+import { goTo, useLocation } from './location.ts';
+import { SignIn } from './sign-in.tsx';
 import { Failed, Loading } from './states.tsx';
-
-type Organization = { name: string };
+import { findView, navigation } from './views.ts';
 
 export function App(): ReactNode {
-  const organization = useQuery({
-    queryKey: ['organization'],
-    queryFn: () => get<{ data: Organization }>('v1/organization'),
-  });
+  const organization = useRead('/v1/organization', {});
   if (organization.isPending) return <Loading />;
-  if (organization.isError) {
+  if (organization.data === undefined) {
     const { error, refetch } = organization;
-    const isSignedOut = error instanceof ApiFailure && error.status === 401;
-    return isSignedOut ? <SignIn /> : <Failed error={error} retry={() => void refetch()} />;
+    const isSignedOut = error instanceof ReelfeedError && error.status === 401;
+    if (isSignedOut) return <SignIn />;
+    return (
+      <main>
+        <Failed error={error} retry={() => void refetch()} />
+      </main>
+    );
   }
   return <Frame name={organization.data.data.name} />;
 }
 
-const views = [
-  { path: '/overview', label: 'Overview' },
-  { path: '/content', label: 'Content' },
-  { path: '/webhooks', label: 'Webhooks' },
-  { path: '/keys', label: 'Keys' },
-];
-
 function Frame({ name }: { name: string }): ReactNode {
   const { path } = useLocation();
-  const client = useQueryClient();
-  const signOut = async () => {
-    await request('DELETE', 'console/session');
-    client.clear();
-    window.location.reload();
-  };
+  const { online } = useNetwork();
+  const [isOpen, { toggle, close }] = useDisclosure();
+  const main = useRef<HTMLElement>(null);
+  const current = useRef(path);
+  useEffect(() => {
+    // A link of somebody who is signed in already.
+    if (path.startsWith('/sign-in/')) goTo('/overview');
+    close();
+    // A new view begins at its top, also for those who listen to it.
+    if (current.current !== path) main.current?.focus();
+    current.current = path;
+  }, [path, close]);
   return (
-    <AppShell header={{ height: 52 }} navbar={{ width: 180, breakpoint: 'xs' }} padding="md">
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 190, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="md"
+    >
       <AppShell.Header px="md">
         <Group h="100%" justify="space-between" wrap="nowrap">
-          <Text fw={700}>Reelfeed</Text>
           <Group gap="sm" wrap="nowrap">
-            <Text size="sm">{name}</Text>
-            <Button size="compact-sm" variant="default" onClick={() => void signOut()}>
-              Sign out
-            </Button>
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label="Navigation"
+            />
+            <Text fw={700}>Reelfeed</Text>
+          </Group>
+          <Group gap="sm" wrap="nowrap">
+            <Text size="sm" truncate maw={140}>
+              {name}
+            </Text>
+            <ColorScheme />
+            <SignOut />
           </Group>
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar visibleFrom="xs" p="xs" aria-label="Main">
-        {views.map((view) => (
+      <AppShell.Navbar p="xs" aria-label="Main">
+        {navigation.map((view) => (
           <NavLink
             key={view.path}
             href={`#${view.path}`}
             label={view.label}
-            active={path.startsWith(view.path)}
+            active={path === view.path || path.startsWith(`${view.path}/`)}
+            variant="filled"
           />
         ))}
       </AppShell.Navbar>
-      <AppShell.Main>
-        <Group hiddenFrom="xs" mb="md" component="nav" aria-label="Main">
-          {views.map((view) => (
-            <Anchor key={view.path} href={`#${view.path}`} underline="always">
-              {view.label}
-            </Anchor>
-          ))}
-        </Group>
-        <View path={path} />
+      <AppShell.Main ref={main} tabIndex={-1} style={{ outline: 'none' }}>
+        {!online && (
+          <Alert color="yellow" mb="md" role="status">
+            This computer is offline. What you see may be out of date.
+          </Alert>
+        )}
+        <Suspense fallback={<Loading />}>
+          <View path={path} />
+        </Suspense>
       </AppShell.Main>
     </AppShell>
   );
 }
 
 function View({ path }: { path: string }): ReactNode {
-  const [, view = '', id] = path.split('/');
-  if (view === 'overview') return <OverviewPage />;
-  if (view === 'content') return id === undefined ? <LibraryPage /> : <ItemPage id={id} />;
-  if (view === 'webhooks') return id === undefined ? <WebhooksPage /> : <WebhookPage id={id} />;
-  if (view === 'keys') return <KeysPage />;
-  return <Text>There is no such page.</Text>;
+  const found = findView(path);
+  if (found === null) return <Text>There is no such page.</Text>;
+  const { Component, id } = found;
+  return <Component key={path} id={id} />;
 }
 
-function SignIn(): ReactNode {
-  const [secretKey, setSecretKey] = useState('');
-  const [error, setError] = useState<string | null>(null);
+function ColorScheme(): ReactNode {
+  const { setColorScheme } = useMantineColorScheme();
+  const isDark = useComputedColorScheme('light') === 'dark';
+  return (
+    <ActionIcon
+      variant="default"
+      aria-label={isDark ? 'Light colours' : 'Dark colours'}
+      onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
+    >
+      <svg viewBox="0 0 20 20" width="16" height="16" aria-hidden="true" fill="currentColor">
+        <path d="M10 2a8 8 0 0 0 0 16z" />
+        <circle cx="10" cy="10" r="8" fill="none" stroke="currentColor" strokeWidth="2" />
+      </svg>
+    </ActionIcon>
+  );
+}
+
+function SignOut(): ReactNode {
   const client = useQueryClient();
-  const signIn = async (event: FormEvent) => {
-    event.preventDefault();
-    try {
-      await request('POST', 'console/session', { secretKey: secretKey.trim() });
-      await client.invalidateQueries();
-    } catch (failure) {
-      setError((failure as Error).message);
-    }
+  const signOut = async () => {
+    await changeSession('DELETE');
+    client.clear();
+    window.location.reload();
   };
   return (
-    <Container size={420} py={80} component="main">
-      <Paper withBorder p="lg">
-        <form onSubmit={(event) => void signIn(event)}>
-          <Stack>
-            <Title order={1} size="h3">
-              Sign in to Reelfeed
-            </Title>
-            <Text size="sm">
-              With a secret key, which the first start printed. `npx reelfeed keys create --type
-              secret --name console` makes another one.
-            </Text>
-            <PasswordInput
-              label="Secret key"
-              placeholder="rf_sk_…"
-              autoComplete="current-password"
-              required
-              value={secretKey}
-              error={error}
-              onChange={(event) => setSecretKey(event.currentTarget.value)}
-            />
-            <Button type="submit">Sign in</Button>
-          </Stack>
-        </form>
-      </Paper>
-    </Container>
+    <Button size="compact-sm" variant="default" onClick={() => void signOut()}>
+      Sign out
+    </Button>
   );
 }

@@ -1,25 +1,41 @@
 import '@mantine/core/styles.css';
-import { MantineProvider } from '@mantine/core';
+import { createTheme, MantineProvider, type CSSVariablesResolver } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRoot } from 'react-dom/client';
-import { ApiFailure } from './api.ts';
 import { App } from './app.tsx';
 
 const client = new QueryClient({
   defaultOptions: {
-    queries: {
-      staleTime: 2_000,
-      // An explained refusal stays one; a lost connection may come back.
-      retry: (count, error) =>
-        count < 3 && (!(error instanceof ApiFailure) || error.status === 0 || error.status >= 500),
-    },
+    // The client has tried again already, and says so at once where the browser has no network.
+    queries: { staleTime: 2_000, retry: false, networkMode: 'always' },
+    mutations: { networkMode: 'always' },
   },
 });
+
+/** Shades whose contrast is enough for text, in light and in dark. */
+const theme = createTheme({
+  primaryColor: 'indigo',
+  primaryShade: { light: 8, dark: 8 },
+  autoContrast: true,
+  respectReducedMotion: true,
+});
+
+const variables: CSSVariablesResolver = ({ colors }) => {
+  const faint = (color: string) => ({
+    '--mantine-color-dimmed': color,
+    '--mantine-color-placeholder': color,
+  });
+  return {
+    variables: {},
+    light: faint(colors.gray[7] ?? ''),
+    dark: faint(colors.dark[1] ?? ''),
+  };
+};
 
 const root = document.querySelector('#root');
 if (root !== null) {
   createRoot(root).render(
-    <MantineProvider defaultColorScheme="auto">
+    <MantineProvider defaultColorScheme="auto" theme={theme} cssVariablesResolver={variables}>
       <QueryClientProvider client={client}>
         <App />
       </QueryClientProvider>

@@ -1,10 +1,12 @@
 /** What a view shows instead of its data: loading, failed, or nothing there yet. */
-import { Alert, Button, Code, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { ReelfeedError } from '@reelfeed/client/session';
+import { Alert, Button, Code, List, Skeleton, Stack, Text } from '@mantine/core';
+import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 
 export function Loading(): ReactNode {
   return (
-    <Stack aria-busy="true" aria-label="Loading">
+    <Stack aria-busy="true" aria-label="Loading" role="status" mih={320}>
       <Skeleton height={28} width="40%" />
       <Skeleton height={120} />
       <Skeleton height={120} />
@@ -12,10 +14,48 @@ export function Loading(): ReactNode {
   );
 }
 
-export function Failed({ error, retry }: { error: Error; retry?: () => void }): ReactNode {
+/** Shows what was read, or why not. Of data that cannot be read again, the last is shown. */
+export function Show<Data>({
+  of,
+  children,
+}: {
+  of: UseQueryResult<Data>;
+  children: (data: Data) => ReactNode;
+}): ReactNode {
+  const retry = () => void of.refetch();
   return (
-    <Alert color="red" title="This did not work" role="alert">
-      <Text size="sm">{error.message}</Text>
+    <>
+      {of.error !== null && <Failed error={of.error} retry={retry} />}
+      {of.data !== undefined && children(of.data)}
+      {of.isPending && <Loading />}
+    </>
+  );
+}
+
+export function Failed({ error, retry }: { error: Error | null; retry?: () => void }): ReactNode {
+  if (error === null) return null;
+  const { code, requestId, details } =
+    error instanceof ReelfeedError ? error : { code: null, requestId: null, details: [] };
+  const isOffline = code === 'NETWORK_ERROR' || code === 'TIMEOUT';
+  return (
+    <Alert
+      color={isOffline ? 'yellow' : 'red'}
+      title={isOffline ? 'No connection to the service' : 'This did not work'}
+      role="alert"
+    >
+      <Text size="sm">{isOffline ? `${error.message} Is it running?` : error.message}</Text>
+      {details.length > 1 && (
+        <List size="sm">
+          {details.map(({ path, message }) => (
+            <List.Item key={`${path} ${message}`}>{`${path}: ${message}`}</List.Item>
+          ))}
+        </List>
+      )}
+      {requestId !== null && (
+        <Text size="xs" mt={4}>
+          {`${code}, request ${requestId}`}
+        </Text>
+      )}
       {retry !== undefined && (
         <Button mt="sm" size="xs" variant="default" onClick={retry}>
           Try again
@@ -28,26 +68,13 @@ export function Failed({ error, retry }: { error: Error; retry?: () => void }): 
 /** An empty list, with what fills it. */
 export function Empty({ children, command }: { children: ReactNode; command?: string }): ReactNode {
   return (
-    <Stack align="center" py="xl" gap="xs">
-      <Text>{children}</Text>
-      {command !== undefined && <Code>{command}</Code>}
+    <Stack align="center" py="xl" gap="xs" ta="center">
+      <Text component="div">{children}</Text>
+      {command !== undefined && (
+        <Code block maw="100%">
+          {command}
+        </Code>
+      )}
     </Stack>
-  );
-}
-
-/** Copies a request as curl; the key stays a variable. */
-export function CopyCurl({ method, path }: { method: string; path: string }): ReactNode {
-  const copy = () => {
-    const url = new URL(`../${path}`, window.location.href).href;
-    void navigator.clipboard?.writeText(
-      `curl -X ${method} "${url}" -H "Authorization: Bearer $KEY"`,
-    );
-  };
-  return (
-    <Group justify="flex-end">
-      <Button size="compact-xs" variant="subtle" onClick={copy}>
-        Copy as curl
-      </Button>
-    </Group>
   );
 }

@@ -1,13 +1,12 @@
-/** One item: its picture and stream, its metadata, its state, and what can be done with it. */
+/** One item: its player, its metadata, its state, its numbers, and what can be done with it. */
 import {
   Alert,
-  Anchor,
   Button,
   Group,
-  Image,
   Select,
   SimpleGrid,
   Stack,
+  Switch,
   Table,
   TagsInput,
   Text,
@@ -15,202 +14,266 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactNode } from 'react';
-import { get, request } from '../api.ts';
+import { lazy, Suspense, useState, type FormEvent, type ReactNode } from 'react';
+import { api } from '../api.ts';
+import { useChange, useRead, type Item } from '../data.ts';
+import { fromLocalTime, localTime, moment } from '../format.ts';
 import { formText } from '../form-text.ts';
-import { CopyCurl, Failed, Loading } from '../states.tsx';
-import { State } from './library.tsx';
+import { Page } from '../page.tsx';
+import { Failed, Loading, Show } from '../states.tsx';
+import { Captions } from './item-captions.tsx';
+import { State } from './item-list.tsx';
+import { Statistics } from './item-statistics.tsx';
+import { Id } from './library.tsx';
 
-export type Item = {
-  id: string;
-  title: string;
-  description: string | null;
-  section: string | null;
-  author: string | null;
-  tags: string[];
-  uploadStatus: string;
-  publishStatus: string;
-  visibility: string;
-  progress: number;
-  duration: number | null;
-  width: number | null;
-  height: number | null;
-  thumbnailUrl: string | null;
-  streamingUrl: string | null;
-  errorReason: { code: string; message: string } | null;
-  createdAt: string;
-};
+const Player = lazy(async () => ({ default: (await import('./item-player.tsx')).ItemPlayer }));
+const Carousel = lazy(async () => ({
+  default: (await import('./carousel-editor.tsx')).CarouselEditor,
+}));
+
+const isMoving = (status: Item['uploadStatus'] | undefined) =>
+  status === 'processing' || status === 'pending';
 
 export function ItemPage({ id }: { id: string }): ReactNode {
-  const path = `v1/content/${id}`;
-  const item = useQuery({
-    queryKey: ['item', id],
-    queryFn: () => get<{ data: Item }>(path),
-    refetchInterval: ({ state }) =>
-      state.data?.data.uploadStatus === 'processing' ? 1_000 : false,
-  });
-  if (item.isPending) return <Loading />;
-  if (item.isError) return <Failed error={item.error} retry={() => void item.refetch()} />;
-  const { data } = item.data;
+  // An archived item is unknown to the API; it stays in view, so that archiving can be undone.
+  const [isArchived, setArchived] = useState(false);
+  const item = useRead(
+    '/v1/content/{id}',
+    { path: { id } },
+    {
+      every: (answer) => (isMoving(answer?.data.uploadStatus) ? 1_000 : false),
+      enabled: !isArchived,
+    },
+  );
+  return (
+    <Page
+      title={item.data?.data.title ?? 'Item'}
+      back={{ to: '/content', label: 'Content' }}
+      curl={{ path: `/v1/content/${id}` }}
+    >
+      <Show of={item}>
+        {({ data }) =>
+          isArchived ? (
+            <Archived id={id} onRestored={() => setArchived(false)} />
+          ) : (
+            <Content item={data} onArchived={() => setArchived(true)} />
+          )
+        }
+      </Show>
+    </Page>
+  );
+}
+
+function Archived({ id, onRestored }: { id: string; onRestored: () => void }): ReactNode {
+  const restore = useChange(() => api.post('/v1/content/{id}/restore', { path: { id } }));
+  return (
+    <Group role="status">
+      <Text>The item is archived. It can be restored for 30 days.</Text>
+      <Button
+        size="xs"
+        variant="default"
+        loading={restore.isPending}
+        onClick={() => restore.mutate(undefined, { onSuccess: onRestored })}
+      >
+        Undo
+      </Button>
+      <Failed error={restore.error} />
+    </Group>
+  );
+}
+
+type ContentParts = { item: Item; onArchived: () => void };
+
+function Content({ item, onArchived }: ContentParts): ReactNode {
+  const isCarousel = item.contentType === 'carousel' || item.contentType === 'video_carousel';
   return (
     <Stack>
-      <Anchor href="#/content" underline="always">
-        Content
-      </Anchor>
       <Group>
-        <Title order={1} size="h2">
-          {data.title}
-        </Title>
-        <State item={data} />
+        <State item={item} />
+        <Text size="sm">{`${item.publishStatus}, ${item.visibility}`}</Text>
       </Group>
-      {data.errorReason !== null && (
-        <Alert color="red" title={data.errorReason.code} role="alert">
-          {data.errorReason.message}
+      {item.errorReason !== null && (
+        <Alert color="red" title={item.errorReason.code} role="alert">
+          {item.errorReason.message}
         </Alert>
       )}
-      <Actions item={data} />
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Form key={`${data.id} ${data.uploadStatus}`} item={data} />
-        <Facts item={data} />
+      <Actions item={item} onArchived={onArchived} />
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
+        <Form key={`${item.id} ${item.uploadStatus}`} item={item} />
+        <Stack>
+          <Suspense fallback={<Loading />}>
+            {isCarousel ? <Carousel item={item} /> : <Player item={item} />}
+          </Suspense>
+          <Facts item={item} />
+        </Stack>
       </SimpleGrid>
-      <CopyCurl method="GET" path={path} />
+      {item.contentType === 'video' && item.uploadStatus === 'ready' && <Captions id={item.id} />}
+      <Statistics id={item.id} duration={item.duration} />
     </Stack>
   );
 }
 
-function useChange(id: string) {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: ({ method, path, body }: { method: string; path: string; body?: unknown }) =>
-      request(method, path, body),
-    onSuccess: async (_answer, { method }) => {
-      // An archived item answers 404; it stays in view, so that archiving can be undone.
-      if (method !== 'DELETE') await client.invalidateQueries({ queryKey: ['item', id] });
-      await client.invalidateQueries({ queryKey: ['content'] });
-    },
-  });
-}
-
-function Actions({ item }: { item: Item }): ReactNode {
-  const change = useChange(item.id);
-  const [isArchived, setArchived] = useState(false);
-  const path = `v1/content/${item.id}`;
+function Actions({ item, onArchived }: ContentParts): ReactNode {
+  const path = { id: item.id };
   const isPublished = item.publishStatus === 'published';
-  const publish = { publishStatus: isPublished ? 'unpublished' : 'published' };
-  const archive = () =>
-    change.mutate({ method: 'DELETE', path }, { onSuccess: () => setArchived(true) });
-  const restore = () =>
-    change.mutate(
-      { method: 'POST', path: `${path}/restore` },
-      { onSuccess: () => setArchived(false) },
-    );
-  if (isArchived) {
-    return (
-      <Group role="status">
-        <Text>The item is archived.</Text>
-        <Button size="xs" variant="default" onClick={restore}>
-          Undo
-        </Button>
-      </Group>
-    );
-  }
+  const publish = useChange(() =>
+    api.patch('/v1/content/{id}', {
+      path,
+      body: { publishStatus: isPublished ? 'unpublished' : 'published' },
+    }),
+  );
+  const retry = useChange(() => api.post('/v1/content/{id}/retry', { path }));
+  const archive = useChange(() => api.delete('/v1/content/{id}', { path }), { reads: 'none' });
+  const error = publish.error ?? retry.error ?? archive.error;
   return (
     <Stack gap="xs">
       <Group>
         {item.uploadStatus === 'ready' && (
-          <Button onClick={() => change.mutate({ method: 'PATCH', path, body: publish })}>
+          <Button loading={publish.isPending} onClick={() => publish.mutate()}>
             {isPublished ? 'Unpublish' : 'Publish'}
           </Button>
         )}
         {item.uploadStatus === 'error' && (
-          <Button onClick={() => change.mutate({ method: 'POST', path: `${path}/retry` })}>
+          <Button loading={retry.isPending} onClick={() => retry.mutate()}>
             Retry processing
           </Button>
         )}
-        <Button variant="default" onClick={archive}>
+        <Button
+          variant="default"
+          loading={archive.isPending}
+          onClick={() => archive.mutate(undefined, { onSuccess: onArchived })}
+        >
           Archive
         </Button>
       </Group>
-      {change.isError && <Failed error={change.error} />}
+      <Failed error={error} />
     </Stack>
   );
 }
 
+type Changes = Parameters<typeof api.patch<'/v1/content/{id}'>>[1]['body'];
+
 function Form({ item }: { item: Item }): ReactNode {
-  const change = useChange(item.id);
-  const [tags, setTags] = useState(item.tags);
-  const [visibility, setVisibility] = useState<string | null>(item.visibility);
-  const save = (event: FormEvent<HTMLFormElement>) => {
+  const [tags, setTags] = useState<string[]>([...item.tags]);
+  const [visibility, setVisibility] = useState(item.visibility);
+  const [isProtected, setProtected] = useState(item.protected);
+  const save = useChange((body: Changes) =>
+    api.patch('/v1/content/{id}', { path: { id: item.id }, body }),
+  );
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = event.currentTarget;
-    const text = (name: string) => formText(form, name);
-    const optional = (name: string) => (text(name) === '' ? null : text(name));
-    const body = {
-      title: text('title'),
-      description: optional('description'),
-      section: optional('section'),
-      author: optional('author'),
+    save.mutate({
+      ...textsOf(event.currentTarget),
       tags,
       visibility,
-    };
-    change.mutate({ method: 'PATCH', path: `v1/content/${item.id}`, body });
+      ...(item.contentType === 'video' && { protected: isProtected }),
+    });
   };
   return (
-    <form onSubmit={save}>
+    <form onSubmit={submit}>
       <Stack gap="sm">
+        <Title order={2} size="h4">
+          Metadata and schedule
+        </Title>
         <TextInput name="title" label="Title" required maxLength={200} defaultValue={item.title} />
         <Textarea
           name="description"
           label="Description"
           autosize
-          minRows={3}
+          minRows={2}
           defaultValue={item.description ?? ''}
         />
-        <TextInput name="section" label="Section" defaultValue={item.section ?? ''} />
-        <TextInput name="author" label="Author" defaultValue={item.author ?? ''} />
-        <TagsInput label="Tags" value={tags} onChange={setTags} />
-        <Select
-          label="Visibility"
-          data={['public', 'unlisted', 'private']}
-          allowDeselect={false}
-          value={visibility}
-          onChange={setVisibility}
-        />
+        <TagsInput label="Tags" acceptValueOnBlur value={tags} onChange={setTags} />
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <Texts item={item} />
+          <Select
+            label="Visibility"
+            data={['public', 'unlisted', 'private']}
+            allowDeselect={false}
+            value={visibility}
+            onChange={(value) => setVisibility(value as Item['visibility'])}
+          />
+        </SimpleGrid>
+        {item.contentType === 'video' && (
+          <Switch
+            label="Protected: plays with a playback token alone"
+            checked={isProtected}
+            onChange={(event) => setProtected(event.currentTarget.checked)}
+          />
+        )}
         <Group>
-          <Button type="submit" loading={change.isPending}>
+          <Button type="submit" loading={save.isPending}>
             Save
           </Button>
-          {change.isSuccess && <Text role="status">Saved.</Text>}
+          {save.isSuccess && <Text role="status">Saved.</Text>}
         </Group>
-        {change.isError && <Failed error={change.error} />}
+        <Failed error={save.error} />
       </Stack>
     </form>
   );
 }
 
+/** What the text fields of the form say. */
+function textsOf(form: HTMLFormElement): Changes {
+  const optional = (name: string) => formText(form, name) || null;
+  return {
+    title: formText(form, 'title'),
+    description: optional('description'),
+    section: optional('section'),
+    author: optional('author'),
+    articleUrl: optional('articleUrl'),
+    publishAt: fromLocalTime(formText(form, 'publishAt')),
+    expiresAt: fromLocalTime(formText(form, 'expiresAt')),
+  };
+}
+
+function Texts({ item }: { item: Item }): ReactNode {
+  return (
+    <>
+      <TextInput name="section" label="Section" defaultValue={item.section ?? ''} />
+      <TextInput name="author" label="Author" defaultValue={item.author ?? ''} />
+      <TextInput
+        name="publishAt"
+        type="datetime-local"
+        label="In the feed from"
+        defaultValue={localTime(item.publishAt)}
+      />
+      <TextInput
+        name="expiresAt"
+        type="datetime-local"
+        label="In the feed until"
+        defaultValue={localTime(item.expiresAt)}
+      />
+      <TextInput
+        name="articleUrl"
+        type="url"
+        label="Article"
+        defaultValue={item.articleUrl ?? ''}
+      />
+    </>
+  );
+}
+
 function Facts({ item }: { item: Item }): ReactNode {
-  const facts: [string, string][] = [
-    ['Id', item.id],
-    ['Created', new Date(item.createdAt).toLocaleString()],
+  const facts: [string, ReactNode][] = [
+    ['Id', <Id key="id" id={item.id} />],
+    ['Created', moment(item.createdAt)],
     ['Length', item.duration === null ? '–' : `${item.duration.toFixed(1)} s`],
     ['Picture', item.width === null ? '–' : `${item.width} × ${item.height}`],
+    ['External id', item.externalId ?? '–'],
   ];
   return (
-    <Stack>
-      {item.thumbnailUrl !== null && (
-        <Image src={item.thumbnailUrl} alt={`Thumbnail of ${item.title}`} mah={420} fit="contain" />
-      )}
-      <Table>
-        <Table.Tbody>
-          {facts.map(([name, value]) => (
-            <Table.Tr key={name}>
-              <Table.Th scope="row">{name}</Table.Th>
-              <Table.Td>{value}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Stack>
+    <Table>
+      <Table.Tbody>
+        {facts.map(([name, value]) => (
+          <Table.Tr key={name}>
+            <Table.Th scope="row" w={120}>
+              {name}
+            </Table.Th>
+            <Table.Td>{value}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
   );
 }

@@ -1,62 +1,68 @@
-/** API keys: list, create (shown once), revoke. */
+/** API keys: list, create (shown once), rotate, revoke. */
 import {
   Alert,
   Button,
   Code,
   Group,
+  Modal,
+  MultiSelect,
   Select,
   Stack,
   Table,
   Text,
   TextInput,
-  Title,
 } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useDisclosure } from '@mantine/hooks';
 import { useState, type FormEvent, type ReactNode } from 'react';
-import { get, request, type Page } from '../api.ts';
+import { api } from '../api.ts';
+import { useChange, useRead, type ItemOf } from '../data.ts';
+import { fromLocalTime, moment } from '../format.ts';
 import { formText } from '../form-text.ts';
-import { CopyCurl, Failed, Loading } from '../states.tsx';
+import { Copy, Page } from '../page.tsx';
+import { Empty, Failed, Show } from '../states.tsx';
 
-type Key = {
-  id: string;
-  type: string;
-  name: string;
-  prefix: string;
-  createdAt: string;
-  lastUsedAt: string | null;
-  revokedAt: string | null;
-};
+type Key = ItemOf<'/v1/keys'>;
+type NewKey = Parameters<typeof api.post<'/v1/keys'>>[1]['body'];
+
+const areas = [
+  'analytics',
+  'audit',
+  'content',
+  'events',
+  'experiments',
+  'feed',
+  'keys',
+  'live',
+  'organization',
+  'settings',
+  'webhooks',
+];
+const scopes = areas.flatMap((area) => [`${area}:read`, `${area}:write`]);
 
 export function KeysPage(): ReactNode {
-  const keys = useQuery({
-    queryKey: ['keys'],
-    queryFn: () => get<Page<Key>>('v1/keys?limit=100'),
-  });
+  const keys = useRead('/v1/keys', { query: { limit: 100 } });
   return (
-    <Stack>
-      <Title order={1} size="h2">
-        Keys
-      </Title>
-      <NewKey />
-      {keys.isPending && <Loading />}
-      {keys.isError && <Failed error={keys.error} retry={() => void keys.refetch()} />}
-      {keys.data !== undefined && <Keys keys={keys.data.data} />}
-      <CopyCurl method="GET" path="v1/keys" />
-    </Stack>
+    <Page title="Keys" curl={{ path: '/v1/keys' }}>
+      <NewKeyForm />
+      <Show of={keys}>
+        {({ data }) => (data.length === 0 ? <Empty>No key yet.</Empty> : <Keys keys={data} />)}
+      </Show>
+    </Page>
   );
 }
 
-function NewKey(): ReactNode {
-  const client = useQueryClient();
-  const [type, setType] = useState<string | null>('publishable');
-  const create = useMutation({
-    mutationFn: (name: string) =>
-      request<{ data: Key & { key: string } }>('POST', 'v1/keys', { name, type }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['keys'] }),
-  });
+function NewKeyForm(): ReactNode {
+  const [type, setType] = useState<Key['type']>('publishable');
+  const [chosen, setChosen] = useState<string[]>([]);
+  const create = useChange((body: NewKey) => api.post('/v1/keys', { body }));
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    create.mutate(formText(event.currentTarget, 'name'));
+    create.mutate({
+      type,
+      name: formText(event.currentTarget, 'name'),
+      expiresAt: fromLocalTime(formText(event.currentTarget, 'expiresAt')),
+      ...(chosen.length > 0 && { scopes: chosen as NonNullable<NewKey['scopes']> }),
+    });
   };
   return (
     <Stack>
@@ -68,40 +74,62 @@ function NewKey(): ReactNode {
             data={['publishable', 'secret']}
             allowDeselect={false}
             value={type}
-            onChange={setType}
+            onChange={(value) => setType(value ?? 'publishable')}
           />
+          <MultiSelect
+            label="Scopes"
+            placeholder={chosen.length === 0 ? 'everything' : ''}
+            data={scopes}
+            miw={200}
+            value={chosen}
+            onChange={setChosen}
+          />
+          <TextInput name="expiresAt" type="datetime-local" label="Ends (empty: never)" />
           <Button type="submit" loading={create.isPending}>
             Create key
           </Button>
         </Group>
       </form>
-      {create.isError && <Failed error={create.error} />}
-      {create.data !== undefined && (
-        <Alert title="The key is shown this once: keep it" role="status">
-          <Code>{create.data.data.key}</Code>
-        </Alert>
-      )}
+      <Failed error={create.error} />
+      {create.data !== undefined && <Shown secret={create.data.data.key} />}
     </Stack>
   );
 }
 
-function Keys({ keys }: { keys: Key[] }): ReactNode {
-  const client = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: (id: string) => request('DELETE', `v1/keys/${id}`),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['keys'] }),
-  });
+function Shown({ secret }: { secret: string }): ReactNode {
+  return (
+    <Alert title="The key is shown this once: keep it" role="status">
+      <Group>
+        <Code style={{ overflowWrap: 'anywhere' }}>{secret}</Code>
+        <Copy text={secret} label="Copy" />
+      </Group>
+    </Alert>
+  );
+}
+
+function Keys({ keys }: { keys: readonly Key[] }): ReactNode {
+  const rotate = useChange((id: string) =>
+    api.post('/v1/keys/{id}/rotate', { path: { id }, body: { gracePeriod: 3_600 } }),
+  );
   return (
     <Stack>
-      {revoke.isError && <Failed error={revoke.error} />}
-      <Table.ScrollContainer minWidth={560}>
+      <Failed error={rotate.error} />
+      {rotate.data !== undefined && (
+        <>
+          <Text size="sm">The old key goes on working for an hour.</Text>
+          <Shown secret={rotate.data.data.key} />
+        </>
+      )}
+      <Table.ScrollContainer minWidth={640}>
         <Table>
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Name</Table.Th>
               <Table.Th>Type</Table.Th>
               <Table.Th>Begins with</Table.Th>
+              <Table.Th>Scopes</Table.Th>
               <Table.Th>Last used</Table.Th>
+              <Table.Th>Ends</Table.Th>
               <Table.Th>Action</Table.Th>
             </Table.Tr>
           </Table.Thead>
@@ -113,19 +141,22 @@ function Keys({ keys }: { keys: Key[] }): ReactNode {
                 <Table.Td>
                   <Code>{key.prefix}…</Code>
                 </Table.Td>
-                <Table.Td>
-                  {key.lastUsedAt === null ? 'never' : new Date(key.lastUsedAt).toLocaleString()}
-                </Table.Td>
+                <Table.Td>{key.scopes?.join(', ') ?? 'everything'}</Table.Td>
+                <Table.Td>{key.lastUsedAt === null ? 'never' : moment(key.lastUsedAt)}</Table.Td>
+                <Table.Td>{key.expiresAt === null ? 'never' : moment(key.expiresAt)}</Table.Td>
                 <Table.Td>
                   {key.revokedAt === null ? (
-                    <Button
-                      size="compact-sm"
-                      variant="default"
-                      aria-label={`Revoke ${key.name}`}
-                      onClick={() => revoke.mutate(key.id)}
-                    >
-                      Revoke
-                    </Button>
+                    <Group gap="xs">
+                      <Button
+                        size="compact-sm"
+                        variant="default"
+                        aria-label={`Rotate ${key.name}`}
+                        onClick={() => rotate.mutate(key.id)}
+                      >
+                        Rotate
+                      </Button>
+                      <Revoke of={key} />
+                    </Group>
                   ) : (
                     <Text size="sm">revoked</Text>
                   )}
@@ -136,5 +167,35 @@ function Keys({ keys }: { keys: Key[] }): ReactNode {
         </Table>
       </Table.ScrollContainer>
     </Stack>
+  );
+}
+
+function Revoke({ of: { id, name } }: { of: Key }): ReactNode {
+  const [isOpen, { open, close }] = useDisclosure();
+  const revoke = useChange(() => api.delete('/v1/keys/{id}', { path: { id } }));
+  return (
+    <>
+      <Button size="compact-sm" variant="default" aria-label={`Revoke ${name}`} onClick={open}>
+        Revoke
+      </Button>
+      <Modal
+        opened={isOpen}
+        onClose={close}
+        title={`Revoke “${name}”?`}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <Stack>
+          <Text size="sm">Everything that uses it is refused at once. This cannot be undone.</Text>
+          <Failed error={revoke.error} />
+          <Button
+            color="red.9"
+            loading={revoke.isPending}
+            onClick={() => revoke.mutate(undefined, { onSuccess: close })}
+          >
+            Revoke the key
+          </Button>
+        </Stack>
+      </Modal>
+    </>
   );
 }

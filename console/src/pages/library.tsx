@@ -1,193 +1,234 @@
-/** Every item, with search, filters in the address, and upload by dropping files. */
+/** Every item, with search, filters in the address, selection, and upload by dropping files. */
 import {
   Anchor,
-  Badge,
   Button,
-  FileButton,
+  Code,
+  Collapse,
   Group,
-  Paper,
-  Progress,
+  SegmentedControl,
   Select,
   Stack,
-  Table,
   Text,
   TextInput,
-  Title,
 } from '@mantine/core';
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type DragEvent, type ReactNode } from 'react';
-import { get, request, sendFile, withQuery, type Page } from '../api.ts';
-import { setQuery, useLocation } from '../location.ts';
-import { CopyCurl, Empty, Failed, Loading } from '../states.tsx';
-import type { Item } from './item.tsx';
+import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
+import type { CallOptions } from '@reelfeed/client/session';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useMemo, useState, type ReactNode } from 'react';
+import { api } from '../api.ts';
+import type { Item } from '../data.ts';
+import { whole, words } from '../format.ts';
+import { useParameters } from '../location.ts';
+import { Page } from '../page.tsx';
+import { Empty, Show } from '../states.tsx';
+import { BulkBar } from './bulk-bar.tsx';
+import { ItemList } from './item-list.tsx';
+import { useSelection } from './selection.ts';
+import { Uploads } from './uploads.tsx';
 
-const filters = {
+type Query = NonNullable<CallOptions<'get', '/v1/content'>['query']>;
+type Change = (changes: Readonly<Record<string, string | null>>) => void;
+type Values = Readonly<Record<string, string>>;
+
+const choices = {
   uploadStatus: ['pending', 'processing', 'ready', 'error'],
   publishStatus: ['published', 'unpublished'],
   visibility: ['public', 'unlisted', 'private'],
 };
-
-export function LibraryPage(): ReactNode {
-  const { query } = useLocation();
-  const values = Object.fromEntries(query);
-  const path = withQuery('v1/content', { limit: '50', ...values });
-  const items = useInfiniteQuery({
-    queryKey: ['content', path],
-    initialPageParam: '',
-    queryFn: ({ pageParam }) =>
-      get<Page<Item>>(withQuery('v1/content', { limit: '50', ...values, cursor: pageParam })),
-    getNextPageParam: ({ meta }) => meta.nextCursor ?? undefined,
-    // What is being processed moves by itself.
-    refetchInterval: ({ state }) =>
-      state.data?.pages.some(({ data }) => data.some(isMoving)) === true ? 1_000 : 10_000,
-  });
-  const change = (name: string, value: string) =>
-    setQuery('/content', { ...values, [name]: value });
-  return (
-    <Stack>
-      <Title order={1} size="h2">
-        Content
-      </Title>
-      <Uploads />
-      <Group align="end">
-        <TextInput
-          label="Search"
-          defaultValue={values['search'] ?? ''}
-          onChange={(event) => change('search', event.currentTarget.value)}
-        />
-        {Object.entries(filters).map(([name, allowed]) => (
-          <Select
-            key={name}
-            label={name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}
-            placeholder="any"
-            clearable
-            data={allowed}
-            value={values[name] ?? null}
-            onChange={(value) => change(name, value ?? '')}
-          />
-        ))}
-      </Group>
-      {items.isPending && <Loading />}
-      {items.isError && <Failed error={items.error} retry={() => void items.refetch()} />}
-      {items.data !== undefined && (
-        <>
-          <Text size="sm">{`${items.data.pages[0]?.meta.total ?? 0} items`}</Text>
-          <Items items={items.data.pages.flatMap(({ data }) => data)} />
-          {items.hasNextPage && (
-            <Button variant="default" onClick={() => void items.fetchNextPage()}>
-              Show more
-            </Button>
-          )}
-        </>
-      )}
-      <CopyCurl method="GET" path={path} />
-    </Stack>
-  );
-}
+const moreChoices = {
+  contentType: ['video', 'carousel', 'video_carousel'],
+  archived: ['true', 'only'],
+  sort: ['createdAt', 'updatedAt', 'title'],
+  order: ['asc', 'desc'],
+};
+const texts = ['tags', 'section', 'author'];
 
 const isMoving = ({ uploadStatus }: Item) =>
   uploadStatus === 'processing' || uploadStatus === 'pending';
 
-function Items({ items }: { items: Item[] }): ReactNode {
-  if (items.length === 0) {
-    return (
-      <Empty command={'curl …/v1/content/upload -F title="My first clip" -F file=@clip.mp4'}>
-        No item matches. Drop a video above, or upload one by the API.
-      </Empty>
-    );
-  }
+export function LibraryPage(): ReactNode {
+  const [{ view = 'table', ...values }, change] = useParameters();
+  const [settled] = useDebouncedValue(values, 250);
+  const query = useMemo(() => queryOf(settled), [settled]);
+  const pages = useInfiniteQuery({
+    queryKey: ['/v1/content', query],
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) =>
+      api.get('/v1/content', {
+        query: { limit: 100, ...query, ...(pageParam !== '' && { cursor: pageParam }) },
+        signal,
+      }),
+    getNextPageParam: ({ meta }) => meta.nextCursor ?? undefined,
+    // What is being processed moves by itself. A long list is not read again and again for that.
+    refetchInterval: ({ state: { data } }) =>
+      data === undefined || data.pages.length > 2
+        ? false
+        : data.pages.some((page) => page.data.some(isMoving))
+          ? 1_000
+          : 10_000,
+  });
+  const items = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
+  const selection = useSelection(items);
   return (
-    <Table.ScrollContainer minWidth={560}>
-      <Table highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Title</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Published</Table.Th>
-            <Table.Th>Tags</Table.Th>
-            <Table.Th>Created</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {items.map((item) => (
-            <Table.Tr key={item.id} style={{ contentVisibility: 'auto' }}>
-              <Table.Td>
-                <Anchor href={`#/content/${item.id}`} underline="always">
-                  {item.title}
-                </Anchor>
-              </Table.Td>
-              <Table.Td>
-                <State item={item} />
-              </Table.Td>
-              <Table.Td>{item.publishStatus}</Table.Td>
-              <Table.Td>{item.tags.join(', ')}</Table.Td>
-              <Table.Td>{new Date(item.createdAt).toLocaleString()}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <Page
+      title="Content"
+      curl={{ path: '/v1/content', query }}
+      actions={
+        <>
+          <Button component="a" href="#/content/import" variant="default" size="compact-sm">
+            Import
+          </Button>
+          <Button component="a" href="#/content/jobs" variant="default" size="compact-sm">
+            Bulk jobs
+          </Button>
+        </>
+      }
+    >
+      <Uploads />
+      <Filters values={values} view={view} change={change} />
+      <Show of={pages}>
+        {(data) => (
+          <Stack gap="xs">
+            <Text size="sm" role="status">
+              {`${whole(data.pages[0]?.meta.total ?? 0)} items`}
+              {selection.ids.size > 0 && `, ${selection.ids.size} selected`}
+            </Text>
+            {items.length === 0 ? (
+              <NoItems />
+            ) : (
+              <ItemList
+                items={items}
+                view={view === 'grid' ? 'grid' : 'table'}
+                selection={selection}
+                onEnd={() => {
+                  if (pages.hasNextPage && !pages.isFetchingNextPage) void pages.fetchNextPage();
+                }}
+              />
+            )}
+          </Stack>
+        )}
+      </Show>
+      <BulkBar selection={selection} query={query} />
+    </Page>
   );
 }
 
-export function State({ item }: { item: Item }): ReactNode {
-  const progress = item.uploadStatus === 'processing' ? ` ${item.progress} %` : '';
+/** The parameters that the API knows. A day is meant from its first moment to its last. */
+function queryOf({ createdAfter, createdBefore, ...rest }: Values): Query {
+  const known = [...Object.keys(choices), ...Object.keys(moreChoices), ...texts, 'search'];
+  return {
+    ...Object.fromEntries(Object.entries(rest).filter(([name]) => known.includes(name))),
+    ...(createdAfter !== undefined && { createdAfter: `${createdAfter}T00:00:00Z` }),
+    ...(createdBefore !== undefined && { createdBefore: `${createdBefore}T23:59:59Z` }),
+  };
+}
+
+function NoItems(): ReactNode {
   return (
-    <Badge variant="outline" color={item.uploadStatus === 'error' ? 'red' : 'gray'} autoContrast>
-      {`${item.uploadStatus}${progress}`}
-    </Badge>
+    <Empty
+      command={`curl ${new URL('../v1/content/upload', window.location.href).href} \\
+  -H "Authorization: Bearer $SECRET_KEY" -F title="My first clip" -F file=@clip.mp4`}
+    >
+      No item matches. Drop a video above,{' '}
+      <Anchor href="#/content/import" underline="always">
+        import some
+      </Anchor>
+      , or upload one by the API:
+    </Empty>
   );
 }
 
-type Upload = { name: string; share: number; error: string | null };
-
-function Uploads(): ReactNode {
-  const [uploads, setUploads] = useState<readonly Upload[]>([]);
-  const client = useQueryClient();
-  const update = (name: string, change: Partial<Upload>) =>
-    setUploads((all) => all.map((one) => (one.name === name ? { ...one, ...change } : one)));
-
-  const send = async (file: File) => {
-    setUploads((all) => [...all, { name: file.name, share: 0, error: null }]);
-    try {
-      const title = file.name.replace(/\.[^.]+$/, '').slice(0, 200);
-      const { data } = await request<{ data: { uploadUrl: string } }>('POST', 'v1/content/upload', {
-        title,
-      });
-      // The same service under the address of this page, so that no other origin is asked.
-      const url = `../${data.uploadUrl.slice(data.uploadUrl.indexOf('/v1/') + 1)}`;
-      await sendFile(url, file, (share) => update(file.name, { share }));
-      update(file.name, { share: 1 });
-    } catch (error) {
-      update(file.name, { error: (error as Error).message });
-    }
-    await client.invalidateQueries({ queryKey: ['content'] });
-  };
-  const sendAll = async (files: File[]) => {
-    for (const file of files) await send(file);
-  };
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    void sendAll([...event.dataTransfer.files]);
-  };
+function Filters({
+  values,
+  view,
+  change,
+}: {
+  values: Values;
+  view: string;
+  change: Change;
+}): ReactNode {
+  const isNarrowed = [...Object.keys(moreChoices), ...texts, 'createdAfter', 'createdBefore'].some(
+    (name) => values[name] !== undefined,
+  );
+  const [isOpen, { toggle }] = useDisclosure(isNarrowed);
+  const [search, setSearch] = useState(values['search'] ?? '');
   return (
-    <Paper withBorder p="md" onDrop={drop} onDragOver={(event) => event.preventDefault()}>
-      <Group>
-        <FileButton multiple accept="video/*" onChange={(files) => void sendAll(files)}>
-          {(props) => <Button {...props}>Upload videos</Button>}
-        </FileButton>
-        <Text size="sm">or drop them here</Text>
+    <Stack gap="xs">
+      <Group align="end">
+        <TextInput
+          label="Search"
+          value={search}
+          onChange={(event) => {
+            setSearch(event.currentTarget.value);
+            change({ search: event.currentTarget.value });
+          }}
+        />
+        <Choices of={choices} values={values} change={change} />
+        <Button variant="default" aria-expanded={isOpen} onClick={toggle}>
+          More filters
+        </Button>
+        <SegmentedControl
+          aria-label="View"
+          value={view}
+          onChange={(value) => change({ view: value })}
+          data={[
+            { value: 'table', label: 'Table' },
+            { value: 'grid', label: 'Grid' },
+          ]}
+        />
       </Group>
-      {uploads.map(({ name, share, error }) => (
-        <Stack key={name} gap={4} mt="xs">
-          <Text size="sm">{error === null ? name : `${name}: ${error}`}</Text>
-          <Progress
-            value={share * 100}
-            color={error === null ? 'blue' : 'red'}
-            aria-label={`Upload of ${name}`}
-          />
-        </Stack>
-      ))}
-    </Paper>
+      <Collapse expanded={isOpen}>
+        <Group align="end">
+          <Choices of={moreChoices} values={values} change={change} />
+          {texts.map((name) => (
+            <TextInput
+              key={name}
+              label={name === 'tags' ? 'Any of these tags' : words(name)}
+              placeholder={name === 'tags' ? 'one,two' : 'any'}
+              w={150}
+              value={values[name] ?? ''}
+              onChange={(event) => change({ [name]: event.currentTarget.value })}
+            />
+          ))}
+          {['createdAfter', 'createdBefore'].map((name) => (
+            <TextInput
+              key={name}
+              type="date"
+              label={words(name)}
+              value={values[name] ?? ''}
+              onChange={(event) => change({ [name]: event.currentTarget.value })}
+            />
+          ))}
+        </Group>
+      </Collapse>
+    </Stack>
   );
+}
+
+function Choices({
+  of,
+  values,
+  change,
+}: {
+  of: Readonly<Record<string, readonly string[]>>;
+  values: Values;
+  change: Change;
+}): ReactNode {
+  return Object.entries(of).map(([name, allowed]) => (
+    <Select
+      key={name}
+      label={words(name)}
+      placeholder={name === 'archived' ? 'hidden' : 'any'}
+      clearable
+      w={140}
+      data={allowed}
+      value={values[name] ?? null}
+      onChange={(value) => change({ [name]: value })}
+    />
+  ));
+}
+
+/** Kept here so that a long id never breaks the line of a table. */
+export function Id({ id }: { id: string }): ReactNode {
+  return <Code style={{ overflowWrap: 'anywhere' }}>{id}</Code>;
 }

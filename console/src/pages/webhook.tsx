@@ -1,146 +1,259 @@
-/** One webhook: on and off, a test delivery, and its deliveries with retry. */
-import { Anchor, Button, Code, Group, Select, Stack, Table, Text, Title } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
-import { get, request, withQuery, type Page } from '../api.ts';
-import { setQuery, useLocation } from '../location.ts';
-import { CopyCurl, Empty, Failed, Loading } from '../states.tsx';
-import type { Webhook } from './webhooks.tsx';
+/** One webhook: its health, a test send, its secret, and its deliveries. */
+import {
+  Alert,
+  Button,
+  Code,
+  Group,
+  Modal,
+  Paper,
+  SimpleGrid,
+  Stack,
+  Select,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useDisclosure, useInterval } from '@mantine/hooks';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { api } from '../api.ts';
+import { useChange, useRead, type Answer } from '../data.ts';
+import { fromLocalTime, localTime, moment, whole } from '../format.ts';
+import { formText } from '../form-text.ts';
+import { goTo } from '../location.ts';
+import { Copy, Page } from '../page.tsx';
+import { Failed, Show } from '../states.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { Receiver } from './webhook-receiver.tsx';
+import { Health } from './webhooks.tsx';
 
-type Delivery = {
-  id: string;
-  event: string;
-  status: string;
-  attempts: number;
-  statusCode?: number;
-  lastError?: string;
-  response?: string;
-  payload: unknown;
-  createdAt: string;
-  nextAttemptAt?: string;
-};
+type Webhook = Answer<'get', '/v1/webhooks/{id}'>['data'];
+type EventName = Parameters<typeof api.post<'/v1/webhooks/{id}/test'>>[1]['body']['event'];
 
 export function WebhookPage({ id }: { id: string }): ReactNode {
-  const path = `v1/webhooks/${id}`;
-  const client = useQueryClient();
-  const webhook = useQuery({
-    queryKey: ['webhook', id],
-    queryFn: () => get<{ data: Webhook }>(path),
-  });
-  const act = useMutation({
-    mutationFn: ({ method, to, body }: { method: string; to: string; body?: unknown }) =>
-      request(method, to, body),
-    onSuccess: () => client.invalidateQueries(),
-  });
-  if (webhook.isPending) return <Loading />;
-  if (webhook.isError) return <Failed error={webhook.error} />;
-  const { url, status } = webhook.data.data;
-  const body = { status: status === 'active' ? 'disabled' : 'active' };
+  const webhook = useRead('/v1/webhooks/{id}', { path: { id } }, { every: 5_000 });
+  return (
+    <Page
+      title={webhook.data?.data.url ?? 'Webhook'}
+      back={{ to: '/webhooks', label: 'Webhooks' }}
+      curl={{ path: `/v1/webhooks/${id}/deliveries` }}
+    >
+      <Show of={webhook}>{({ data }) => <Content webhook={data} />}</Show>
+      <Deliveries id={id} />
+    </Page>
+  );
+}
+
+function Content({ webhook }: { webhook: Webhook }): ReactNode {
+  const { stats, events, description } = webhook;
+  const facts = [
+    ['Events', events.join(', ')],
+    ['Deliveries', whole(stats.totalDeliveries)],
+    ['Failed', whole(stats.failedDeliveries)],
+    ['Last delivery', moment(stats.lastDeliveryAt)],
+  ];
   return (
     <Stack>
-      <Anchor href="#/webhooks" underline="always">
-        Webhooks
-      </Anchor>
-      <Title order={1} size="h3">
-        {url}
-      </Title>
       <Group>
-        <Button
-          onClick={() =>
-            act.mutate({ method: 'POST', to: `${path}/test`, body: { event: 'content.ready' } })
-          }
-        >
-          Send a test
-        </Button>
-        <Button variant="default" onClick={() => act.mutate({ method: 'PATCH', to: path, body })}>
+        <Health webhook={webhook} />
+        {description !== null && <Text size="sm">{description}</Text>}
+      </Group>
+      <SimpleGrid cols={{ base: 2, sm: 4 }}>
+        {facts.map(([name, value]) => (
+          <Paper key={name} withBorder p="sm">
+            <Text size="sm">{name}</Text>
+            <Text fw={700}>{value}</Text>
+          </Paper>
+        ))}
+      </SimpleGrid>
+      <Actions webhook={webhook} />
+      <TestSend id={webhook.id} />
+      <Recover webhook={webhook} />
+      <Receiver />
+    </Stack>
+  );
+}
+
+function Actions({ webhook: { id, status } }: { webhook: Webhook }): ReactNode {
+  const [isRotating, rotating] = useDisclosure();
+  const [isRemoving, removing] = useDisclosure();
+  const path = { id };
+  const next = status === 'active' ? 'disabled' : 'active';
+  const toggle = useChange(() => api.patch('/v1/webhooks/{id}', { path, body: { status: next } }));
+  const rotate = useChange(() => api.post('/v1/webhooks/{id}/rotate-secret', { path }));
+  const remove = useChange(() => api.delete('/v1/webhooks/{id}', { path }));
+  return (
+    <Stack gap="xs">
+      <Group>
+        <Button variant="default" loading={toggle.isPending} onClick={() => toggle.mutate()}>
           {status === 'active' ? 'Disable' : 'Enable'}
         </Button>
-      </Group>
-      {act.isError && <Failed error={act.error} />}
-      <Deliveries
-        id={id}
-        onRetry={(delivery) =>
-          act.mutate({ method: 'POST', to: `${path}/deliveries/${delivery}/retry` })
-        }
-      />
-      <CopyCurl method="GET" path={`${path}/deliveries`} />
-    </Stack>
-  );
-}
-
-function Deliveries({ id, onRetry }: { id: string; onRetry: (id: string) => void }): ReactNode {
-  const { query } = useLocation();
-  const status = query.get('status') ?? '';
-  const path = withQuery(`v1/webhooks/${id}/deliveries`, { limit: '50', status });
-  const deliveries = useQuery({
-    queryKey: ['deliveries', path],
-    queryFn: () => get<Page<Delivery>>(path),
-    refetchInterval: 2_000,
-  });
-  return (
-    <Stack>
-      <Select
-        label="Status"
-        placeholder="any"
-        clearable
-        w={180}
-        data={['pending', 'success', 'failed']}
-        value={status === '' ? null : status}
-        onChange={(value) => setQuery(`/webhooks/${id}`, { status: value ?? '' })}
-      />
-      {deliveries.isPending && <Loading />}
-      {deliveries.isError && <Failed error={deliveries.error} />}
-      {deliveries.data?.data.length === 0 && (
-        <Empty>No delivery yet. “Send a test” makes one.</Empty>
-      )}
-      {deliveries.data?.data.map((delivery) => (
-        <DeliveryRow key={delivery.id} delivery={delivery} onRetry={onRetry} />
-      ))}
-    </Stack>
-  );
-}
-
-function DeliveryRow({
-  delivery,
-  onRetry,
-}: {
-  delivery: Delivery;
-  onRetry: (id: string) => void;
-}): ReactNode {
-  const { id, event, status, attempts, statusCode, lastError, response, payload } = delivery;
-  const outcome = statusCode ?? lastError;
-  return (
-    <details>
-      <summary>
-        <Text component="span" size="sm">
-          {`${event} · ${status} · attempts: ${attempts}`}
-          {outcome !== undefined && ` · ${outcome}`}
-          {` · ${new Date(delivery.createdAt).toLocaleString()}`}
-        </Text>
-      </summary>
-      <Table>
-        <Table.Tbody>
-          <Table.Tr>
-            <Table.Th scope="row">Payload</Table.Th>
-            <Table.Td>
-              <Code block>{JSON.stringify(payload, null, 2)}</Code>
-            </Table.Td>
-          </Table.Tr>
-          {response !== undefined && (
-            <Table.Tr>
-              <Table.Th scope="row">Response</Table.Th>
-              <Table.Td>
-                <Code block>{response}</Code>
-              </Table.Td>
-            </Table.Tr>
-          )}
-        </Table.Tbody>
-      </Table>
-      {status !== 'pending' && (
-        <Button size="xs" variant="default" onClick={() => onRetry(id)}>
-          Retry
+        <Button variant="default" onClick={rotating.open}>
+          Replace the secret…
         </Button>
+        <Button variant="default" onClick={removing.open}>
+          Remove…
+        </Button>
+      </Group>
+      <Failed error={toggle.error ?? rotate.error} />
+      {rotate.data !== undefined && <Rotated {...rotate.data.data} />}
+      <Confirm
+        title="Replace the secret?"
+        text="Deliveries are signed with the old and the new secret for a while, so your receiver can change over."
+        label="Replace the secret"
+        isOpen={isRotating}
+        close={rotating.close}
+        onConfirm={() => rotate.mutate()}
+      />
+      <Confirm
+        title="Remove the webhook?"
+        text="Its deliveries are removed with it. This cannot be undone."
+        label="Remove the webhook"
+        isOpen={isRemoving}
+        close={removing.close}
+        onConfirm={() => remove.mutate(undefined, { onSuccess: () => goTo('/webhooks') })}
+      />
+    </Stack>
+  );
+}
+
+function Confirm({
+  title,
+  text,
+  label,
+  isOpen,
+  close,
+  onConfirm,
+}: {
+  title: string;
+  text: string;
+  label: string;
+  isOpen: boolean;
+  close: () => void;
+  onConfirm: () => void;
+}): ReactNode {
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={close}
+      title={title}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <Stack>
+        <Text size="sm">{text}</Text>
+        <Button
+          onClick={() => {
+            onConfirm();
+            close();
+          }}
+        >
+          {label}
+        </Button>
+      </Stack>
+    </Modal>
+  );
+}
+
+/** The new secret, and how long the old one goes on counting. */
+function Rotated({
+  secret,
+  previousSecretExpiresAt,
+}: {
+  secret: string;
+  previousSecretExpiresAt: string;
+}): ReactNode {
+  const [now, setNow] = useState(Date.now());
+  useInterval(() => setNow(Date.now()), 1_000, { autoInvoke: true });
+  const left = Math.max(0, Math.round((Date.parse(previousSecretExpiresAt) - now) / 1_000));
+  const clock = [Math.floor(left / 3_600), Math.floor(left / 60) % 60, left % 60]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
+  return (
+    <Alert title="The new secret is shown this once: keep it">
+      <Group>
+        <Code style={{ overflowWrap: 'anywhere' }}>{secret}</Code>
+        <Copy text={secret} label="Copy" />
+      </Group>
+      <Text size="sm" mt="xs">
+        {left === 0
+          ? 'The old secret no longer counts.'
+          : `The old secret counts for another ${clock}.`}
+      </Text>
+    </Alert>
+  );
+}
+
+function TestSend({ id }: { id: string }): ReactNode {
+  const [event, setEvent] = useState<EventName>('content.ready');
+  const kinds = useRead('/v1/webhook-events', {});
+  const send = useChange(() =>
+    api.post('/v1/webhooks/{id}/test', { path: { id }, body: { event } }),
+  );
+  const result = send.data?.data;
+  return (
+    <Stack gap="xs">
+      <Group align="end">
+        <Select
+          label="Made-up event"
+          allowDeselect={false}
+          data={kinds.data?.data.map((kind) => kind.event) ?? [event]}
+          value={event}
+          onChange={(value) => setEvent(value ?? 'content.ready')}
+        />
+        <Button loading={send.isPending} onClick={() => send.mutate()}>
+          Send a test
+        </Button>
+      </Group>
+      <Failed error={send.error} />
+      {result !== undefined && (
+        <Alert color={result.status === 'success' ? 'teal' : 'red'} role="status">
+          {`${result.status === 'success' ? 'Delivered' : 'Failed'} in ${result.responseTime} ms: ` +
+            `${result.statusCode ?? result.lastError ?? 'no answer'}`}
+          {result.response !== null && result.response !== '' && (
+            <Code block>{result.response}</Code>
+          )}
+        </Alert>
       )}
-    </details>
+    </Stack>
+  );
+}
+
+/** Sends again what failed, or what the webhook never got, since a moment. */
+function Recover({ webhook: { id, failingSince } }: { webhook: Webhook }): ReactNode {
+  const path = { id };
+  const recover = useChange((since: string) =>
+    api.post('/v1/webhooks/{id}/recover', { path, body: { since } }),
+  );
+  const replay = useChange((since: string) =>
+    api.post('/v1/webhooks/{id}/replay', { path, body: { since } }),
+  );
+  const dayAgo = new Date(Date.now() - 86_400_000).toISOString();
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const since = fromLocalTime(formText(event.currentTarget, 'since')) ?? dayAgo;
+    const { submitter } = event.nativeEvent as SubmitEvent;
+    const isReplay = submitter?.getAttribute('value') === 'replay';
+    (isReplay ? replay : recover).mutate(since);
+  };
+  return (
+    <form onSubmit={submit}>
+      <Group align="end">
+        <TextInput
+          name="since"
+          type="datetime-local"
+          label="Since"
+          defaultValue={localTime(failingSince ?? dayAgo)}
+        />
+        <Button type="submit" value="recover" variant="default" loading={recover.isPending}>
+          Send again what failed
+        </Button>
+        <Button type="submit" value="replay" variant="default" loading={replay.isPending}>
+          Send what it has missed
+        </Button>
+      </Group>
+      <Failed error={recover.error ?? replay.error} />
+      <Text size="sm" role="status">
+        {recover.data !== undefined && `${recover.data.data.recovered} deliveries are sent again.`}
+        {replay.data !== undefined && ` ${replay.data.data.created} events are sent.`}
+      </Text>
+    </form>
   );
 }

@@ -2,6 +2,7 @@
 import {
   Alert,
   Anchor,
+  Badge,
   Button,
   Code,
   Group,
@@ -9,55 +10,53 @@ import {
   Table,
   TagsInput,
   TextInput,
-  Title,
 } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactNode } from 'react';
-import { get, request, type Page } from '../api.ts';
+import { api } from '../api.ts';
+import { useChange, useRead, type Schemas } from '../data.ts';
 import { formText } from '../form-text.ts';
-import { CopyCurl, Empty, Failed, Loading } from '../states.tsx';
+import { Copy, Page } from '../page.tsx';
+import { Empty, Failed, Show } from '../states.tsx';
+import { Receiver } from './webhook-receiver.tsx';
 
-export type Webhook = {
-  id: string;
-  url: string;
-  events: string[];
-  description: string | null;
-  status: string;
-};
-
-const kinds = ['content.ready', 'content.errored', 'export.ready', 'bulk_job.complete', '*'];
+type Webhook = Schemas['Webhook'];
+type NewWebhook = Parameters<typeof api.post<'/v1/webhooks'>>[1]['body'];
 
 export function WebhooksPage(): ReactNode {
-  const webhooks = useQuery({
-    queryKey: ['webhooks'],
-    queryFn: () => get<Page<Webhook>>('v1/webhooks?limit=100'),
-  });
+  const webhooks = useRead('/v1/webhooks', { query: { limit: 100 } });
   return (
-    <Stack>
-      <Title order={1} size="h2">
-        Webhooks
-      </Title>
-      <NewWebhook />
-      {webhooks.isPending && <Loading />}
-      {webhooks.isError && <Failed error={webhooks.error} retry={() => void webhooks.refetch()} />}
-      {webhooks.data !== undefined && <Webhooks webhooks={webhooks.data.data} />}
-      <CopyCurl method="GET" path="v1/webhooks" />
-    </Stack>
+    <Page title="Webhooks" curl={{ path: '/v1/webhooks' }}>
+      <NewWebhookForm />
+      <Show of={webhooks}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty command="npx reelfeed webhooks listen --forward http://localhost:3000/hook">
+              No webhook yet. The form above makes one; this shows events on your own machine:
+            </Empty>
+          ) : (
+            <Webhooks webhooks={data} />
+          )
+        }
+      </Show>
+    </Page>
   );
 }
 
-function NewWebhook(): ReactNode {
-  const client = useQueryClient();
+function NewWebhookForm(): ReactNode {
   const [events, setEvents] = useState<string[]>(['content.ready']);
-  const create = useMutation({
-    mutationFn: (url: string) =>
-      request<{ data: { secret: string } }>('POST', 'v1/webhooks', { url, events }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['webhooks'] }),
-  });
+  const kinds = useRead('/v1/webhook-events', {});
+  const names = kinds.data?.data.map(({ event }) => event) ?? [];
+  const create = useChange((body: NewWebhook) => api.post('/v1/webhooks', { body }));
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    create.mutate(formText(event.currentTarget, 'url'));
+    const text = (name: string) => formText(event.currentTarget, name);
+    create.mutate({
+      url: text('url'),
+      events: events as NewWebhook['events'],
+      description: text('description') || null,
+    });
   };
+  const made = create.data?.data;
   return (
     <Stack>
       <form onSubmit={submit}>
@@ -69,24 +68,36 @@ function NewWebhook(): ReactNode {
             required
             miw={280}
           />
-          <TagsInput label="Events" data={kinds} value={events} onChange={setEvents} miw={220} />
+          <TagsInput
+            label="Events"
+            data={['*', 'content.*', ...names]}
+            value={events}
+            onChange={setEvents}
+            miw={220}
+          />
+          <TextInput name="description" label="Description" />
           <Button type="submit" loading={create.isPending}>
             Create webhook
           </Button>
         </Group>
       </form>
-      {create.isError && <Failed error={create.error} />}
-      {create.data !== undefined && (
+      <Failed error={create.error} />
+      {made !== undefined && (
         <Alert title="The secret is shown this once: keep it" role="status">
-          <Code>{create.data.data.secret}</Code>
+          <Stack gap="xs">
+            <Group>
+              <Code style={{ overflowWrap: 'anywhere' }}>{made.secret}</Code>
+              <Copy text={made.secret} label="Copy" />
+            </Group>
+            <Receiver />
+          </Stack>
         </Alert>
       )}
     </Stack>
   );
 }
 
-function Webhooks({ webhooks }: { webhooks: Webhook[] }): ReactNode {
-  if (webhooks.length === 0) return <Empty>No webhook yet. The form above makes one.</Empty>;
+function Webhooks({ webhooks }: { webhooks: readonly Webhook[] }): ReactNode {
   return (
     <Table.ScrollContainer minWidth={480}>
       <Table>
@@ -94,7 +105,8 @@ function Webhooks({ webhooks }: { webhooks: Webhook[] }): ReactNode {
           <Table.Tr>
             <Table.Th>URL</Table.Th>
             <Table.Th>Events</Table.Th>
-            <Table.Th>Status</Table.Th>
+            <Table.Th>Health</Table.Th>
+            <Table.Th>Description</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -106,11 +118,33 @@ function Webhooks({ webhooks }: { webhooks: Webhook[] }): ReactNode {
                 </Anchor>
               </Table.Td>
               <Table.Td>{webhook.events.join(', ')}</Table.Td>
-              <Table.Td>{webhook.status}</Table.Td>
+              <Table.Td>
+                <Health webhook={webhook} />
+              </Table.Td>
+              <Table.Td>{webhook.description}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
       </Table>
     </Table.ScrollContainer>
+  );
+}
+
+/** How a webhook is, in a word. */
+export function Health({ webhook }: { webhook: Webhook }): ReactNode {
+  const { status, disabledReason, failingSince } = webhook;
+  const isFailing = failingSince !== null || disabledReason === 'failing';
+  const word =
+    status === 'disabled'
+      ? disabledReason === 'failing'
+        ? 'disabled: it failed too long'
+        : 'disabled'
+      : failingSince !== null
+        ? `failing since ${new Date(failingSince).toLocaleString()}`
+        : 'healthy';
+  return (
+    <Badge variant="outline" color={isFailing ? 'red' : 'gray'} tt="none">
+      {word}
+    </Badge>
   );
 }

@@ -2,7 +2,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { FastifyRequest } from 'fastify';
+import type { RequestObserver } from '../platform/http/request-log.ts';
 import type { Admit, Authenticate } from '../platform/http/principal.ts';
+import { describeCage, knownCage } from '../features/media/media.ts';
 import { isReachable } from '../platform/database/database.ts';
 import type { Contribution } from '../platform/feature.ts';
 import type { ErrorKind } from '../platform/http/errors.ts';
@@ -21,6 +23,8 @@ export type ServerOptions = {
   readonly port: number;
   readonly authenticate: Authenticate;
   readonly admit: Admit;
+  /** Told of every request that has been answered. */
+  readonly observe: RequestObserver;
   readonly sessionKey: (request: FastifyRequest) => string | null;
   /** The whole catalogue, for the API description. */
   readonly errors: readonly ErrorKind[];
@@ -30,10 +34,11 @@ export type ServerOptions = {
 /** Builds the HTTP server with every feature's routes and listens. */
 export async function listen(
   parts: PlatformParts,
-  { config, port, authenticate, admit, sessionKey, errors, contributions }: ServerOptions,
+  { config, port, authenticate, admit, observe, sessionKey, errors, contributions }: ServerOptions,
   shutdown: Shutdown,
 ): Promise<string> {
   const { log, publicUrl, metrics, isDraining, isClosing } = parts;
+  const measure = observeRequests(metrics);
   const server = await createHttpServer({
     log,
     publicUrl,
@@ -43,13 +48,16 @@ export async function listen(
     sessionKey,
     errors,
     outgoing: Object.assign({}, ...contributions.map((one) => one.outgoing ?? {})),
-    observe: observeRequests(metrics),
+    observe: (observation) => {
+      measure(observation);
+      observe(observation);
+    },
     isDraining,
     isClosing,
   });
   const close = followRequests(server.app);
   const opened = shutdown.add('routes', new AsyncDisposableStack());
-  addHealthRoutes(server.app, { checks: readinessChecks(parts), metrics, isDraining });
+  addHealthRoutes(server.app, { checks: readinessChecks(parts), metrics, isDraining, facts });
   for (const { routes } of contributions) await routes?.(server.app, opened);
   server.complete();
   const url = await server.app.listen({ port, host: config.host }).catch(explainListening(config));
@@ -74,6 +82,12 @@ function readinessChecks({ db, storage }: PlatformParts): ReadinessCheck[] {
       },
     },
   ];
+}
+
+/** How the process that parses uploads is held, once that is known. */
+function facts(): Record<string, string> {
+  const cage = knownCage();
+  return cage === null ? {} : { mediaCage: describeCage(cage) };
 }
 
 /**

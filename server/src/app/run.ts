@@ -14,6 +14,8 @@ import type { FreshKeys } from './platform-parts.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
 export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
+  /** The key that the printed link to the console signs in with. Default: one made by this start. */
+  consoleKey?: string;
   /** Called when the service answers; aborted with the first signal to stop. */
   onReady?: (service: Service, config: Config, signal: AbortSignal) => Promise<void>;
 };
@@ -36,9 +38,15 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
   }
   const { signal } = stopOnSignals(log);
   try {
-    const onFreshKeys = announceKeys;
+    let freshKeys: FreshKeys = { secretKey: null, publishableKey: null };
+    const onFreshKeys = (keys: FreshKeys) => {
+      // Printed before anything else can fail: they are nowhere else.
+      announceKeys(keys);
+      freshKeys = keys;
+    };
     await using service = await startService(config, { ...options, log, signal, onFreshKeys });
-    announce(service, config);
+    announce(service, config, options.consoleKey ?? freshKeys.secretKey);
+    announceSteps(service, freshKeys);
     await options.onReady?.(service, config, signal);
     if (!signal.aborted) await once(signal, 'abort');
   } catch (error) {
@@ -64,9 +72,12 @@ function stopOnSignals(log: Logger): AbortController {
   return stop;
 }
 
-function announce(service: Service, config: Config): void {
+function announce(service: Service, config: Config, consoleKey: string | null): void {
   const lines = ['', `  Reelfeed is ready: ${service.listeningUrl ?? config.roles.join(', ')}`];
   if (service.listeningUrl !== null) {
+    if (consoleKey !== null) {
+      lines.push(`  Signs you in once  ${service.consoleLink(consoleKey)}`);
+    }
     lines.push(
       `  Console            ${service.publicUrl}/console/`,
       `  Feed page          ${service.publicUrl}/feed`,
@@ -84,6 +95,22 @@ function announceKeys({ secretKey, publishableKey }: FreshKeys): void {
   if (publishableKey !== null) lines.push(`  Publishable key    ${publishableKey}`);
   lines.push('  These keys are shown this once: keep them.');
   process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** What to do after the very first start, in four lines that can be copied as they are. */
+function announceSteps({ publicUrl, listeningUrl }: Service, keys: FreshKeys): void {
+  const { secretKey, publishableKey } = keys;
+  if (listeningUrl === null || secretKey === null || publishableKey === null) return;
+  const upload = `curl ${publicUrl}/v1/content/upload -H "Authorization: Bearer ${secretKey}"`;
+  const script = `<script type="module" src="${publicUrl}/player/reelfeed-feed.js"></script>`;
+  const lines = [
+    '  What to do next:',
+    `  1. Upload a clip   ${upload} -F title="My first clip" -F file=@clip.mp4`,
+    `  2. Watch it        ${publicUrl}/feed?key=${publishableKey}`,
+    `  3. See what is up  ${publicUrl}/console/ (sign in with the secret key)`,
+    `  4. Embed the feed  ${script}<reelfeed-feed key="${publishableKey}"></reelfeed-feed>`,
+  ];
+  process.stdout.write(`${lines.join('\n')}\n\n`);
 }
 
 /** Errors whose message tells a person what to do; any other one is shown with its stack. */

@@ -18,6 +18,8 @@ export type Service = AsyncDisposable & {
   /** Where this process listens; null without the role `api`. */
   listeningUrl: string | null;
   publicUrl: string;
+  /** An address that opens the console signed in with this key, once and within an hour. */
+  consoleLink: (secretKey: string) => string;
 };
 
 export type ServiceOptions = {
@@ -62,12 +64,13 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const workers = startWork(parts, [...contributions, projectionWork(config, parts)], shutdown);
   collectServiceMetrics(parts.metrics, { ...parts, workers: () => workers });
   const { authenticate, admit } = parts.authenticator;
-  const sessionKey = parts.consoleSessions.keyOf;
+  const { keyOf: sessionKey, createLink } = parts.consoleSessions;
   const serving = {
     config,
     port,
     authenticate,
     admit,
+    observe: parts.observeRequest,
     sessionKey,
     errors: errorKinds(features.list),
     contributions,
@@ -77,6 +80,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   return {
     listeningUrl,
     publicUrl,
+    consoleLink: (secretKey) => publicUrl + createLink(secretKey),
     async [Symbol.asyncDispose]() {
       phase = 'draining';
       if (listeningUrl !== null) await delay(await drainDelayMs(config, parts.db, applicationName));

@@ -30,6 +30,7 @@ export const demo: Command = async ({ env }) => {
   };
   await runService(settings, {
     playerKey: keys.publishableKey,
+    consoleKey: keys.secretKey,
     async onReady({ listeningUrl: url }, { logLevel }, signal) {
       if (url === null) return;
       process.stdout.write(`  Secret key         ${keys.secretKey}\n`);

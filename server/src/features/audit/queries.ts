@@ -1,6 +1,8 @@
 import { sql, type RawBuilder } from 'kysely';
 import { sendAhead, type Db, type Tx } from '../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
+import { keyNames } from '../keys/keys.ts';
 
 export type NewEntry = {
   organizationId: OrganizationId;
@@ -51,20 +53,16 @@ export async function listEntries(
   db: Db,
   organizationId: OrganizationId,
   filter: EntryFilter,
-  page: { limit: number; after: { recordedAt: string; auditId: string } | null },
+  { limit, after }: KeysetPage,
 ): Promise<EntryRow[]> {
-  const { after, limit } = page;
-  const behind =
-    after === null
-      ? sql`true`
-      : sql`(entry.recorded_at, entry.audit_id) < (${after.recordedAt}::timestamptz, ${after.auditId})`;
   const { rows } = await sql<EntryRow>`
     select entry.audit_id, entry.recorded_at, entry.action, entry.actor, entry.api_key_id,
       api_key.name as key_name, entry.resource_id, entry.changes, entry.request_id,
       entry.recorded_at::text as position
     from audit_entry as entry
-    left join api_key using (organization_id, api_key_id)
-    where ${matches(organizationId, filter)} and ${behind}
+    left join ${keyNames} api_key using (organization_id, api_key_id)
+    where ${matches(organizationId, filter)} 
+      and ${isBehind('entry.recorded_at', 'entry.audit_id', after)}
     order by entry.recorded_at desc, entry.audit_id desc
     limit ${limit}`.execute(db);
   return rows;

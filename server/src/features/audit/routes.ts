@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
-import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
+import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import {
   answers,
@@ -80,10 +80,10 @@ export function addAuditRoutes(app: HttpApp, parts: { db: Db; cursors: ListCurso
       };
       return readPage(cursors, { list: 'audit', organizationId, filter }, page, {
         count: () => countEntries(db, organizationId, filter),
-        read: (most, after) =>
+        read: (limit, after) =>
           listEntries(db, organizationId, filter, {
-            limit: most,
-            after: after && { recordedAt: String(after[0]), auditId: String(after[1]) },
+            limit,
+            after: momentAndId(after),
           }),
         position: (row) => [row.position, row.audit_id],
         present,

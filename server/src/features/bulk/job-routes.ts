@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/database/database.ts';
-import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
+import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import {
   answers,
@@ -122,7 +122,7 @@ function addReadRoutes(app: HttpApp, { db, cursors }: BulkJobRouteParts): void {
         read: (limit, after) =>
           listJobs(db, organizationId, status, {
             limit,
-            after: after && { createdAt: String(after[0]), jobId: String(after[1]) },
+            after: momentAndId(after),
           }),
         position: (row) => [row.position, row.bulk_job_id],
         present: (row) => ({

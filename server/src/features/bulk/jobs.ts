@@ -5,6 +5,7 @@
  */
 import type { Static } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
+import { inBatches } from '../../platform/database/batches.ts';
 import type { BulkJobId, OrganizationId } from '../../platform/ids.ts';
 import { sleep } from '../../platform/lifecycle.ts';
 import { done, handle, type HandledJob } from '../../platform/queue/job-handler.ts';
@@ -60,8 +61,5 @@ const prunedAtOnce = 10;
 
 /** Removes jobs that ended more than 30 days ago, with their failures. */
 export async function pruneBulkJobs(db: Db, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const pruned = await inTransaction(db, (tx) => pruneJobs(tx, prunedAtOnce));
-    if (pruned < prunedAtOnce) return;
-  }
+  await inBatches(db, prunedAtOnce, signal, (tx) => pruneJobs(tx, prunedAtOnce));
 }

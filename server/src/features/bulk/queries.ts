@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Static } from 'typebox';
 import type { Db, Tx } from '../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { BulkJobOperation, BulkJobStatus } from './tables.ts';
 import type { BulkJobId, OrganizationId } from '../../platform/ids.ts';
 import { matchingItems } from '../content/content.ts';
@@ -197,7 +198,7 @@ export async function listJobs(
   db: Db,
   organizationId: OrganizationId,
   status: BulkJobStatus | null,
-  page: { limit: number; after: { createdAt: string; jobId: string } | null },
+  page: KeysetPage,
 ): Promise<ListedJob[]> {
   let query = db
     .selectFrom('bulk_job')
@@ -205,13 +206,8 @@ export async function listJobs(
     .select(sql<string>`created_at::text`.as('position'))
     .where('organization_id', '=', organizationId);
   if (status !== null) query = query.where('status', '=', status);
-  if (page.after !== null) {
-    const { createdAt, jobId } = page.after;
-    query = query.where(
-      sql<boolean>`(created_at, bulk_job_id) < (${createdAt}::timestamptz, ${jobId})`,
-    );
-  }
   return query
+    .where(isBehind('created_at', 'bulk_job_id', page.after))
     .orderBy('created_at', 'desc')
     .orderBy('bulk_job_id', 'desc')
     .limit(page.limit)

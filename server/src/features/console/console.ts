@@ -5,7 +5,12 @@
  * of the page then counts as one with that key. Two things keep other sites from using the cookie:
  * it is `SameSite=Strict`, and it counts only beside the header `X-Reelfeed-Console`, which a page of
  * another origin could send only after a preflight that the service never allows.
+ *
+ * A one-time link signs in without typing the key. Its token stands behind the `#` of the address, so
+ * no server and no log gets it from there; the page sends it in the body of the request that a key
+ * would take. Only this process can make links, so no other site can have one to plant.
  */
+import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Vault } from '../../platform/vault.ts';
 
@@ -14,10 +19,18 @@ const sealContext = 'console session';
 export const consoleHeader = 'x-reelfeed-console';
 /** A working day; after it the key has to be given again. */
 const sessionSeconds = 12 * 3_600;
+const linkMs = 3_600_000;
 
 export type ConsoleSessions = {
   /** The value of `Set-Cookie` that signs in with a key; `secure` where the page came by HTTPS. */
   start(secretKey: string, options: { readonly secure: boolean }): string;
+  /**
+   * The path of a link that signs in with a key: once, within an hour, and only at this process. It is
+   * kept in memory alone, so that a restart ends it.
+   */
+  readonly createLink: (secretKey: string) => string;
+  /** The key of a link, which is used up by this; null when it was before, or is over. */
+  takeLink(token: string): string | null;
   /** The value of `Set-Cookie` that signs out. */
   end(): string;
   /** The secret key behind a request of the console, or null. */
@@ -28,7 +41,21 @@ export function createConsoleSessions(vault: Vault): ConsoleSessions {
   const cookie = (value: string, maxAge: number, secure: boolean) =>
     `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}` +
     (secure ? '; Secure' : '');
+  const links = new Map<string, { secretKey: string; endsAt: number }>();
+  // Looked up by its hash, so that the time of the look-up says nothing of a token.
+  const hashOf = (token: string) => createHash('sha256').update(token).digest('hex');
   return {
+    createLink(secretKey) {
+      const token = randomBytes(32).toString('base64url');
+      links.set(hashOf(token), { secretKey, endsAt: Date.now() + linkMs });
+      return `/console/#/sign-in/${token}`;
+    },
+    takeLink(token) {
+      const hash = hashOf(token);
+      const link = links.get(hash);
+      links.delete(hash);
+      return link !== undefined && link.endsAt > Date.now() ? link.secretKey : null;
+    },
     start(secretKey, { secure }) {
       const endsAt = Date.now() + sessionSeconds * 1_000;
       const sealed = vault.seal(JSON.stringify({ secretKey, endsAt }), sealContext);

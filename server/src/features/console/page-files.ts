@@ -2,16 +2,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { BuiltFile } from '../../platform/http/built-file.ts';
 
-export type PageFile = {
-  readonly contentType: string;
-  readonly body: Buffer;
-  readonly brotli: Buffer;
-  readonly gzip: Buffer;
-};
-
-export type ConsolePage = { readonly html: string; readonly files: ReadonlyMap<string, PageFile> };
+export type ConsolePage = { readonly html: string; readonly files: ReadonlyMap<string, BuiltFile> };
 
 const contentTypes: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -22,19 +16,37 @@ const contentTypes: Record<string, string> = {
 const folder = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
 let page: ConsolePage | undefined;
 
-/** Reads and compresses at the first request, so that a start does not wait for it. */
+/** Reads at the first request, so that a start does not wait for it. */
 export function consolePage(): ConsolePage {
   page ??= readPage();
   return page;
 }
 
 function readPage(): ConsolePage {
-  const files = new Map<string, PageFile>();
+  const files = new Map<string, BuiltFile>();
   for (const name of globSync('assets/*', { cwd: folder })) {
     const body = readFileSync(path.join(folder, name));
     const contentType = contentTypes[path.extname(name)] ?? 'application/octet-stream';
-    const compressed = { brotli: brotliCompressSync(body), gzip: gzipSync(body) };
-    files.set(path.basename(name), { contentType, body, ...compressed });
+    files.set(path.basename(name), compressedOnce(contentType, body));
   }
   return { html: readFileSync(path.join(folder, 'index.html'), 'utf8'), files };
+}
+
+/** Compresses a file when it is asked for first, at a level that takes milliseconds. */
+function compressedOnce(contentType: string, body: Buffer): BuiltFile {
+  let brotli: Buffer | undefined;
+  let gzip: Buffer | undefined;
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 6 };
+  return {
+    contentType,
+    body,
+    get brotli() {
+      brotli ??= brotliCompressSync(body, { params });
+      return brotli;
+    },
+    get gzip() {
+      gzip ??= gzipSync(body);
+      return gzip;
+    },
+  };
 }

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { HttpApp } from '../../platform/http/app.ts';
+import { sendBuiltFile } from '../../platform/http/built-file.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Authenticate } from '../../platform/http/principal.ts';
 import { answers, Closed, Envelope } from '../../platform/http/schemas.ts';
 import { consoleHeader, type ConsoleSessions } from './console.ts';
-import { consolePage, type PageFile } from './page-files.ts';
+import { consolePage } from './page-files.ts';
 
 export type ConsoleRouteParts = {
   readonly sessions: ConsoleSessions;
@@ -30,24 +31,19 @@ export function addConsoleRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
   app.get<{ Params: { name: string } }>('/console/assets/:name', hidden, (request, reply) => {
     const file = consolePage().files.get(request.params.name);
     if (file === undefined) throw new ApiError('NOT_FOUND');
-    return sendFile(request, reply, file);
+    // Names of the built files hold their hash, so they may be cached for ever.
+    reply.header('cache-control', 'public, max-age=31536000, immutable');
+    return sendBuiltFile(request, reply, file);
   });
 }
 
-/** Names of the built files hold their hash, so they may be cached for ever. */
-function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile): FastifyReply {
-  const accepted = request.headers['accept-encoding'] ?? '';
-  const encoding = accepted.includes('br') ? 'br' : accepted.includes('gzip') ? 'gzip' : null;
-  if (encoding !== null) reply.header('content-encoding', encoding);
-  const body = encoding === 'br' ? file.brotli : encoding === 'gzip' ? file.gzip : file.body;
-  return reply
-    .header('vary', 'Accept-Encoding')
-    .header('cache-control', 'public, max-age=31536000, immutable')
-    .type(file.contentType)
-    .send(body);
-}
-
-const Session = Closed({ secretKey: Type.String({ minLength: 1, maxLength: 512 }) });
+const Session = Closed(
+  {
+    secretKey: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+    link: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+  },
+  { minProperties: 1, description: 'Either of them.' },
+);
 
 function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
   const { sessions, authenticate, publicUrl } = parts;
@@ -65,7 +61,12 @@ function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
     async (request, reply) => {
       // Without it, another site could sign a visitor in with a key of its own.
       if (request.headers[consoleHeader] === undefined) throw new ApiError('FORBIDDEN');
-      const { secretKey } = request.body;
+      const { link, secretKey = sessions.takeLink(link ?? '') } = request.body;
+      if (secretKey === null) {
+        throw new ApiError('UNAUTHORIZED', {
+          message: 'This link was used before or is over. Sign in with a secret key.',
+        });
+      }
       const principal = await authenticate(secretKey);
       if (principal.type !== 'secret') throw new ApiError('FORBIDDEN');
       return reply

@@ -65,9 +65,9 @@ function addListRoute(app: HttpApp, { db, cursors, urls }: ContentRouteParts): v
       };
       return readPage(cursors, scope, page, {
         count: () => count(organizationId, filter),
-        read: (most, after) =>
+        read: (limit, after) =>
           listItems(db, organizationId, filter, sort, {
-            limit: most,
+            limit,
             after: after && { value: String(after[0]), contentId: String(after[1]) },
           }),
         position: (row) => [row.position, row.content_id],

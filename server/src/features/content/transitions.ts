@@ -59,6 +59,23 @@ export async function findMediaSource(
   };
 }
 
+/** Locks an item that plays from this folder; false when there is none. */
+export async function lockMedia(
+  tx: Tx,
+  { organizationId, contentId }: ItemName,
+  mediaPrefix: string,
+): Promise<boolean> {
+  const row = await tx
+    .selectFrom('content')
+    .select('content_id')
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .where('media_prefix', '=', mediaPrefix)
+    .forUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** `pending` → `processing`; an item in any other state is left as it is. */
 export async function markProcessing(
   tx: Tx,
@@ -109,7 +126,8 @@ export async function recordTransfer(
 
 export type ReadyMedia = {
   mediaPrefix: string;
-  hasThumbnail: boolean;
+  /** Null where there is no thumbnail. */
+  thumbnailHash: string | null;
   info: MediaInfo;
   /** BCP 47, `und` for no speech; null where it is not known. */
   language: string | null;
@@ -120,7 +138,7 @@ export async function markReady(
   tx: Tx,
   organizationId: string,
   contentId: string,
-  { mediaPrefix, hasThumbnail, info, language }: ReadyMedia,
+  { mediaPrefix, thumbnailHash, info, language }: ReadyMedia,
 ): Promise<ItemRow | null> {
   const row = await tx
     .updateTable('content')
@@ -130,7 +148,8 @@ export async function markReady(
       error_code: null,
       error_message: null,
       media_prefix: mediaPrefix,
-      has_thumbnail: hasThumbnail,
+      has_thumbnail: thumbnailHash !== null,
+      thumbnail_hash: thumbnailHash,
       duration_seconds: info.durationSeconds,
       width: info.width,
       height: info.height,

@@ -118,12 +118,11 @@ async function addRoutes(
   },
 ): Promise<void> {
   const { db, log, metrics, mutations, vault, hints, eventLog, onStored, isClosing } = parts;
-  const { authenticate } = parts.authenticator;
   const intake = opened.use(openEventIntake({ db, log, metrics, eventLog, onStored }));
   const countryHeader = parts.countryHeader.toLowerCase();
   await addEventRoutes(app, { ...intake, mutations, countryHeader });
   const tail = opened.use(new LiveTail({ db, log, eventLog }));
-  addLiveTailRoutes(app, { tail, authenticate, isClosing });
+  addLiveTailRoutes(app, { tail, isClosing });
   const onQueued = () => hints.give(eraseViewerJob.name);
   addErasureRoutes(app, { db, mutations, vault, onQueued });
 }

@@ -4,7 +4,7 @@
  * reading them a thousand times is one look. Experiments that last long are looked at every second,
  * third, … day, 30 times at the most.
  */
-const dayMs = 24 * 3_600_000;
+import { dayMs } from '../../platform/time.ts';
 const maxLooks = 30;
 
 /** The moments of all looks, in milliseconds of the Unix epoch, ascending; the last is the end. */

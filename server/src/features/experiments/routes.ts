@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
+import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import {
   answers,
@@ -16,7 +16,7 @@ import {
 } from '../../platform/http/schemas.ts';
 import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
 import { parseTimestamp, formatTimestamp } from '../../platform/time.ts';
-import { countExposures } from './assignments/exposure-queries.ts';
+import { countExposures, unitsOf } from './assignments/exposure-queries.ts';
 import {
   entityTag,
   experimentStatuses,
@@ -93,7 +93,7 @@ function addListRoute(app: HttpApp, { db, cursors }: ExperimentRouteParts): void
         read: (limit, after) =>
           listExperiments(db, organizationId, status, {
             limit,
-            after: after && { createdAt: String(after[0]), experimentId: String(after[1]) },
+            after: momentAndId(after),
           }),
         position: (row) => [row.position, row.experiment_id],
         present: presentSummary,
@@ -148,9 +148,7 @@ function addGetRoute(app: HttpApp, { db }: ExperimentRouteParts): void {
       const { organizationId } = principalOf(request);
       const row = await getExperiment(db, organizationId, request.params.id);
       const counts = await countExposures(db, row.number);
-      const participants = row.variants.map(
-        (_, index) => counts.find(({ variant }) => variant === index)?.units ?? 0,
-      );
+      const participants = row.variants.map((_, index) => unitsOf(counts, index));
       reply.header('etag', entityTag(row));
       return { data: presentExperiment(row, participants) };
     },

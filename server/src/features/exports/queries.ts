@@ -1,6 +1,7 @@
 /** The SQL of exports. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { Compression, Dataset, ExportStatus, Format } from './tables.ts';
 
@@ -85,16 +86,12 @@ export async function countExports(db: Db, organizationId: OrganizationId): Prom
 export async function listExports(
   db: Db,
   organizationId: OrganizationId,
-  page: { limit: number; after: { createdAt: string; exportId: string } | null },
+  page: KeysetPage,
 ): Promise<(ExportRow & { position: string })[]> {
-  const behind =
-    page.after === null
-      ? sql``
-      : sql`and (created_at, export_id)
-          < (${page.after.createdAt}::timestamptz, ${page.after.exportId})`;
   const { rows } = await sql<ExportRow & { position: string }>`
     select ${columns}, created_at::text as position from data_export
-    where organization_id = ${organizationId} ${behind}
+    where organization_id = ${organizationId}
+      and ${isBehind('created_at', 'export_id', page.after)}
     order by created_at desc, export_id desc limit ${page.limit}`.execute(db);
   return rows;
 }

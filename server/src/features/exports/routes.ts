@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
-import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
+import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import {
   answers,
@@ -88,7 +88,7 @@ function addReadRoutes(app: HttpApp, { db, cursors, urls }: ExportRouteParts): v
         read: (limit, after) =>
           listExports(db, organizationId, {
             limit,
-            after: after && { createdAt: String(after[0]), exportId: String(after[1]) },
+            after: momentAndId(after),
           }),
         position: (row) => [row.position, row.export_id],
         present: (row) => presentExport(row, urls),

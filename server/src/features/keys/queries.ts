@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { KeyType } from './tables.ts';
 import type { ApiKeyId, OrganizationId } from '../../platform/ids.ts';
 
@@ -59,25 +60,17 @@ export async function insertKey(tx: Tx, key: NewKey): Promise<KeyRow> {
     .executeTakeFirstOrThrow();
 }
 
-export type KeyPage = { limit: number; after: { createdAt: string; keyId: string } | null };
-
 export async function listKeys(
   db: Db,
   organizationId: OrganizationId,
-  page: KeyPage,
+  page: KeysetPage,
 ): Promise<(KeyRow & { position: string })[]> {
-  let query = db
+  return db
     .selectFrom('api_key')
     .select(shownColumns)
     .select(sql<string>`created_at::text`.as('position'))
-    .where('organization_id', '=', organizationId);
-  if (page.after !== null) {
-    const { createdAt, keyId } = page.after;
-    query = query.where(
-      sql<boolean>`(created_at, api_key_id) < (${createdAt}::timestamptz, ${keyId})`,
-    );
-  }
-  return query
+    .where('organization_id', '=', organizationId)
+    .where(isBehind('created_at', 'api_key_id', page.after))
     .orderBy('created_at', 'desc')
     .orderBy('api_key_id', 'desc')
     .limit(page.limit)
@@ -91,6 +84,21 @@ export async function countKeys(db: Db, organizationId: OrganizationId): Promise
     .where('organization_id', '=', organizationId)
     .executeTakeFirstOrThrow();
   return count;
+}
+
+/** Whether the organization has, or had, that key. */
+export async function hasKey(
+  db: Db,
+  organizationId: OrganizationId,
+  keyId: ApiKeyId,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('api_key')
+    .select('api_key_id')
+    .where('organization_id', '=', organizationId)
+    .where('api_key_id', '=', keyId)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** Revokes a key; of one that is revoked already, the first moment stays. Null when unknown. */
@@ -184,10 +192,24 @@ export type KeyOwner = {
   allowedOrigins: string[];
 };
 
-export async function findKeyOwner(db: Db, hash: Buffer): Promise<KeyOwner | null> {
+/** Organizations with the origins that their keys may be used from. */
+export type OrganizationOrigins = RawBuilder<{
+  organization_id: string;
+  allowed_origins: string[];
+}>;
+
+export async function findKeyOwner(
+  db: Db,
+  organizations: OrganizationOrigins,
+  hash: Buffer,
+): Promise<KeyOwner | null> {
   const row = await db
     .selectFrom('api_key')
-    .innerJoin('organization', 'organization.organization_id', 'api_key.organization_id')
+    .innerJoin(
+      organizations.as('organization'),
+      'organization.organization_id',
+      'api_key.organization_id',
+    )
     .select([
       'api_key.organization_id',
       'api_key_id',
@@ -219,6 +241,16 @@ export async function findKeyOwner(db: Db, hash: Buffer): Promise<KeyOwner | nul
   };
 }
 
+/** The organization of a key, whatever its state; null for an unknown one. */
+export async function findOrganizationOf(db: Db, hash: Buffer): Promise<string | null> {
+  const row = await db
+    .selectFrom('api_key')
+    .select('organization_id')
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  return row?.organization_id ?? null;
+}
+
 /** Marks keys as used now, in one statement for all that were used since the last call. */
 export async function touchKeys(tx: Tx, keyIds: readonly ApiKeyId[]): Promise<void> {
   await tx
@@ -227,3 +259,6 @@ export async function touchKeys(tx: Tx, keyIds: readonly ApiKeyId[]): Promise<vo
     .where('api_key_id', 'in', keyIds)
     .execute();
 }
+
+/** The names of keys as a relation that statements of other features may join. */
+export const keyNames = sql.raw('(select organization_id, api_key_id, name from api_key)');

@@ -1,6 +1,7 @@
+import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
-import { fieldError } from '../../platform/http/errors.ts';
-import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import {
   answers,
@@ -12,7 +13,8 @@ import {
 } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { parseTimestamp } from '../../platform/time.ts';
+import { momentOfTypeId, parseTypeId, type RequestId } from '../../platform/ids.ts';
+import { formatTimestamp, parseTimestamp } from '../../platform/time.ts';
 import {
   createKey,
   presentKey,
@@ -21,8 +23,9 @@ import {
   rotate,
   type Authenticator,
 } from './keys.ts';
-import { countKeys, listKeys } from './queries.ts';
-import { CreatedKey, Key, KeyRotation, NewKey, RotatedKey } from './schemas.ts';
+import { countKeys, hasKey, listKeys } from './queries.ts';
+import { countRequests, listRequests, type RequestRow } from './request-queries.ts';
+import { CreatedKey, Key, KeyRequest, KeyRotation, NewKey, RotatedKey } from './schemas.ts';
 
 type KeyRouteParts = {
   db: Db;
@@ -36,6 +39,7 @@ export function addKeyRoutes(app: HttpApp, parts: KeyRouteParts): void {
   addCreateRoute(app, parts);
   addRotateRoute(app, parts);
   addRevokeRoute(app, parts);
+  addRequestsRoute(app, parts);
 }
 
 const config = { access: 'secret' as const };
@@ -60,7 +64,7 @@ function addListRoute(app: HttpApp, { db, cursors }: KeyRouteParts): void {
         read: (limit, after) =>
           listKeys(db, organizationId, {
             limit,
-            after: after && { createdAt: String(after[0]), keyId: String(after[1]) },
+            after: momentAndId(after),
           }),
         position: (row) => [row.position, row.api_key_id],
         present: (row) => presentKey(row),
@@ -163,4 +167,50 @@ function addRevokeRoute(app: HttpApp, { mutations, authenticator }: KeyRoutePart
       return reply;
     },
   );
+}
+
+function addRequestsRoute(app: HttpApp, { db, cursors }: KeyRouteParts): void {
+  app.get(
+    '/v1/keys/:id/requests',
+    {
+      config,
+      schema: {
+        operationId: 'listKeyRequests',
+        summary: 'List the latest requests of a key',
+        description:
+          'The latest first, those that were refused included. A request appears within a few ' +
+          'seconds. At most 50,000 of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).',
+        tags: ['Keys'],
+        params: IdParams,
+        querystring: Closed({
+          ...pageQuery,
+          minStatus: Type.Optional(
+            Type.Integer({ minimum: 100, maximum: 599, description: '400: failures only.' }),
+          ),
+        }),
+        response: answers({ 200: ListEnvelope(KeyRequest) }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const keyId = parseTypeId('key', request.params.id);
+      if (keyId === null || !(await hasKey(db, organizationId, keyId))) {
+        throw new ApiError('NOT_FOUND');
+      }
+      const { minStatus = 100, ...page } = request.query;
+      const filter = { keyId, minStatus };
+      return readPage(cursors, { list: 'key requests', organizationId, filter }, page, {
+        count: () => countRequests(db, filter),
+        read: (limit, after) =>
+          listRequests(db, filter, { limit, before: after && String(after[0]) }),
+        position: ({ requestId }) => [requestId],
+        present: presentRequest,
+      });
+    },
+  );
+}
+
+function presentRequest({ requestId, method, route, status, durationMs, leftOut }: RequestRow) {
+  const time = formatTimestamp(momentOfTypeId(requestId as RequestId));
+  return { requestId, time, method, route, statusCode: status, durationMs, leftOut };
 }

@@ -27,6 +27,26 @@ export const Key = Type.Object(
   { title: 'Key' },
 );
 
+export const KeyRequest = Type.Object(
+  {
+    requestId: Type.String({ examples: ['req_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
+    time: Timestamp,
+    method: Type.String({ examples: ['GET'] }),
+    route: Type.String({
+      description: 'The pattern of the route, not the path.',
+      examples: ['/v1/content/:id'],
+    }),
+    statusCode: Type.Integer({ examples: [200] }),
+    durationMs: Type.Number({ description: 'Until the end of the answer.', examples: [4.2] }),
+    leftOut: Type.Integer({
+      description:
+        'Requests of the key in about the second before that are not in the list: it has the first 20 successes and the first 20 failures of each second and process.',
+      examples: [0],
+    }),
+  },
+  { title: 'KeyRequest' },
+);
+
 export const CreatedKey = Type.Object(
   {
     ...Key.properties,

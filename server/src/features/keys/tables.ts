@@ -19,8 +19,20 @@ type ApiKeyTable = {
   rate_limit: Generated<number | null>;
 };
 
+/** The latest requests of each key. */
+type KeyRequestTable = {
+  api_key_id: string;
+  request_id: string;
+  method: string;
+  route: string;
+  status: number;
+  duration_ms: number;
+  left_out: Generated<number>;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     api_key: ApiKeyTable;
+    key_request: KeyRequestTable;
   }
 }

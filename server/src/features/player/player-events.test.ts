@@ -43,8 +43,9 @@ function likesShown(page: Page, id: string): Promise<string> {
 
 async function watchFor(page: Page, seconds: number): Promise<void> {
   await page.waitForFunction((until) => {
-    const video = document.querySelector<HTMLVideoElement>('.slide:not([inert]) video');
-    return video !== null && video.currentTime >= until;
+    const root = document.querySelector('reelfeed-feed')?.shadowRoot;
+    const video = root?.querySelector<HTMLVideoElement>('.slide:not([inert]) video');
+    return video != null && video.currentTime >= until;
   }, seconds);
 }
 

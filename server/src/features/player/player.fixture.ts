@@ -24,7 +24,7 @@ export async function startPlayerPages(): Promise<{ options: TestOptions; pages:
   after(() => browser?.close());
   if (browser === null) return { options: { skip: reason }, pages: new PlayerPages(null, null) };
   return {
-    options: { timeout: 60_000 },
+    options: { timeout: 180_000 },
     pages: new PlayerPages(browser, await startService()),
   };
 }
@@ -95,7 +95,7 @@ export class PlayerPages {
       const reply = await this.service.call('GET', `/v1/content/${id}`);
       return reply.body.data.uploadStatus === 'ready' ? true : null;
     };
-    await eventually('a clip to be ready', isReady, 60_000);
+    await eventually('a clip to be ready', isReady, 180_000);
   }
 }
 
@@ -103,13 +103,14 @@ export class PlayerPages {
 export async function playing(page: Page, except = ''): Promise<string> {
   const handle = await page.waitForFunction(
     (left) => {
-      const slide = document.querySelector('.slide:not([inert])');
+      const root = document.querySelector('reelfeed-feed')?.shadowRoot;
+      const slide = root?.querySelector('.slide:not([inert])') ?? null;
       const video = slide?.querySelector('video');
       if (slide === null || video === null || video === undefined || slide.id === left) return null;
       return !video.paused && video.currentTime > 0.1 ? slide.id : null;
     },
     except,
-    { timeout: 20_000 },
+    { timeout: 40_000 },
   );
   const id = await handle.jsonValue();
   assert(id !== null);

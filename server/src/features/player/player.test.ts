@@ -232,7 +232,8 @@ for (const [width, height] of [
       await playing(page);
       const faults = await page.evaluate(() => {
         const found: string[] = [];
-        for (const control of document.querySelectorAll('button, a[href], input')) {
+        const root = document.querySelector('reelfeed-feed')?.shadowRoot;
+        for (const control of root?.querySelectorAll('button, a[href], input') ?? []) {
           if (control.closest('[inert]') !== null || !control.checkVisibility()) continue;
           const box = control.getBoundingClientRect();
           const name = control.getAttribute('aria-label') ?? control.textContent.trim();

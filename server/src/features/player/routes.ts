@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type FastifyInstance } from 'fastify';
-import { loadPlayerAssets, type PlayerAssets } from './assets.ts';
+import type { FastifyInstance } from 'fastify';
+import { sendBuiltFile } from '../../platform/http/built-file.ts';
+import { feedPage, playerFiles } from './assets.ts';
 import { pageHeaders } from './page-headers.ts';
 
 export interface PlayerOptions {
@@ -10,13 +11,13 @@ export interface PlayerOptions {
   readonly defaultPublishableKey?: string;
 }
 
-/** `GET /feed`, the full-screen player, and `GET /feed/assets/*`, the files that it is made of. */
+const route = { schema: { hide: true }, config: { access: 'public' as const } };
+
+/** `GET /feed`, the full-screen player, and `GET /player/*`, the files of the element. */
 export function registerPlayerRoutes(app: FastifyInstance, options: PlayerOptions): void {
-  const assets = loadPlayerAssets();
-  const html = renderPage(assets, options.defaultPublishableKey ?? '');
+  const html = feedPage(options.defaultPublishableKey ?? '');
   const etag = `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`;
   const headers = pageHeaders(options.mediaOrigins);
-  const route = { schema: { hide: true }, config: { access: 'public' as const } };
 
   app.get('/feed', route, (request, reply) => {
     reply.headers(headers).header('cache-control', 'no-cache').header('etag', etag);
@@ -26,30 +27,30 @@ export function registerPlayerRoutes(app: FastifyInstance, options: PlayerOption
 
   // The page's addresses are relative to the folder that `/feed` is in.
   app.get('/feed/', route, (_request, reply) => reply.redirect('../feed', 308));
+  addFileRoute(app);
+}
 
-  app.get<{ Params: { version: string; '*': string } }>(
-    '/feed/assets/:version/*',
+/**
+ * Pages of any origin may load the element. An address that names the content, by `v` or by the name
+ * of the file, may be cached for ever; the plain one is asked for again each time, and costs 304.
+ */
+function addFileRoute(app: FastifyInstance): void {
+  app.get<{ Params: { name: string }; Querystring: { v?: unknown } }>(
+    '/player/:name',
     route,
     (request, reply) => {
-      const asset = assets.files.get(request.params['*']);
-      if (asset === undefined || request.params.version !== assets.version) {
-        return reply.callNotFound();
-      }
-      return reply
-        .header('cache-control', 'public, max-age=31536000, immutable')
-        .header('x-content-type-options', 'nosniff')
-        .type(asset.contentType)
-        .send(asset.body);
+      const { name } = request.params;
+      const file = playerFiles().get(name);
+      if (file === undefined) return reply.callNotFound();
+      const isNamed = name.startsWith('hls-') || request.query.v === file.hash;
+      const caching = isNamed ? 'public, max-age=31536000, immutable' : 'public, no-cache';
+      const etag = `"${file.hash}"`;
+      reply
+        .header('access-control-allow-origin', '*')
+        .header('cross-origin-resource-policy', 'cross-origin');
+      reply.header('cache-control', caching).header('etag', etag);
+      if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+      return sendBuiltFile(request, reply, file);
     },
   );
-}
-
-function renderPage(assets: PlayerAssets, publishableKey: string): string {
-  return assets.html
-    .replaceAll('{{assets}}', `feed/assets/${assets.version}`)
-    .replaceAll('{{key}}', () => escapeAttribute(publishableKey));
-}
-
-function escapeAttribute(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 }

@@ -1,4 +1,5 @@
-import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
+import type { Db, Tx } from '../../platform/database/database.ts';
+import { inBatches } from '../../platform/database/batches.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { failWithoutSource, findUnnamedSources, type FailedItem } from '../content/content.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
@@ -14,15 +15,12 @@ const expired = {
 
 /** Ends the uploads whose time is over: their items go to `error`, each with its event. */
 export async function expireUploads(db: Db, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const count = await inTransaction(db, async (tx) => {
-      const sessions = await removeExpiredSessions(tx, expiredAtOnce);
-      const failed = await failWithoutSource(tx, sessions, expired);
-      for (const item of failed) await recordFailure(tx, item);
-      return sessions.length;
-    });
-    if (count < expiredAtOnce) return;
-  }
+  await inBatches(db, expiredAtOnce, signal, async (tx) => {
+    const sessions = await removeExpiredSessions(tx, expiredAtOnce);
+    const failed = await failWithoutSource(tx, sessions, expired);
+    for (const item of failed) await recordFailure(tx, item);
+    return sessions.length;
+  });
 }
 
 async function recordFailure(tx: Tx, item: FailedItem): Promise<void> {

@@ -3,6 +3,7 @@
  * escaped, printed or parsed on either side. The driver sends a Buffer as binary, whatever the type
  * of its parameter, so the cast in the statement must name the very type: `${int8Array(x)}::int8[]`.
  */
+import { dayMs } from '../time.ts';
 
 const oids = { bytea: 17, int8: 20, text: 25, date: 1082, timestamptz: 1184, uuid: 2950 };
 const headerBytes = 20;
@@ -12,7 +13,6 @@ const lengthOfNull = -1;
 const uuidBytes = 16;
 /** PostgreSQL counts from 1 January 2000. */
 const epochMs = Date.UTC(2000, 0, 1);
-const dayMs = 86_400_000;
 
 /** `bytea[]` of values of one size, each written where it belongs. */
 export function byteaArray(

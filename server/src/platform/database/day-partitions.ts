@@ -5,6 +5,7 @@
  */
 import { sql } from 'kysely';
 import { inTransaction, type Db, type Tx } from './database.ts';
+import { dayMs } from '../time.ts';
 
 /** The table, and the column that it is partitioned by. */
 export type DailyTable = { readonly name: string; readonly column: string };
@@ -12,7 +13,6 @@ export type DailyTable = { readonly name: string; readonly column: string };
 export type DayPartition = { readonly name: string; readonly day: string };
 
 const daysAhead = 7;
-const dayMs = 86_400_000;
 
 /** Makes the partitions that the coming week needs. Cheap when they are there. */
 export async function prepareDayPartitions(db: Db, tables: readonly DailyTable[]): Promise<void> {

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { canonicalAddress, isMetadataAddress, isPublicAddress, parseRange } from './address.ts';
+import {
+  canonicalAddress,
+  contains,
+  isMetadataAddress,
+  isPublicAddress,
+  parseRange,
+} from './address.ts';
 
 /** First and last address of every refused IPv4 block, with the public neighbours around it. */
 const ipv4Blocks: [before: string | null, first: string, last: string, after: string | null][] = [
@@ -116,5 +122,11 @@ test('ranges are read strictly', () => {
   ]) {
     assert.equal(parseRange(text), null, text);
   }
-  assert.deepEqual(parseRange('10.0.0.0/8'), { bytes: [10, 0, 0, 0], prefixLength: 8 });
+  const [ten, everyIpv6] = [parseRange('10.0.0.0/8'), parseRange('::/0')];
+  assert.ok(ten !== null && everyIpv6 !== null);
+  assert.equal(contains(ten, '10.255.255.255'), true);
+  assert.equal(contains(ten, '11.0.0.0'), false);
+  assert.equal(contains(ten, '::ffff:10.0.0.1'), false, 'of the other family');
+  assert.equal(contains(everyIpv6, '10.0.0.1'), false, 'of the other family');
+  assert.equal(contains(everyIpv6, 'fd00::1'), true);
 });

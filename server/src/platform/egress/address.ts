@@ -5,10 +5,10 @@
  * address on the public internet is refused, also where a registry calls it reachable (anycast
  * sinks, retired tunnels).
  */
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
-/** A block of addresses of one family, four or sixteen bytes. */
-export type AddressRange = { readonly bytes: readonly number[]; readonly prefixLength: number };
+/** Ranges of addresses of one family. A `BlockList` alone also takes IPv4 for mapped IPv6. */
+export type AddressRanges = { readonly family: 'ipv4' | 'ipv6'; readonly list: BlockList };
 
 const refusedIpv4 = ranges([
   '0.0.0.0/8', // This network; 0.0.0.0 connects to the machine itself.
@@ -37,7 +37,7 @@ const refusedIpv4 = ranges([
  * loopback, IPv4-compatible, translated, discard, SRv6, unique local, link-local, site-local,
  * multicast. These are the exceptions inside.
  */
-const globalIpv6 = range('2000::/3');
+const globalIpv6 = ranges(['2000::/3']);
 const refusedIpv6 = ranges([
   '2001::/23', // Teredo, benchmarking, ORCHID and the other protocol assignments.
   '2001:db8::/32', // Documentation.
@@ -47,7 +47,7 @@ const refusedIpv6 = ranges([
   '3fff::/20', // Documentation.
 ]);
 
-const mappedIpv4 = range('::ffff:0:0/96');
+const mappedIpv4 = ranges(['::ffff:0:0/96']);
 
 /** Metadata services of clouds. They hand out credentials, so no wide exception covers them. */
 const metadataAddresses = new Set(
@@ -57,7 +57,7 @@ const metadataAddresses = new Set(
 );
 
 /** The well-known NAT64 prefix. Its local-use sister 64:ff9b:1::/48 is refused with the rest. */
-const nat64 = range('64:ff9b::/96');
+const nat64 = ranges(['64:ff9b::/96']);
 
 /**
  * True for an address that a request may reach without an exception. Takes IPv4 in four decimal
@@ -65,8 +65,11 @@ const nat64 = range('64:ff9b::/96');
  * judged like itself where the form still leads there (mapped, NAT64, ISATAP).
  */
 export function isPublicAddress(address: string): boolean {
-  const bytes = addressBytes(address);
-  return bytes !== null && isPublic(bytes);
+  if (isIPv4(address)) return !contains(refusedIpv4, address);
+  const carried = carriedIpv4(address);
+  if (contains(mappedIpv4, address) || contains(nat64, address)) return isPublicAddress(carried);
+  if (!contains(globalIpv6, address) || contains(refusedIpv6, address)) return false;
+  return !isIsatap(address) || isPublicAddress(carried);
 }
 
 /** True for a cloud's metadata service, in any spelling. */
@@ -82,7 +85,7 @@ export function canonicalAddress(address: string): string {
   const bytes = addressBytes(address);
   if (bytes === null) return address;
   if (bytes.length === 4) return bytes.join('.');
-  if (contains(mappedIpv4, bytes)) return bytes.slice(12).join('.');
+  if (contains(mappedIpv4, address)) return carriedIpv4(address);
   const groups = Array.from({ length: 8 }, (_, index) => bytes.slice(index * 2, index * 2 + 2));
   return groups.map(([high = 0, low = 0]) => ((high << 8) | low).toString(16)).join(':');
 }
@@ -106,46 +109,41 @@ export function addressBytes(address: string): number[] | null {
   });
 }
 
-/** Reads `10.0.0.0/8` or `fd00::/8`, or null when it is no CIDR range. */
-export function parseRange(text: string): AddressRange | null {
+/** Reads `10.0.0.0/8` or `fd00::/8`; null when the text is not a CIDR range. */
+export function parseRange(text: string): AddressRanges | null {
   const [address = '', length = '', ...rest] = text.split('/');
-  if (isIP(address) === 0 || rest.length > 0 || !/^\d{1,3}$/.test(length)) return null;
-  const bytes = addressBytes(address);
-  const prefixLength = Number(length);
-  return bytes === null || prefixLength > bytes.length * 8 ? null : { bytes, prefixLength };
+  if (isIP(address) === 0 || address.includes('%') || rest.length > 0) return null;
+  if (!/^\d{1,3}$/.test(length) || Number(length) > (isIPv4(address) ? 32 : 128)) return null;
+  return ranges([text]);
 }
 
-/** Whether an address, as bytes, lies in a range of its own family. */
-export function contains(block: AddressRange, bytes: readonly number[]): boolean {
-  if (bytes.length !== block.bytes.length) return false;
-  return block.bytes.every((byte, index) => {
-    const bits = Math.min(8, Math.max(0, block.prefixLength - index * 8));
-    const mask = (0xff << (8 - bits)) & 0xff;
-    return ((byte ^ (bytes[index] ?? 0)) & mask) === 0;
-  });
+/**
+ * Whether an address lies in one of these ranges. One of the other family never does, nor one with a
+ * zone.
+ */
+export function contains({ family, list }: AddressRanges, address: string): boolean {
+  const isOfFamily = family === 'ipv4' ? isIPv4(address) : isIPv6(address);
+  return isOfFamily && !address.includes('%') && list.check(address, family);
 }
 
-function isPublic(bytes: readonly number[]): boolean {
-  if (bytes.length === 4) return !refusedIpv4.some((block) => contains(block, bytes));
-  const carried = bytes.slice(12);
-  if (contains(mappedIpv4, bytes) || contains(nat64, bytes)) return isPublic(carried);
-  if (!contains(globalIpv6, bytes)) return false;
-  if (refusedIpv6.some((block) => contains(block, bytes))) return false;
-  return !isIsatap(bytes) || isPublic(carried);
+/** The IPv4 address in the last four bytes of an IPv6 one. */
+function carriedIpv4(address: string): string {
+  return addressBytes(address)?.slice(-4).join('.') ?? '';
 }
 
 /** ISATAP puts 0000:5efe or 0200:5efe before the IPv4 address, under any prefix (RFC 5214). */
-function isIsatap(bytes: readonly number[]): boolean {
-  const [first = 0, ...rest] = bytes.slice(8, 12);
+function isIsatap(address: string): boolean {
+  const [first = 0, ...rest] = addressBytes(address)?.slice(8, 12) ?? [];
   return (first & 0xfd) === 0 && rest[0] === 0 && rest[1] === 0x5e && rest[2] === 0xfe;
 }
 
-function ranges(texts: readonly string[]): readonly AddressRange[] {
-  return texts.map(range);
-}
-
-function range(text: string): AddressRange {
-  const parsed = parseRange(text);
-  if (parsed === null) throw new Error(`no address range: ${text}`);
-  return parsed;
+/** @param texts CIDR ranges of one family */
+function ranges(texts: readonly string[]): AddressRanges {
+  const family = texts.every((text) => text.includes(':')) ? 'ipv6' : 'ipv4';
+  const list = new BlockList();
+  for (const text of texts) {
+    const [address = '', length] = text.split('/');
+    list.addSubnet(address, Number(length), family);
+  }
+  return { family, list };
 }

@@ -1,12 +1,11 @@
 /** The operator's exceptions from the egress guard (`REELFEED_EGRESS_ALLOW`). */
 import { isIP } from 'node:net';
 import {
-  addressBytes,
   canonicalAddress,
   contains,
   isMetadataAddress,
   parseRange,
-  type AddressRange,
+  type AddressRanges,
 } from './address.ts';
 
 export interface AllowList {
@@ -17,7 +16,7 @@ export interface AllowList {
 type Entry =
   | { readonly kind: 'host'; readonly host: string; readonly port: number }
   | { readonly kind: 'address'; readonly address: string; readonly port: number | null }
-  | { readonly kind: 'range'; readonly range: AddressRange };
+  | { readonly kind: 'range'; readonly range: AddressRanges };
 
 /** Every entry that can't be read, in one error: the operator mends the setting once. */
 export class AllowListError extends Error {
@@ -45,14 +44,13 @@ export function parseAllowList(entries: readonly string[]): AllowList {
   return {
     allows(target) {
       const address = canonicalAddress(target.address);
-      const bytes = addressBytes(address);
       const host = bareHost(target.host);
       return rules.some((rule) => {
         if (rule.kind === 'address') {
           return rule.address === address && (rule.port ?? target.port) === target.port;
         }
         if (isMetadataAddress(address)) return false;
-        if (rule.kind === 'range') return bytes !== null && contains(rule.range, bytes);
+        if (rule.kind === 'range') return contains(rule.range, address);
         return rule.host === host && rule.port === target.port;
       });
     },
@@ -72,7 +70,7 @@ function parseEntry(text: string): Entry | string {
   if (text.includes('/')) {
     const range = parseRange(text);
     return range === null
-      ? `${quoted} is no CIDR range such as 10.0.0.0/8`
+      ? `${quoted} is not a CIDR range such as 10.0.0.0/8`
       : { kind: 'range', range };
   }
   if (isIP(text) !== 0) {

@@ -24,9 +24,10 @@ export function addAccessControl(
     if (access === 'publishable') allowEveryOrigin(reply);
     if (request.routeOptions.config.takesBeacons) allowCredentials(request, reply);
     const queryKey = keyOfBeacon(request);
-    const principal = await authenticate(
-      queryKey ?? bearerToken(request) ?? keyOfSession(request, sessionKey),
-    );
+    const key = queryKey ?? bearerToken(request) ?? keyOfSession(request, sessionKey);
+    const principal = await authenticate(key);
+    request.principal = principal;
+    request.reauthenticate = () => authenticate(key);
     // URLs are written down in many places: nothing that opens more than this may stand there.
     if (queryKey !== null && principal.type !== 'publishable') throw new ApiError('UNAUTHORIZED');
     if (access === 'secret' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');
@@ -34,7 +35,6 @@ export function addAccessControl(
     requireScope(request, principal);
     const headers = await admit(principal);
     if (headers !== null) reply.headers(headers);
-    request.principal = principal;
   });
 }
 

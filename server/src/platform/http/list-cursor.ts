@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { KeysetPosition } from '../database/keyset.ts';
 import type { OrganizationId } from '../ids.ts';
 import type { Signer } from '../signing-keys.ts';
 import { ApiError } from './errors.ts';
@@ -59,13 +60,18 @@ function inOrder(filter: CursorScope['filter']): unknown {
 
 export type PageQuery = { limit?: number; cursor?: string };
 
-/** How one list is read: `read` returns at most `most` rows behind `after`. */
+/** How one list is read: `read` returns at most `limit` rows behind `after`. */
 export type PageSource<Row, Item> = {
   count(): Promise<number>;
-  read(most: number, after: CursorPosition['after'] | null): Promise<Row[]>;
+  read(limit: number, after: CursorPosition['after'] | null): Promise<Row[]>;
   position: (row: Row) => readonly (string | number)[];
   present: (row: Row) => Item;
 };
+
+/** The position in a list that is ordered by a moment and an id; see `isBehind`. */
+export function momentAndId(after: CursorPosition['after'] | null): KeysetPosition | null {
+  return after && { at: String(after[0]), id: String(after[1]) };
+}
 
 /** One page of a keyset list as its answer: items, total, and the cursor of the next page. */
 export async function readPage<Row, Item>(

@@ -27,6 +27,8 @@ export type Admit = (principal: Principal) => Promise<Record<string, string>> | 
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null;
+    /** Authenticates the request again, for answers that last. @throws ApiError of status 401 */
+    reauthenticate: (() => Promise<Principal>) | null;
   }
   interface FastifyContextConfig {
     /** Required on every route: adding one without it fails the start. */

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { ApiKeyId } from '../ids.ts';
 import type { HttpApp } from './app.ts';
 
 export type RequestObservation = {
@@ -7,6 +8,9 @@ export type RequestObservation = {
   route: string;
   statusCode: number;
   durationMs: number;
+  requestId: string;
+  /** Of the key that it came with, also when that opened nothing; null without a valid one. */
+  keyId: ApiKeyId | null;
 };
 
 export type RequestObserver = (observation: RequestObservation) => void;
@@ -18,21 +22,21 @@ const mostFailureLines = 20;
 export function addRequestLog(app: HttpApp, observe: RequestObserver): void {
   const failures = new LineLimit(mostFailureLines);
   app.addHook('onResponse', (request, reply, done) => {
-    const observation = {
+    const line = {
       method: request.method,
       route: request.routeOptions.url ?? 'unknown',
       statusCode: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 100) / 100,
     };
-    observe(observation);
-    const { route, statusCode } = observation;
+    observe({ ...line, requestId: request.id, keyId: request.principal?.keyId ?? null });
+    const { route, statusCode } = line;
     if (statusCode < 500) {
-      request.log.info({ ...observation, ...subject(request) }, 'request');
+      request.log.info({ ...line, ...subject(request) }, 'request');
     } else {
       const leftOut = failures.take(`${route} ${statusCode}`);
       if (leftOut !== null) {
         const more = leftOut > 0 && { leftOut };
-        request.log.warn({ ...observation, ...subject(request), ...more }, 'request');
+        request.log.warn({ ...line, ...subject(request), ...more }, 'request');
       }
     }
     done();

@@ -85,6 +85,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   app.server.maxRequestsPerSocket = 0;
 
   app.decorateRequest('principal', null);
+  app.decorateRequest('reauthenticate', null);
   app.setValidatorCompiler(validatorCompiler);
   // Answers are typed by their schemas; JSON.stringify is faster than a schema walk in Node 24.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { inTransaction, type Db, type Tx } from '../database/database.ts';
+import { inBatches } from '../database/batches.ts';
 import { ApiError } from '../http/errors.ts';
 import { principalOf } from '../http/principal.ts';
 import type { Vault } from '../vault.ts';
@@ -123,12 +124,9 @@ export function createMutations(db: Db, vault: Vault, record: RecordMutation): M
       return send(reply, answer, replayed);
     },
     async prune(signal) {
-      while (!signal.aborted) {
-        const pruned = await inTransaction(db, (tx) =>
-          pruneAnswers(tx, keptForHours, prunedAtOnce),
-        );
-        if (pruned < prunedAtOnce) return;
-      }
+      await inBatches(db, prunedAtOnce, signal, (tx) =>
+        pruneAnswers(tx, keptForHours, prunedAtOnce),
+      );
     },
   };
 }

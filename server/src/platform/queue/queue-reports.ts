@@ -1,8 +1,8 @@
 /** What metrics and people ask about the queue, and the removal of old failures. */
 import { sql } from 'kysely';
 import { inTransaction, type Db } from '../database/database.ts';
+import { inBatches } from '../database/batches.ts';
 import type { JobState } from './tables.ts';
-import { sleep } from '../lifecycle.ts';
 
 /** Jobs of one name and state. */
 export type QueueStat = {
@@ -75,28 +75,21 @@ export async function listFailedJobs(db: Db, limit = 100): Promise<FailedJob[]> 
   return rows;
 }
 
-const pruneChunk = 1_000;
-const pauseMs = 20;
+const prunedAtOnce = 1_000;
 
 /**
- * Deletes the jobs that failed more than 30 days ago, a thousand in a transaction, until none is
- * left or the signal aborts. Returns how many it has deleted.
+ * Deletes the jobs that failed more than 30 days ago, until none is left or the signal aborts.
+ *
+ * @returns how many it has deleted
  */
-export async function pruneFailedJobs(db: Db, signal: AbortSignal): Promise<number> {
-  let pruned = 0;
-  while (!signal.aborted) {
-    const deleted = await inTransaction(db, async (tx) => {
-      const { rows } = await sql`
-        with old as materialized (
-          select job_id from job where state = 'failed' and failed_at < now() - interval '30 days'
-          order by failed_at, job_id limit ${pruneChunk} for update skip locked)
-        delete from job using old where job.job_id = old.job_id and job.state = 'failed'
-        returning job.job_id`.execute(tx);
-      return rows.length;
-    });
-    pruned += deleted;
-    if (deleted < pruneChunk) break;
-    await sleep(pauseMs, signal);
-  }
-  return pruned;
+export function pruneFailedJobs(db: Db, signal: AbortSignal): Promise<number> {
+  return inBatches(db, prunedAtOnce, signal, async (tx) => {
+    const { rows } = await sql`
+      with old as materialized (
+        select job_id from job where state = 'failed' and failed_at < now() - interval '30 days'
+        order by failed_at, job_id limit ${prunedAtOnce} for update skip locked)
+      delete from job using old where job.job_id = old.job_id and job.state = 'failed'
+      returning job.job_id`.execute(tx);
+    return rows.length;
+  });
 }

@@ -2,14 +2,13 @@ import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../../platform/http/errors.ts';
-import { principalOf, type Authenticate } from '../../../platform/http/principal.ts';
+import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, Closed, OneOf } from '../../../platform/http/schemas.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { LiveTail } from './live-tail.ts';
 
 export type LiveTailRouteParts = {
   readonly tail: LiveTail;
-  readonly authenticate: Authenticate;
   readonly isClosing: () => boolean;
 };
 
@@ -132,13 +131,12 @@ function openStream(parts: LiveTailRouteParts, request: FastifyRequest, wanted: 
 }
 
 async function whyEnd(
-  { authenticate, isClosing }: LiveTailRouteParts,
+  { isClosing }: LiveTailRouteParts,
   request: FastifyRequest,
 ): Promise<string | null> {
   if (isClosing()) return 'shutdown';
-  const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
   try {
-    await authenticate(bearer);
+    await request.reauthenticate?.();
     return null;
   } catch (error) {
     // While the database is away nothing is known against the key.

@@ -6,7 +6,7 @@ import {
   type SessionState,
   type ViewState,
 } from '../../analytics/analytics.ts';
-import { dayMs as msOfDay } from './contribution.ts';
+import { dayMs as msOfDay } from '../../../platform/time.ts';
 import type { ViewerDay } from './queries.ts';
 
 export function daysOf({ views, sessions }: EngagementChanges): ViewerDay[] {

@@ -10,13 +10,13 @@ import {
   type Encounters,
   writeEncounter,
 } from './encounter.ts';
+import { dayMs } from '../../../platform/time.ts';
 
 /** What an item is about. */
 export type About = { readonly tags: readonly string[]; readonly author: string | null };
 
 /** Seen items stay hidden for so long. */
 const hiddenSeconds = 30 * 24 * 3_600;
-const dayMs = 24 * 3_600_000;
 /** Only these many of a viewer's favourites give candidates. */
 const maxFavourites = 8;
 /** A favourite is liked clearly more than what is not known. */

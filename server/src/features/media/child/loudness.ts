@@ -5,6 +5,7 @@ import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
 import { openDecoder, openSource } from './source.ts';
 import { SPEECH_SAMPLE_RATE, SpeechMeter } from './speech-meter.ts';
 import type { TaskMeter } from './task-meter.ts';
+import type { Waveform } from './waveform.ts';
 
 /**
  * Loudness by EBU R 128: clips follow each other in a feed, so each is brought to the same
@@ -87,8 +88,8 @@ function toSpeechSamples(frame: Frame): Float32Array {
 }
 
 /**
- * Decodes the sound of a file once, measures its loudness and looks for speech. The loudness is null
- * for a file without sound.
+ * Decodes the sound of a file once: measures its loudness, looks for speech, and draws it into
+ * `waveform`. The loudness is null for a file without sound.
  *
  * Throws {@link MediaError} where the sound can't be decoded, as `transcode` would.
  */
@@ -96,6 +97,7 @@ export async function measureSound(
   sourcePath: string,
   maxSeconds: number,
   meter: TaskMeter,
+  waveform: Waveform | null,
 ): Promise<MeasuredSound> {
   const opened = await openSource(sourcePath);
   const stream = opened.audio;
@@ -127,7 +129,10 @@ export async function measureSound(
     );
     format ||= description;
     // A recording that changes its format in the middle is measured by its first part.
-    if (format === description) await take(graph.push(frame));
+    if (format === description) {
+      await waveform?.take(frame, { timeBase: stream.stream.timeBase });
+      await take(graph.push(frame));
+    }
     frame.free();
   }
   if (graph !== null) await take(graph.push(null));

@@ -1,4 +1,5 @@
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
+import { inBatches } from '../../../platform/database/batches.ts';
 import {
   dropOldDays,
   prepareDayPartitions,
@@ -25,10 +26,7 @@ export function prepareWebhookPartitions(db: Db): Promise<void> {
 
 /** Brings the counts up to date, so that reading the statistics stays cheap. */
 export async function countWebhookArrivals(db: Db, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const moved = await inTransaction(db, (tx) => countArrivals(tx, countedAtOnce));
-    if (moved < countedAtOnce) return;
-  }
+  await inBatches(db, countedAtOnce, signal, (tx) => countArrivals(tx, countedAtOnce));
 }
 
 /** Drops events and deliveries whose time is over, and what no webhook will ever get. */
@@ -43,11 +41,8 @@ export async function expireWebhookData(
   for (const day of await listOldCountDays(db, retentionDays)) {
     await inTransaction(db, (tx) => foldCounts(tx, day));
   }
-  while (!signal.aborted) {
-    const deleted = await inTransaction(db, (tx) =>
-      deleteForsaken(tx, retentionDays, deletedAtOnce),
-    );
-    if (deleted < deletedAtOnce) break;
-  }
+  await inBatches(db, deletedAtOnce, signal, (tx) =>
+    deleteForsaken(tx, retentionDays, deletedAtOnce),
+  );
   await inTransaction(db, deleteForsakenCounts);
 }

@@ -19,6 +19,7 @@ import {
 } from './maintenance.ts';
 import { createWebhook } from '../endpoints/endpoints.ts';
 import { cause } from '../webhooks.fixture.ts';
+import { dayMs } from '../../../platform/time.ts';
 
 const { db } = await openTestDatabase();
 const organizationId: OrganizationId = newTypeId('org');
@@ -28,7 +29,6 @@ await db
   .execute();
 const vault = createVault(Buffer.alloc(32, 5));
 const signal = new AbortController().signal;
-const dayMs = 86_400_000;
 const retentionMs = 30 * dayMs;
 
 beforeEach(async () => {

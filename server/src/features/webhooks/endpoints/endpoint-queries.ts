@@ -1,6 +1,7 @@
 /** The SQL of registered webhooks. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../../platform/database/keyset.ts';
 import type { DisabledReason, WebhookStatus } from '../tables.ts';
 import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
 
@@ -67,28 +68,22 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<Webhoo
     .executeTakeFirstOrThrow();
 }
 
-export type WebhookPage = {
-  limit: number;
-  after: { createdAt: string; webhookId: string } | null;
-};
-
 /** Newest first. `position` is the exact moment of creation, for the cursor. */
 export async function listWebhooks(
   db: Db,
   organizationId: OrganizationId,
-  { limit, after }: WebhookPage,
+  { limit, after }: KeysetPage,
 ): Promise<(WebhookRow & { position: string })[]> {
-  let query = db
+  return db
     .selectFrom('webhook')
     .select(shownColumns)
     .select(sql<string>`created_at::text`.as('position'))
-    .where('organization_id', '=', organizationId);
-  if (after !== null) {
-    query = query.where(
-      sql<boolean>`(created_at, webhook_id) < (${after.createdAt}::timestamptz, ${after.webhookId})`,
-    );
-  }
-  return query.orderBy('created_at', 'desc').orderBy('webhook_id', 'desc').limit(limit).execute();
+    .where('organization_id', '=', organizationId)
+    .where(isBehind('created_at', 'webhook_id', after))
+    .orderBy('created_at', 'desc')
+    .orderBy('webhook_id', 'desc')
+    .limit(limit)
+    .execute();
 }
 
 export async function countWebhooks(db: Db, organizationId: OrganizationId): Promise<number> {

@@ -1,7 +1,7 @@
 /** The routes of registrations. Those of what is sent to them are in `delivery-routes.ts`. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
-import { readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';
+import { momentAndId, readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import {
   answers,
@@ -83,7 +83,7 @@ function addListRoute(app: HttpApp, { db, cursors }: WebhookRouteParts): void {
         read: (limit, after) =>
           listWebhooks(db, organizationId, {
             limit,
-            after: after && { createdAt: String(after[0]), webhookId: String(after[1]) },
+            after: momentAndId(after),
           }),
         position: (row) => [row.position, row.webhook_id],
         present: (row) => presentWebhook(row),

@@ -1,0 +1,1 @@
+function e(e,t){let n=new FormData(e).get(t);return typeof n==`string`?n.trim():``}export{e as t};

@@ -1,0 +1,72 @@
+/** What is wrong with an experiment while it is typed: the rules of the service, said at once. */
+export const metrics = ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'] as const;
+export type Metric = (typeof metrics)[number];
+export type ExperimentType = 'ranking' | 'config' | 'feature';
+
+/** A variant as it stands in its fields; traffic in percent, the configuration as JSON text. */
+export type VariantDraft = { key: number; id: string; traffic: number; config: string };
+
+const signals = [
+  'recency',
+  'engagement',
+  'topicAffinity',
+  'geoRelevance',
+  'completionRate',
+  'creatorAffinity',
+];
+
+export const samples: Record<ExperimentType, string> = {
+  ranking: '{ "weights": { "recency": 0.3, "engagement": 0.7 } }',
+  config: '{ "player.preload": 3 }',
+  feature: '{ "new-player": true }',
+};
+
+/** Null where the configuration of a variant is right. */
+export function problemOfConfig(type: ExperimentType, text: string): string | null {
+  let config: unknown;
+  try {
+    config = JSON.parse(text);
+  } catch {
+    return 'This is no JSON.';
+  }
+  if (typeof config !== 'object' || config === null || Array.isArray(config)) {
+    return 'This must be an object: { … }.';
+  }
+  if (type === 'ranking') return problemOfRanking(config);
+  for (const [name, value] of Object.entries(config)) {
+    if (!/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(name)) return `“${name}” is no valid name.`;
+    if (type === 'config' && !['string', 'number', 'boolean'].includes(typeof value)) {
+      return `“${name}” must be a text, a number, true or false.`;
+    }
+  }
+  return null;
+}
+
+function problemOfRanking(config: object): string | null {
+  const unknown = Object.keys(config).find((name) => name !== 'weights');
+  if (unknown !== undefined) return `“${unknown}” is not known; there is “weights”.`;
+  if (!('weights' in config)) return null;
+  const { weights } = config;
+  if (typeof weights !== 'object' || weights === null || Array.isArray(weights)) {
+    return '“weights” must be an object.';
+  }
+  for (const [name, weight] of Object.entries(weights)) {
+    if (!signals.includes(name)) return `“${name}” is no signal: ${signals.join(', ')}.`;
+    if (typeof weight !== 'number' || weight < 0) return `“${name}” must be 0 or more.`;
+  }
+  const sum = Object.values(weights).reduce((total: number, weight) => total + Number(weight), 0);
+  return sum > 0 ? null : 'At least one weight must be above zero.';
+}
+
+/** Null where the variants fit together. */
+export function problemOfVariants(variants: readonly VariantDraft[]): string | null {
+  const ids = variants.map(({ id }) => id.trim());
+  if (ids.some((id) => !/^[A-Za-z0-9_-]{1,64}$/.test(id))) {
+    return 'A variant needs a name of letters, digits, _ and -.';
+  }
+  if (new Set(ids).size < ids.length) return 'Two variants have the same name.';
+  const sum = variants.reduce((total, { traffic }) => total + traffic, 0);
+  return Math.abs(sum - 100) < 0.001
+    ? null
+    : `The shares of the variants must be 100 % together, and are ${sum} %.`;
+}

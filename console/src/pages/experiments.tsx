@@ -1,0 +1,94 @@
+/** Experiments by status, and the way to a new one. */
+import { Anchor, Badge, Button, SegmentedControl, Table } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useRead } from '../data.ts';
+import { moment, words } from '../format.ts';
+import { useParameters } from '../location.ts';
+import { Page } from '../page.tsx';
+import { Empty, Show } from '../states.tsx';
+
+const statuses = ['', 'draft', 'running', 'completed', 'stopped'] as const;
+type Status = (typeof statuses)[number];
+
+export function ExperimentsPage(): ReactNode {
+  const [values, change] = useParameters();
+  const status = (values['status'] ?? '') as Status;
+  const query = { limit: 100, ...(status !== '' && { status }) };
+  const experiments = useRead('/v1/experiments', { query });
+  return (
+    <Page
+      title="Experiments"
+      curl={{ path: '/v1/experiments', query }}
+      actions={
+        <Button component="a" href="#/experiments/new">
+          New experiment
+        </Button>
+      }
+    >
+      <SegmentedControl
+        aria-label="Status"
+        w="fit-content"
+        maw="100%"
+        value={status}
+        onChange={(value) => change({ status: value })}
+        data={statuses.map((value) => ({ value, label: value === '' ? 'all' : value }))}
+      />
+      <Show of={experiments}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty>
+              No experiment yet.{' '}
+              <Anchor href="#/experiments/new" underline="always">
+                Create one
+              </Anchor>
+              , or run <code>npm run demo</code> to see some that run.
+            </Empty>
+          ) : (
+            <Table.ScrollContainer minWidth={560}>
+              <Table highlightOnHover>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>Name</Table.Th>
+                    <Table.Th>Status</Table.Th>
+                    <Table.Th>Type</Table.Th>
+                    <Table.Th>Decided by</Table.Th>
+                    <Table.Th>Started</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {data.map((experiment) => (
+                    <Table.Tr key={experiment.id}>
+                      <Table.Td>
+                        <Anchor href={`#/experiments/${experiment.id}`} underline="always">
+                          {experiment.name}
+                        </Anchor>
+                      </Table.Td>
+                      <Table.Td>
+                        <ExperimentStatus status={experiment.status} />
+                      </Table.Td>
+                      <Table.Td>{experiment.type}</Table.Td>
+                      <Table.Td>{words(experiment.primaryMetric)}</Table.Td>
+                      <Table.Td>{moment(experiment.startedAt)}</Table.Td>
+                    </Table.Tr>
+                  ))}
+                </Table.Tbody>
+              </Table>
+            </Table.ScrollContainer>
+          )
+        }
+      </Show>
+    </Page>
+  );
+}
+
+export function ExperimentStatus({ status }: { status: string }): ReactNode {
+  return (
+    <Badge
+      variant={status === 'running' ? 'filled' : 'outline'}
+      color={status === 'running' ? 'teal.9' : 'gray'}
+      tt="none"
+    >
+      {status}
+    </Badge>
+  );
+}

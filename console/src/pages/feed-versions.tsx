@@ -1,0 +1,76 @@
+/** Every version of the weights, each of which can be made current again. */
+import { Button, Group, Stack, Table, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { api } from '../api.ts';
+import { useChange, useRead } from '../data.ts';
+import { moment, words } from '../format.ts';
+import { CopyCurl } from '../page.tsx';
+import { Empty, Failed, Show } from '../states.tsx';
+
+export function FeedVersions(): ReactNode {
+  const versions = useRead('/v1/ranking/config/versions', { query: { limit: 50 } });
+  const current = useRead('/v1/ranking/config', {});
+  const restore = useChange((version: number) =>
+    api.post('/v1/ranking/config/versions/{version}/restore', {
+      path: { version: String(version) },
+    }),
+  );
+  const now = current.data?.data.version;
+  return (
+    <Stack>
+      <Failed error={restore.error} />
+      <Show of={versions}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty>
+              The weights are still the defaults. Each save under “Weights” makes a version.
+            </Empty>
+          ) : (
+            <Table.ScrollContainer minWidth={480}>
+              <Table>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>Version</Table.Th>
+                    <Table.Th>When</Table.Th>
+                    <Table.Th>Weights</Table.Th>
+                    <Table.Th>Action</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {data.map(({ version, createdAt, config }) => (
+                    <Table.Tr key={version}>
+                      <Table.Td>{version}</Table.Td>
+                      <Table.Td>{moment(createdAt)}</Table.Td>
+                      <Table.Td>
+                        {Object.entries(config.weights)
+                          .map(([name, weight]) => `${words(name)} ${weight}`)
+                          .join(', ')}
+                      </Table.Td>
+                      <Table.Td>
+                        {version === now ? (
+                          <Text size="sm">current</Text>
+                        ) : (
+                          <Button
+                            size="compact-sm"
+                            variant="default"
+                            aria-label={`Go back to version ${version}`}
+                            onClick={() => restore.mutate(version)}
+                          >
+                            Go back to it
+                          </Button>
+                        )}
+                      </Table.Td>
+                    </Table.Tr>
+                  ))}
+                </Table.Tbody>
+              </Table>
+            </Table.ScrollContainer>
+          )
+        }
+      </Show>
+      <Group>
+        <CopyCurl path="/v1/ranking/config/versions" />
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,94 @@
+/** Import of videos from addresses, a line each. */
+import { Anchor, Button, Group, Stack, Table, TagsInput, Textarea } from '@mantine/core';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { api } from '../api.ts';
+import { useChange } from '../data.ts';
+import { CopyCurl, Page } from '../page.tsx';
+import { Failed } from '../states.tsx';
+
+type Line = { sourceUrl: string; title: string; tags?: string[] };
+
+const mostAtOnce = 100;
+
+export function ImportPage(): ReactNode {
+  const [text, setText] = useState('');
+  const [tags, setTags] = useState<string[]>([]);
+  const items = linesOf(text).map((line) => ({ ...line, ...(tags.length > 0 && { tags }) }));
+  const run = useChange(() => api.post('/v1/content/import', { body: { items } }));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run.mutate();
+  };
+  const results = run.data?.data.results ?? [];
+  return (
+    <Page title="Import" back={{ to: '/content', label: 'Content' }}>
+      <form onSubmit={submit}>
+        <Stack maw={800}>
+          <Textarea
+            label="Videos to import"
+            description="A line each: the address, and after a space the title."
+            placeholder="https://example.com/clip.mp4 My clip"
+            autosize
+            minRows={5}
+            required
+            value={text}
+            error={items.length > mostAtOnce ? `At most ${mostAtOnce} at once.` : null}
+            onChange={(event) => setText(event.currentTarget.value)}
+          />
+          <TagsInput label="Tags for all of them" value={tags} onChange={setTags} />
+          <Group>
+            <Button
+              type="submit"
+              loading={run.isPending}
+              disabled={items.length === 0 || items.length > mostAtOnce}
+            >
+              {`Import ${items.length} videos`}
+            </Button>
+            <CopyCurl method="POST" path="/v1/content/import" body={{ items }} />
+          </Group>
+          <Failed error={run.error} />
+        </Stack>
+      </form>
+      {results.length > 0 && (
+        <Table.ScrollContainer minWidth={480}>
+          <Table>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Video</Table.Th>
+                <Table.Th>Result</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {results.map(({ index, status, item, error }) => (
+                <Table.Tr key={index}>
+                  <Table.Td>
+                    {item === undefined ? (
+                      items[index]?.sourceUrl
+                    ) : (
+                      <Anchor href={`#/content/${item.id}`} underline="always">
+                        {item.title}
+                      </Anchor>
+                    )}
+                  </Table.Td>
+                  <Table.Td>{error === undefined ? status : error.message}</Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </Page>
+  );
+}
+
+function linesOf(text: string): Line[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [sourceUrl = '', ...words] = line.split(/\s+/);
+      const name = sourceUrl.split(/[?#]/)[0]?.split('/').at(-1) ?? '';
+      return { sourceUrl, title: words.join(' ') || name || sourceUrl };
+    });
+}

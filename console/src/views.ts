@@ -1,0 +1,50 @@
+/** Which view belongs to which address. Each is a file of its own, loaded when it is opened first. */
+import { lazy, type ComponentType, type LazyExoticComponent } from 'react';
+
+type ViewComponent = LazyExoticComponent<ComponentType<{ id: string }>>;
+
+const load = (name: string, from: () => Promise<Record<string, unknown>>): ViewComponent =>
+  lazy(async () => ({ default: (await from())[name] as ComponentType<{ id: string }> }));
+
+const views: readonly { path: RegExp; Component: ViewComponent }[] = [
+  [/^\/overview$/, load('OverviewPage', () => import('./pages/overview.tsx'))],
+  [/^\/content$/, load('LibraryPage', () => import('./pages/library.tsx'))],
+  [/^\/content\/jobs$/, load('JobsPage', () => import('./pages/jobs.tsx'))],
+  [/^\/content\/jobs\/([^/]+)$/, load('JobPage', () => import('./pages/jobs.tsx'))],
+  [/^\/content\/import$/, load('ImportPage', () => import('./pages/import.tsx'))],
+  [/^\/content\/([^/]+)$/, load('ItemPage', () => import('./pages/item.tsx'))],
+  [/^\/feed$/, load('FeedPage', () => import('./pages/feed.tsx'))],
+  [/^\/experiments$/, load('ExperimentsPage', () => import('./pages/experiments.tsx'))],
+  [/^\/experiments\/new$/, load('NewExperimentPage', () => import('./pages/experiment-form.tsx'))],
+  [/^\/experiments\/([^/]+)$/, load('ExperimentPage', () => import('./pages/experiment.tsx'))],
+  [/^\/webhooks$/, load('WebhooksPage', () => import('./pages/webhooks.tsx'))],
+  [/^\/webhooks\/([^/]+)$/, load('WebhookPage', () => import('./pages/webhook.tsx'))],
+  [/^\/exports$/, load('ExportsPage', () => import('./pages/exports.tsx'))],
+  [/^\/settings$/, load('SettingsPage', () => import('./pages/settings.tsx'))],
+  [/^\/keys$/, load('KeysPage', () => import('./pages/keys.tsx'))],
+  [/^\/organization$/, load('OrganizationPage', () => import('./pages/organization.tsx'))],
+  [/^\/audit$/, load('AuditPage', () => import('./pages/audit.tsx'))],
+  [/^\/system$/, load('SystemPage', () => import('./pages/system.tsx'))],
+].map(([path, Component]) => ({ path: path as RegExp, Component: Component as ViewComponent }));
+
+export const navigation = [
+  { path: '/overview', label: 'Overview' },
+  { path: '/content', label: 'Content' },
+  { path: '/feed', label: 'Feed' },
+  { path: '/experiments', label: 'Experiments' },
+  { path: '/webhooks', label: 'Webhooks' },
+  { path: '/exports', label: 'Exports' },
+  { path: '/settings', label: 'Settings and flags' },
+  { path: '/keys', label: 'Keys' },
+  { path: '/organization', label: 'Organization' },
+  { path: '/audit', label: 'Audit' },
+  { path: '/system', label: 'System' },
+];
+
+export function findView(path: string): { Component: ViewComponent; id: string } | null {
+  for (const { path: pattern, Component } of views) {
+    const match = pattern.exec(path);
+    if (match !== null) return { Component, id: match[1] ?? '' };
+  }
+  return null;
+}

@@ -1,0 +1,189 @@
+import { element } from './dom.ts';
+import { type ItemView } from './item-view.ts';
+import { type Slide } from './slides.ts';
+
+/** Slides on each side of the watched one that have their words and buttons; the rest are empty. */
+const mountedEachSide = 2;
+/** Without a scroll event for this long the column has come to rest. */
+const settledMs = 160;
+
+export interface ColumnEvents {
+  /** Nothing outside of the column can have the focus: it may take it. */
+  readonly ownsPage: boolean;
+  /** Builds the content of a slide that comes near. */
+  makeView(article: HTMLElement, slide: Slide): ItemView;
+  /** Another slide fills most of the window. */
+  moved(): void;
+  /** The column has come to rest. */
+  settled(): void;
+}
+
+/** The scrolling column: one article per slide, of which only those near the window have content. */
+export class Column {
+  readonly #root: HTMLElement;
+  readonly #events: ColumnEvents;
+  readonly #articles: HTMLElement[] = [];
+  readonly #views = new Map<string, ItemView>();
+  #slides: readonly Slide[] = [];
+  #index = 0;
+  #target: number | null = null;
+  #tail: HTMLElement | null = null;
+  #settleTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #resizes: ResizeObserver;
+
+  constructor(root: HTMLElement, events: ColumnEvents) {
+    this.#root = root;
+    this.#events = events;
+    root.addEventListener('scroll', () => this.#onScroll(), { passive: true });
+    this.#resizes = new ResizeObserver(() => this.#onResize());
+    this.#resizes.observe(root);
+  }
+
+  close(): void {
+    clearTimeout(this.#settleTimer);
+    this.#resizes.disconnect();
+    for (const id of this.#views.keys()) this.#unmount(id);
+  }
+
+  /** The slide that is watched; equal to the number of slides at the tail. */
+  get index(): number {
+    return this.#index;
+  }
+
+  get slideCount(): number {
+    return this.#slides.length;
+  }
+
+  /** The slide `offset` places from the watched one. */
+  slideAt(offset: number): Slide | null {
+    return this.#slides[this.#index + offset] ?? null;
+  }
+
+  view(id: string | undefined): ItemView | null {
+    return id === undefined ? null : (this.#views.get(id) ?? null);
+  }
+
+  get views(): Iterable<ItemView> {
+    return this.#views.values();
+  }
+
+  /** Brings the articles in line with the list, without moving what is watched. */
+  update(slides: readonly Slide[], tail: HTMLElement | null): void {
+    const watchedId = this.#slides[this.#index]?.id;
+    this.#slides = slides;
+    const kept = new Set(slides.map((slide) => slide.id));
+    for (const article of this.#articles.filter(({ id }) => !kept.has(slideId(id)))) {
+      this.#unmount(slideId(article.id));
+      this.#articles.splice(this.#articles.indexOf(article), 1);
+      article.remove();
+    }
+    for (const slide of slides.slice(this.#articles.length)) this.#append(slide);
+    if (this.#tail !== tail) this.#tail?.remove();
+    this.#tail = tail;
+    if (tail !== null) this.#root.append(tail);
+    const stillAt = slides.findIndex((slide) => slide.id === watchedId);
+    if (stillAt >= 0 && stillAt !== this.#index) this.jump(stillAt);
+    this.#index = Math.min(this.#index, this.lastIndex);
+    this.#mountNear();
+  }
+
+  /** Moves by whole slides. Quick presses add up: they count from where the column is going. */
+  step(offset: number): void {
+    const from = this.#target ?? this.#index;
+    const target = Math.max(0, Math.min(this.lastIndex, from + offset));
+    this.#target = target;
+    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    this.#root.scrollTo({ top: this.#topOf(target), behavior: calm ? 'instant' : 'smooth' });
+  }
+
+  /** Goes to a slide without passing the others. */
+  jump(index: number): void {
+    this.#index = index;
+    this.#target = null;
+    this.#root.scrollTo({ top: this.#topOf(index), behavior: 'instant' });
+    this.#mountNear();
+  }
+
+  /** Moves the focus along, so that Tab goes on from the slide that is watched. */
+  takeFocus(): void {
+    const tree = this.#root.getRootNode();
+    const focused = tree instanceof ShadowRoot ? tree.activeElement : null;
+    const isFree = this.#events.ownsPage && document.activeElement === document.body;
+    if (!isFree && !this.#root.contains(focused)) return;
+    this.#articles[this.#index]?.focus({ preventScroll: true });
+  }
+
+  /** The last place that can be reached: the last slide, or the tail after it. */
+  get lastIndex(): number {
+    return Math.max(0, this.#slides.length - (this.#tail === null ? 1 : 0));
+  }
+
+  #topOf(index: number): number {
+    return index * this.#root.clientHeight;
+  }
+
+  #onScroll(): void {
+    clearTimeout(this.#settleTimer);
+    this.#settleTimer = setTimeout(() => {
+      this.#target = null;
+      this.#events.settled();
+    }, settledMs);
+    const height = this.#root.clientHeight;
+    if (height === 0) return;
+    const index = Math.min(this.lastIndex, Math.round(this.#root.scrollTop / height));
+    if (index === this.#index) return;
+    this.#index = index;
+    this.#mountNear();
+    this.#events.moved();
+  }
+
+  #onResize(): void {
+    this.#root.scrollTo({ top: this.#topOf(this.#index), behavior: 'instant' });
+    for (const view of this.#views.values()) this.#measure(view);
+  }
+
+  #append(slide: Slide): void {
+    const article = element('article', {
+      className: 'slide',
+      id: `slide-${slide.id}`,
+      tabIndex: -1,
+    });
+    article.setAttribute('aria-label', slide.item.title);
+    article.setAttribute('aria-setsize', '-1');
+    article.inert = true;
+    this.#articles.push(article);
+    this.#root.append(article);
+  }
+
+  #mountNear(): void {
+    for (const [index, article] of this.#articles.entries()) {
+      const slide = this.#slides[index];
+      if (slide === undefined) continue;
+      // What is out of the window must not be reached with Tab or by a screen reader's cursor.
+      article.inert = index !== this.#index;
+      article.setAttribute('aria-posinset', String(index + 1));
+      const near = Math.abs(index - this.#index) <= mountedEachSide;
+      if (!near) this.#unmount(slide.id);
+      else if (!this.#views.has(slide.id)) {
+        const view = this.#events.makeView(article, slide);
+        this.#views.set(slide.id, view);
+        this.#measure(view);
+      }
+    }
+    if (this.#tail !== null) this.#tail.inert = this.#index < this.#slides.length;
+  }
+
+  #measure(view: ItemView): void {
+    view.fit();
+    view.measureDescription();
+  }
+
+  #unmount(id: string): void {
+    this.#views.get(id)?.unmount();
+    this.#views.delete(id);
+  }
+}
+
+function slideId(elementId: string): string {
+  return elementId.slice('slide-'.length);
+}

@@ -1,0 +1,279 @@
+import {
+  createReelfeed,
+  EventSender,
+  localEventStorage,
+  type EngagementEvent,
+  type Reelfeed,
+} from '@reelfeed/client';
+import { Chrome } from './chrome.ts';
+import { find } from './dom.ts';
+import { type FeedList } from './feed-list.ts';
+import { listenToWheel } from './gestures.ts';
+import { listenToKeys } from './keyboard.ts';
+import { Marks } from './marks.ts';
+import { Permissions, type GetToken } from './permissions.ts';
+import { Player } from './player.ts';
+import { faultOf, Screens, uploadCommand } from './screens.ts';
+import { forgetKey, itemInAddress, keepKey, stableId, takeKey } from './session.ts';
+import { copyText } from './share.ts';
+import { openStore } from './storage.ts';
+import { type Texts } from './texts.ts';
+
+/** While there is nothing to watch the feed is asked again, so that the first clip appears by itself. */
+const emptyPollMs = 5000;
+
+export interface SessionOptions {
+  /** The element, which events of the keyboard reach and whose place in the window counts. */
+  readonly host: HTMLElement;
+  /** What the template was copied into. */
+  readonly root: ParentNode;
+  /** Where the service answers; ends with a slash. */
+  readonly serviceUrl: URL;
+  readonly key: string | null;
+  readonly userId: string | null;
+  readonly tags: readonly string[];
+  readonly section: string | null;
+  /** The item to begin with, when the first pages of the feed hold it. */
+  readonly start: string | null;
+  /** An address with `{id}` in the place of an item's id; null for the service's own page. */
+  readonly shareUrl: string | null;
+  /** The element is the whole page: it reads the key and the item from the page's address. */
+  readonly ownsPage: boolean;
+  readonly texts: Texts;
+  /** Asks for the permission to watch a protected item; null asks the service. */
+  readonly getToken: () => GetToken | null;
+  readonly tracked: (event: EngagementEvent) => void;
+}
+
+/** One feed with one key and viewer, from its first request to `close`. */
+export class FeedSession {
+  readonly #options: SessionOptions;
+  readonly #device = openStore('localStorage');
+  readonly #tab = openStore('sessionStorage');
+  readonly #deviceId = stableId(this.#device, 'device');
+  readonly #sessionId = stableId(this.#tab, 'session');
+  readonly #screens: Screens;
+  readonly #chrome: Chrome;
+  readonly #end = new AbortController();
+  #player: Player | null = null;
+  #events: EventSender | null = null;
+  #emptyTimer: ReturnType<typeof setTimeout> | undefined;
+  #isInView = false;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    const { root, texts, ownsPage, host } = options;
+    this.#screens = new Screens(root, texts);
+    this.#chrome = new Chrome(root, texts, {
+      unmute: () => this.#player?.toggleMute(),
+      step: (offset) => this.#player?.step(offset),
+    });
+    const feed = find(root, '#feed', HTMLElement);
+    feed.setAttribute('aria-label', texts.feed);
+    listenToWheel(
+      feed,
+      (offset) => this.#player?.step(offset),
+      (offset) => ownsPage || this.#player?.canStep(offset) === true,
+    );
+    this.#watchPlace(host);
+    this.#listenToPage();
+    const key = ownsPage ? takeKey(this.#tab, options.key) : options.key;
+    if (key === null) this.#askForKey(null);
+    else this.#open(key);
+  }
+
+  /** Ends requests, clips and listeners. Events without an answer stay in the browser's storage. */
+  close(): void {
+    this.#end.abort();
+    clearTimeout(this.#emptyTimer);
+    this.#closeFeed();
+  }
+
+  #closeFeed(): void {
+    this.#player?.close();
+    this.#player = null;
+    void this.#events?.close();
+    this.#events = null;
+  }
+
+  #open(publishableKey: string): void {
+    const { texts } = this.#options;
+    const fault = faultOf(publishableKey, texts);
+    if (fault !== null) {
+      this.#askForKey(fault);
+      return;
+    }
+    this.#closeFeed();
+    const { serviceUrl: baseUrl, userId: user } = this.#options;
+    const userId = user ?? undefined;
+    const viewer = { baseUrl, publishableKey, userId, deviceId: this.#deviceId };
+    this.#events = new EventSender({
+      ...viewer,
+      sessionId: this.#sessionId,
+      storage: localEventStorage(`reelfeed.events.${publishableKey.slice(-8)}`),
+    });
+    this.#player = this.#makePlayer(createReelfeed({ ...viewer, device: 'web' }));
+    this.#screens.hide();
+    this.#showPlace();
+    this.#start();
+  }
+
+  #makePlayer(client: Reelfeed): Player {
+    const { root, texts, ownsPage, tags, section, getToken, tracked } = this.#options;
+    const ask: GetToken = (item) => (getToken() ?? (({ id }) => client.playbackToken(id)))(item);
+    return new Player({
+      root: find(root, '#feed', HTMLElement),
+      slideTemplate: find(root, '#slide-template', HTMLTemplateElement),
+      chrome: this.#chrome,
+      texts,
+      likes: new Marks(this.#device, 'likes'),
+      saves: new Marks(this.#device, 'saves'),
+      permissions: new Permissions(ask),
+      client,
+      query: {
+        ...(tags.length > 0 && { tags }),
+        ...(section !== null && { section }),
+      },
+      sessionId: this.#sessionId,
+      ownsPage,
+      linkedItem: () => this.#linkedItem(),
+      addressOf: (id) => this.#addressOf(id),
+      track: (event) => {
+        this.#events?.track(event);
+        tracked(event);
+      },
+      listChanged: (list) => this.#onList(list),
+    });
+  }
+
+  #start(): void {
+    void this.#player?.restart(this.#linkedItem());
+  }
+
+  #linkedItem(): string | null {
+    return this.#options.ownsPage ? itemInAddress() : this.#options.start;
+  }
+
+  #addressOf(id: string): string {
+    const { shareUrl, ownsPage, serviceUrl } = this.#options;
+    const name = encodeURIComponent(id);
+    if (shareUrl !== null) return new URL(shareUrl.replaceAll('{id}', name), location.href).href;
+    const page = ownsPage ? `${location.origin}${location.pathname}` : `${serviceUrl.href}feed`;
+    return `${page}#${name}`;
+  }
+
+  /** Plays only what can be seen: half of the element, in a page that is not hidden. */
+  #watchPlace(host: HTMLElement): void {
+    const observer = new IntersectionObserver(
+      (entries) => {
+        this.#isInView = (entries.at(-1)?.intersectionRatio ?? 0) >= 0.5;
+        this.#showPlace();
+      },
+      { threshold: 0.5 },
+    );
+    observer.observe(host);
+    this.#end.signal.addEventListener('abort', () => observer.disconnect());
+  }
+
+  #showPlace(): void {
+    this.#player?.setHidden(document.hidden || !this.#isInView);
+  }
+
+  #listenToPage(): void {
+    const { host, ownsPage } = this.#options;
+    const { signal } = this.#end;
+    const withPlayer = (act: (player: Player) => void) => (): void => {
+      if (this.#player !== null) act(this.#player);
+    };
+    listenToKeys(
+      ownsPage ? document : host,
+      {
+        step: (offset) => this.#player?.step(offset),
+        seekBy: (seconds) => this.#player?.seekBy(seconds),
+        togglePlay: withPlayer((player) => player.togglePlay()),
+        toggleMute: withPlayer((player) => player.toggleMute()),
+        toggleLike: withPlayer((player) => player.toggleLike()),
+        toggleSave: withPlayer((player) => player.toggleSave()),
+        toggleCaptions: withPlayer((player) => player.toggleCaptions()),
+        share: withPlayer((player) => player.share()),
+      },
+      signal,
+    );
+    document.addEventListener('visibilitychange', () => this.#showPlace(), { signal });
+    window.addEventListener(
+      'offline',
+      withPlayer(({ list }) => this.#showNetwork(list)),
+      { signal },
+    );
+    window.addEventListener(
+      'online',
+      withPlayer((player) => {
+        this.#showNetwork(player.list);
+        void player.reconnect();
+      }),
+      { signal },
+    );
+    if (ownsPage) window.addEventListener('hashchange', () => this.#start(), { signal });
+  }
+
+  /** A viewer can give a key only where the page is the service's own. */
+  #askForKey(problem: string | null): void {
+    this.#closeFeed();
+    const { ownsPage, texts } = this.#options;
+    if (!ownsPage) {
+      this.#chrome.showNotice(problem ?? texts.keyMissing);
+      return;
+    }
+    forgetKey(this.#tab);
+    this.#screens.showKeyForm(problem, (publishableKey) => {
+      keepKey(this.#tab, publishableKey);
+      this.#open(publishableKey);
+    });
+  }
+
+  /** Shows the screens and notices that belong to the state of the list. */
+  #onList(list: FeedList): void {
+    clearTimeout(this.#emptyTimer);
+    this.#showNetwork(list);
+    const { phase } = list;
+    if (list.slides.length > 0) {
+      this.#screens.hide();
+      return;
+    }
+    if (phase.name === 'refused') this.#onRefused(list);
+    if (phase.name === 'ended') {
+      const { ownsPage, serviceUrl } = this.#options;
+      const command = ownsPage ? uploadCommand(serviceUrl.href) : null;
+      this.#screens.showEmpty(command, (text) => void this.#copyCommand(text));
+      this.#emptyTimer = setTimeout(() => this.#start(), emptyPollMs);
+    }
+  }
+
+  #onRefused({ phase }: FeedList): void {
+    if (phase.name !== 'refused') return;
+    const { error } = phase;
+    const { ownsPage, texts } = this.#options;
+    if (ownsPage && (error.status === 401 || error.status === 403)) {
+      this.#askForKey(texts.keyRefused(error.code, error.message));
+      return;
+    }
+    const retry = (): void => {
+      this.#screens.hide();
+      this.#start();
+    };
+    this.#screens.showFailure(error, retry, ownsPage ? () => this.#askForKey(null) : null);
+  }
+
+  #showNetwork({ phase }: FeedList): void {
+    const { texts } = this.#options;
+    if (!navigator.onLine) this.#chrome.showNotice(texts.offline);
+    else if (phase.name === 'waiting') this.#chrome.showNotice(texts.reconnecting);
+    else if (phase.name === 'refused') this.#chrome.showNotice(phase.error.message);
+    else this.#chrome.showNotice(null);
+  }
+
+  async #copyCommand(command: string): Promise<void> {
+    const { texts } = this.#options;
+    this.#chrome.showToast((await copyText(command)) ? texts.commandCopied : texts.linkFailed);
+  }
+}

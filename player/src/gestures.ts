@@ -1,0 +1,81 @@
+/** Two taps within this time are one double tap. */
+const doubleTapMs = 260;
+/** Wheel travel that counts as a wish to move, in pixels. */
+const wheelThresholdPixels = 28;
+/** A pause of this length ends a wheel gesture, together with its momentum. */
+const wheelPauseMs = 140;
+/** A wheel that keeps turning moves one slide per this time. */
+const wheelRepeatMs = 650;
+
+/** Tells one tap from two. A press by keyboard or screen reader is a single tap at once. */
+export function listenToTaps(target: HTMLElement, single: () => void, double: () => void): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  target.addEventListener('click', (event) => {
+    clearTimeout(timer);
+    if (event.detail === 0) single();
+    else if (event.detail % 2 === 0) double();
+    else timer = setTimeout(single, doubleTapMs);
+  });
+}
+
+export interface WheelSample {
+  readonly deltaPixels: number;
+  readonly atMs: number;
+}
+
+/**
+ * Turns wheel events into steps of one slide. A trackpad sends a hundred events per swipe and
+ * keeps sending while the momentum fades: only the first push and a steady turning count.
+ * Answers -1, 0 or 1 for each sample.
+ */
+export function createWheelStepper(): (sample: WheelSample) => -1 | 0 | 1 {
+  let lastAtMs = -Infinity;
+  let movedAtMs = -Infinity;
+  let travelled = 0;
+  let lastPixels = 0;
+  return ({ deltaPixels, atMs }) => {
+    const isNewGesture = atMs - lastAtMs > wheelPauseMs;
+    const turnedBack = deltaPixels * lastPixels < 0;
+    if (isNewGesture || turnedBack) {
+      travelled = 0;
+      movedAtMs = -Infinity;
+    }
+    // Momentum only ever fades; an event as strong as the one before it comes from the hand.
+    const fades = !isNewGesture && Math.abs(deltaPixels) < Math.abs(lastPixels);
+    lastAtMs = atMs;
+    lastPixels = deltaPixels;
+    const hasMoved = movedAtMs > -Infinity;
+    if (hasMoved && (fades || atMs - movedAtMs < wheelRepeatMs)) return 0;
+    travelled += deltaPixels;
+    if (Math.abs(travelled) < wheelThresholdPixels) return 0;
+    travelled = 0;
+    movedAtMs = atMs;
+    return deltaPixels > 0 ? 1 : -1;
+  };
+}
+
+/**
+ * Moves the column by the wheel. Left to the browser over text that scrolls by itself, and where
+ * `canStep` says that the column ends, so that the page around it scrolls on.
+ */
+export function listenToWheel(
+  target: HTMLElement,
+  step: (offset: -1 | 1) => void,
+  canStep: (offset: -1 | 1) => boolean,
+): void {
+  const stepOf = createWheelStepper();
+  target.addEventListener(
+    'wheel',
+    (event) => {
+      const over = event.target instanceof Element ? event.target : null;
+      if (event.ctrlKey || over?.closest('.description.open') != null) return;
+      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) return;
+      if (!canStep(event.deltaY > 0 ? 1 : -1)) return;
+      event.preventDefault();
+      const pixelsPerUnit = [1, 40, target.clientHeight][event.deltaMode] ?? 1;
+      const offset = stepOf({ deltaPixels: event.deltaY * pixelsPerUnit, atMs: event.timeStamp });
+      if (offset !== 0) step(offset);
+    },
+    { passive: false },
+  );
+}

@@ -1,0 +1,29 @@
+import type * as Hls from 'hls.js';
+
+export type HlsLibrary = typeof Hls;
+
+let loading: Promise<HlsLibrary> | undefined;
+
+/**
+ * hls.js is three quarters of the player and only needed where the browser can't play HLS itself, so
+ * it is a file of its own, fetched beside the first page of the feed. A failed fetch is tried again
+ * by the next call.
+ */
+export function loadHlsLibrary(): Promise<HlsLibrary> {
+  loading ??= import('hls.js').catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return loading;
+}
+
+/** iPhones play HLS themselves, and better than through their restricted media source. */
+export function usesNativeHls(): boolean {
+  const video = document.createElement('video');
+  return !('MediaSource' in window) && video.canPlayType('application/vnd.apple.mpegurl') !== '';
+}
+
+/** Whether hls.js can work here: it needs one of the two ways to feed a video by script. */
+export function canFeedVideo(): boolean {
+  return 'MediaSource' in window || 'ManagedMediaSource' in window;
+}

@@ -1,0 +1,266 @@
+import { attachCaptions } from './captions.ts';
+import { element, find, setIcon, setName } from './dom.ts';
+import { fillsFrame, formatCount } from './format.ts';
+import { type Permission } from './permissions.ts';
+import { Pictures } from './pictures.ts';
+import { type PlaybackState, type PlaybackView } from './playback.ts';
+import { SeekBar } from './seek-bar.ts';
+import { webAddress, type Slide } from './slides.ts';
+import { type Texts } from './texts.ts';
+
+/** What a viewer can do with the slide before them; other slides cannot be reached. */
+export interface SlideActions {
+  togglePlay(): void;
+  toggleLike(): void;
+  toggleSave(): void;
+  toggleMute(): void;
+  toggleCaptions(): void;
+  share(): void;
+  retry(): void;
+  skip(): void;
+  seekTo(fraction: number): void;
+}
+
+/** One slide in the column: the words, the buttons and the place for the picture. */
+export class ItemView implements PlaybackView {
+  readonly slide: Slide;
+  readonly surface: HTMLButtonElement;
+  readonly seekBar: SeekBar;
+  /** Null for a video. */
+  readonly pictures: Pictures | null;
+  readonly #article: HTMLElement;
+  readonly #media: HTMLElement;
+  readonly #texts: Texts;
+  #video: HTMLVideoElement | null = null;
+  #permission: Permission | null = null;
+  #mounted = true;
+
+  constructor(
+    article: HTMLElement,
+    slide: Slide,
+    parts: { actions: SlideActions; template: HTMLTemplateElement; texts: Texts },
+  ) {
+    const { actions, template, texts } = parts;
+    this.slide = slide;
+    this.#article = article;
+    this.#texts = texts;
+    article.replaceChildren(document.importNode(template.content, true));
+    this.#media = this.#part('.media', HTMLElement);
+    this.surface = this.#part('.surface', HTMLButtonElement);
+    this.seekBar = new SeekBar(this.#part('.seek', HTMLElement), actions, texts);
+    this.pictures = slide.media.kind === 'pictures' ? new Pictures(slide.item.title, texts) : null;
+    this.#writeWords();
+    this.#writePictures();
+    this.#connect(actions);
+    this.showState('empty');
+  }
+
+  /** Empties the slide; the article stays as its place in the column. */
+  unmount(): void {
+    this.#mounted = false;
+    this.pictures?.stop();
+    this.#article.replaceChildren();
+    this.#article.classList.remove('started', 'paused', 'fills', 'sound-only');
+  }
+
+  mount(video: HTMLVideoElement): void {
+    video.setAttribute('aria-label', this.slide.item.title);
+    this.#video = video;
+    attachCaptions(video, this.#permission?.captionTracks ?? this.slide.item.captionTracks);
+    this.#media.prepend(video);
+    this.#article.classList.remove('started');
+  }
+
+  /** The item is protected, and this is where its pictures and captions are. */
+  permit(permission: Permission): void {
+    this.#permission = permission;
+    if (!this.#mounted) return;
+    this.#showThumbnail(permission.thumbnailUrl ?? null);
+    this.pictures?.show(permission.images ?? []);
+    const { captionTracks } = permission;
+    if (captionTracks === undefined || this.#video?.parentNode !== this.#media) return;
+    attachCaptions(this.#video, captionTracks);
+  }
+
+  showState(state: PlaybackState): void {
+    // A far jump empties the slide before its player hears of it.
+    if (!this.#mounted) return;
+    const isVideo = this.slide.media.kind === 'video';
+    const stopped = state === 'paused' || state === 'blocked';
+    if (state === 'playing') this.#article.classList.add('started');
+    if (state === 'empty') this.#article.classList.remove('started');
+    this.#article.classList.toggle('paused', isVideo && stopped);
+    this.#part('.spinner', HTMLElement).hidden = state !== 'loading' && state !== 'buffering';
+    this.#part('.problem', HTMLElement).hidden = state !== 'failed';
+    setName(this.surface, stopped ? this.#texts.play : this.#texts.pause);
+    // A tooltip over the whole picture would only be in the way.
+    this.surface.title = '';
+  }
+
+  showTrouble(isTrying: boolean): void {
+    if (!this.#mounted) return;
+    const trouble = this.#part('.trouble', HTMLElement);
+    trouble.hidden = !isTrying;
+    trouble.textContent = isTrying ? this.#texts.slowClip : '';
+  }
+
+  /** The pictures of a protected item may not be seen. */
+  showRefusal(): void {
+    if (!this.#mounted) return;
+    this.showProblem(this.#texts.lockedClip);
+    this.#part('.problem', HTMLElement).hidden = false;
+  }
+
+  showProblem(message: string): void {
+    this.#part('.problem p', HTMLElement).textContent = message;
+  }
+
+  showMuted(muted: boolean): void {
+    const button = this.#part('.mute', HTMLButtonElement);
+    setIcon(button, muted ? 'muted' : 'sound');
+    setName(button, this.#texts.mute);
+    button.setAttribute('aria-pressed', String(muted));
+    this.#label(button, muted ? this.#texts.muted : this.#texts.sound);
+  }
+
+  showLiked(liked: boolean, count: number): void {
+    const button = this.#part('.like', HTMLButtonElement);
+    button.setAttribute('aria-pressed', String(liked));
+    this.#label(button, formatCount(count) || this.#texts.like);
+  }
+
+  showSaved(saved: boolean, count: number): void {
+    const button = this.#part('.save', HTMLButtonElement);
+    button.setAttribute('aria-pressed', String(saved));
+    this.#label(button, formatCount(count) || this.#texts.save);
+  }
+
+  showCaptions(shown: boolean): void {
+    this.#part('.captions', HTMLButtonElement).setAttribute('aria-pressed', String(shown));
+  }
+
+  /** A heart that rises from the middle, for a like by double tap. */
+  burst(): void {
+    const heart = this.#part('.burst', SVGSVGElement);
+    heart.classList.remove('shown');
+    // Reading the size makes the browser notice that the animation was taken away.
+    heart.getBoundingClientRect();
+    heart.classList.add('shown');
+  }
+
+  /** Fits the picture to the frame, whose shape changes with the window. */
+  fit(): void {
+    const { width, height } = this.slide.item;
+    const frame = this.#part('.frame', HTMLElement);
+    const fills = fillsFrame(width, height, frame.clientWidth, frame.clientHeight);
+    this.#article.classList.toggle('fills', fills && this.slide.media.kind === 'video');
+  }
+
+  #writeWords(): void {
+    const { item, member } = this.slide;
+    this.#part('.title', HTMLElement).textContent = item.title;
+    this.#fill('.author', item.author);
+    this.#fill('.description', item.description);
+    const badges = this.#part('.badges', HTMLElement);
+    const live = formatCount(item.currentViewers);
+    if (item.isLive) badges.append(element('span', { className: 'live' }, this.#texts.live));
+    if (item.isLive && live !== '') badges.append(element('span', {}, this.#texts.watching(live)));
+    if (item.section !== null) badges.append(element('span', {}, item.section));
+    if (member !== null) {
+      badges.append(element('span', {}, this.#texts.member(member.position, member.count)));
+    }
+    const tags = this.#part('.tags', HTMLElement);
+    tags.hidden = item.tags.length === 0;
+    tags.append(...item.tags.slice(0, 8).map((tag) => element('li', {}, `#${tag}`)));
+    const link = webAddress(item.articleUrl);
+    const article = this.#part('.article', HTMLAnchorElement);
+    if (link === null) return;
+    article.hidden = false;
+    article.href = link;
+    setName(article, this.#texts.openArticle);
+    this.#label(article, this.#texts.article);
+  }
+
+  #writePictures(): void {
+    const { item, media } = this.slide;
+    this.#showThumbnail(item.thumbnailUrl);
+    this.#article.classList.toggle('sound-only', item.resolutionTier === 'audio-only');
+    this.seekBar.root.hidden = media.kind !== 'video' || item.isLive;
+    this.#part('.mute', HTMLElement).hidden = media.kind !== 'video';
+    if (media.kind === 'video' || this.pictures === null) return;
+    this.surface.hidden = true;
+    this.pictures.show(media.pictures);
+    this.#media.append(this.pictures.root);
+  }
+
+  #showThumbnail(url: string | null): void {
+    const thumbnail = webAddress(url);
+    if (thumbnail === null) return;
+    const names = ['.ambient', '.backdrop', ...(this.pictures === null ? ['.poster'] : [])];
+    for (const image of names.map((name) => this.#part(name, HTMLImageElement))) {
+      image.hidden = false;
+      image.addEventListener('error', () => (image.hidden = true), { once: true });
+      image.src = thumbnail;
+    }
+  }
+
+  #connect(actions: SlideActions): void {
+    const { slide } = this;
+    this.#on('.like', () => actions.toggleLike());
+    this.#on('.save', () => actions.toggleSave());
+    this.#on('.share', () => actions.share());
+    this.#on('.mute', () => actions.toggleMute());
+    this.#on('.captions', () => actions.toggleCaptions());
+    this.#on('.retry', () => actions.retry());
+    this.#on('.skip', () => actions.skip());
+    setName(this.#part('.like', HTMLButtonElement), this.#texts.like);
+    setName(this.#part('.save', HTMLButtonElement), this.#texts.save);
+    const share = this.#part('.share', HTMLButtonElement);
+    setName(share, this.#texts.share);
+    this.#label(share, formatCount(slide.item.engagement.shares) || this.#texts.share);
+    const captions = this.#part('.captions', HTMLButtonElement);
+    captions.hidden = !slide.item.captionTracks.some((track) => track.status === 'ready');
+    setName(captions, this.#texts.captions);
+    this.#label(captions, this.#texts.captionsShort);
+    this.#part('.retry', HTMLButtonElement).textContent = this.#texts.retry;
+    this.#part('.skip', HTMLButtonElement).textContent = this.#texts.skip;
+    this.#part('.spinner', HTMLElement).setAttribute('aria-label', this.#texts.loading);
+    this.#on('.more', () => this.#toggleDescription());
+    this.showProblem(this.#texts.brokenClip);
+  }
+
+  /** Offers to open the description when it does not fit. Call when the slide has its size. */
+  measureDescription(): void {
+    const text = this.#part('.description p', HTMLElement);
+    const more = this.#part('.more', HTMLButtonElement);
+    if (this.#part('.description', HTMLElement).classList.contains('open')) return;
+    more.hidden = text.scrollHeight <= text.clientHeight + 1;
+    more.textContent = this.#texts.more;
+  }
+
+  #toggleDescription(): void {
+    const open = this.#part('.description', HTMLElement).classList.toggle('open');
+    const more = this.#part('.more', HTMLButtonElement);
+    more.setAttribute('aria-expanded', String(open));
+    more.textContent = open ? this.#texts.less : this.#texts.more;
+  }
+
+  #fill(selector: string, text: string | null): void {
+    if (text === null || text.trim() === '') return;
+    const part = this.#part(selector, HTMLElement);
+    part.hidden = false;
+    (part.querySelector('p') ?? part).textContent = text;
+  }
+
+  #label(button: Element, text: string): void {
+    find(button, 'span', HTMLElement).textContent = text;
+  }
+
+  #on(selector: string, action: () => void): void {
+    this.#part(selector, HTMLElement).addEventListener('click', action);
+  }
+
+  #part<T extends Element>(selector: string, type: new () => T): T {
+    return find(this.#article, selector, type);
+  }
+}

@@ -1,0 +1,70 @@
+/** What the keys do. The same actions stand behind buttons, so no key is the only way. */
+export interface KeyActions {
+  step(offset: number): void;
+  togglePlay(): void;
+  toggleMute(): void;
+  toggleLike(): void;
+  toggleSave(): void;
+  toggleCaptions(): void;
+  share(): void;
+  seekBy(seconds: number): void;
+}
+
+const seekSeconds = 5;
+
+/**
+ * Listens to the keys that reach `target`: the element, or the whole page where the element is all of
+ * it. Keys that a focused control needs for itself are left to it.
+ */
+export function listenToKeys(target: EventTarget, actions: KeyActions, signal: AbortSignal): void {
+  const listen = (event: Event): void => {
+    if (!(event instanceof KeyboardEvent)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    // Outside of the shadow tree its parts are not named as targets.
+    const [inner] = event.composedPath();
+    const target = inner instanceof Element ? inner : null;
+    if (target?.closest('.screen, input:not([type="range"]), textarea') != null) return;
+    const pressesControl = event.key === ' ' || event.key === 'Enter';
+    if (pressesControl && target?.closest('button, a') != null) return;
+    const movesPictures = event.key === 'ArrowLeft' || event.key === 'ArrowRight';
+    if (movesPictures && target?.closest('.pictures') != null) return;
+    const action = actionOf(event, actions);
+    if (action === null) return;
+    event.preventDefault();
+    action();
+  };
+  target.addEventListener('keydown', listen, { signal });
+}
+
+function actionOf(event: KeyboardEvent, actions: KeyActions): (() => void) | null {
+  // Holding a key walks through the feed but must not flicker between two states.
+  const once = (action: () => void): (() => void) => (event.repeat ? () => {} : action);
+  switch (event.key.length === 1 ? event.key.toLowerCase() : event.key) {
+    case 'ArrowDown':
+    case 'PageDown':
+    case 'j':
+      return () => actions.step(1);
+    case 'ArrowUp':
+    case 'PageUp':
+    case 'k':
+      return () => actions.step(-1);
+    case 'ArrowRight':
+      return () => actions.seekBy(seekSeconds);
+    case 'ArrowLeft':
+      return () => actions.seekBy(-seekSeconds);
+    case ' ':
+      return once(() => actions.togglePlay());
+    case 'm':
+      return once(() => actions.toggleMute());
+    case 'l':
+      return once(() => actions.toggleLike());
+    case 'b':
+      return once(() => actions.toggleSave());
+    case 'c':
+      return once(() => actions.toggleCaptions());
+    case 's':
+      return once(() => actions.share());
+    default:
+      return null;
+  }
+}

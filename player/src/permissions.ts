@@ -1,0 +1,38 @@
+import { type CaptionTrack, type CarouselImage } from '@reelfeed/client';
+
+/** Addresses at which a protected item can be watched, as a playback token has them. */
+export interface Permission {
+  readonly streamingUrl: string | null;
+  readonly thumbnailUrl?: string | null;
+  readonly images?: readonly CarouselImage[];
+  readonly captionTracks?: readonly CaptionTrack[];
+  /** ISO 8601. Without it the permission is asked for anew at each load. */
+  readonly expiresAt?: string;
+}
+
+export type GetToken = (item: { readonly id: string }) => Promise<Permission>;
+
+const keptPermissions = 50;
+/** A permission that ends sooner is not worth starting with. */
+const leastRestMs = 60_000;
+
+/** Asks once for what several parts of a slide need, and again when it has expired. */
+export class Permissions {
+  readonly #ask: GetToken;
+  readonly #kept = new Map<string, Promise<Permission>>();
+
+  constructor(ask: GetToken) {
+    this.#ask = ask;
+  }
+
+  async of(item: { readonly id: string }): Promise<Permission> {
+    const kept = await this.#kept.get(item.id)?.catch(() => undefined);
+    const endsAtMs = Date.parse(kept?.expiresAt ?? '');
+    if (kept !== undefined && endsAtMs > Date.now() + leastRestMs) return kept;
+    const asked = this.#ask(item);
+    this.#kept.set(item.id, asked);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > keptPermissions && oldest !== undefined) this.#kept.delete(oldest);
+    return asked;
+  }
+}

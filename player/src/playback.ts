@@ -1,0 +1,356 @@
+import type HlsEngine from 'hls.js';
+import { type ErrorData, type HlsConfig, type LoadPolicy } from 'hls.js';
+import { canFeedVideo, loadHlsLibrary, usesNativeHls, type HlsLibrary } from './hls-library.ts';
+
+/**
+ * One video element and what feeds it. A slot is filled with one slide after the other:
+ *
+ *   empty ──load──▶ loading ──first frame──▶ playing ◀──▶ paused
+ *                                            playing ◀──▶ buffering
+ *                   any ──browser refuses to start──▶ blocked ──play──▶ playing
+ *                   any ──fatal error──▶ failed ──load──▶ loading
+ *   any ──release──▶ empty
+ *
+ * Only `load` and `release` leave `failed`: what the element still says after a failure is its echo.
+ *
+ * 1. The element is the same for the slot's whole life: browsers allow sound per element, and
+ *    the allowance that the first tap gave must hold for the next clips.
+ * 2. Nothing of a slide is loaded or decoded after `release`.
+ */
+export type PlaybackState =
+  | 'empty'
+  | 'loading'
+  | 'playing'
+  | 'paused'
+  | 'buffering'
+  | 'blocked'
+  | 'failed';
+
+/** Where a slot shows itself. */
+export interface PlaybackView {
+  mount(video: HTMLVideoElement): void;
+  showState(state: PlaybackState): void;
+  /** A request for the clip has failed and is being repeated; or it came through after all. */
+  showTrouble(isTrying: boolean): void;
+}
+
+export interface PlaybackSource {
+  readonly id: string;
+  /** Where the master playlist is; asked for at each load, because a protected clip's expires. */
+  address(): Promise<string>;
+  readonly view: PlaybackView;
+}
+
+/** Why a clip is in the state `failed`. */
+export interface PlaybackFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** The variant that is shown: its short side, such as `720p`, and its video codec. */
+export interface PlaybackLevel {
+  readonly rendition: string;
+  readonly codec: string | null;
+}
+
+/** What one clip learned about the line and the browser, for the clips after it. */
+export interface SharedConditions {
+  bandwidthBps: number | null;
+  muted: boolean;
+}
+
+/** Seconds that the playing clip and a clip that waits for its turn load ahead. */
+const playingBufferSeconds = 12;
+const waitingBufferSeconds = 4;
+/** A clip whose requests keep failing counts as unplayable after this time without a success. */
+const longestTroubleMs = 6_000;
+/** Repairs of a broken decoder per clip before it counts as unplayable. */
+const mediaRepairs = 2;
+
+/**
+ * hls.js would repeat a failed request six times over half a minute, silently. A viewer has swiped on
+ * by then, so two repeats have to do.
+ */
+const loadPolicy: LoadPolicy = {
+  default: {
+    maxTimeToFirstByteMs: 8_000,
+    maxLoadTimeMs: 20_000,
+    timeoutRetry: { maxNumRetry: 1, retryDelayMs: 0, maxRetryDelayMs: 0 },
+    errorRetry: { maxNumRetry: 2, retryDelayMs: 500, maxRetryDelayMs: 1_500 },
+  },
+};
+
+export class Playback {
+  readonly video = document.createElement('video');
+  readonly #conditions: SharedConditions;
+  readonly #changed: (playback: Playback) => void;
+  #source: PlaybackSource | null = null;
+  #state: PlaybackState = 'empty';
+  #hls: HlsEngine | null = null;
+  #active = false;
+  #loadsFragments = false;
+  #repairs = 0;
+  #failure: PlaybackFailure | null = null;
+  #troubleTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(conditions: SharedConditions, changed: (playback: Playback) => void) {
+    this.#conditions = conditions;
+    this.#changed = changed;
+    this.video.playsInline = true;
+    this.video.loop = true;
+    this.video.disableRemotePlayback = true;
+    this.video.crossOrigin = 'anonymous';
+    this.video.tabIndex = -1;
+    this.#listen();
+  }
+
+  get id(): string | null {
+    return this.#source?.id ?? null;
+  }
+
+  get state(): PlaybackState {
+    return this.#state;
+  }
+
+  /** Null unless the state is `failed`; another object for each failure. */
+  get failure(): PlaybackFailure | null {
+    return this.#state === 'failed' ? this.#failure : null;
+  }
+
+  /** Null while it is unknown, and where the browser plays HLS by itself. */
+  get level(): PlaybackLevel | null {
+    const level = this.#hls?.levels[this.#hls.currentLevel];
+    if (level === undefined) return null;
+    const shortSide = Math.min(level.width, level.height);
+    const rendition = shortSide > 0 ? `${shortSide}p` : 'audio';
+    return { rendition, codec: level.videoCodec ?? null };
+  }
+
+  /** Prepares a slide: its playlists, and no picture before `warm` or `activate`. */
+  load(source: PlaybackSource): void {
+    this.release();
+    this.#source = source;
+    this.#repairs = 0;
+    source.view.mount(this.video);
+    this.#enter('loading');
+    void this.#open(source);
+  }
+
+  /** Loads the first seconds, so that the clip starts at once when its turn comes. */
+  warm(): void {
+    if (this.#loadsFragments) return;
+    this.#loadsFragments = true;
+    this.#hls?.startLoad(-1);
+  }
+
+  /** Makes this the clip that is watched. */
+  activate(): void {
+    this.#active = true;
+    if (this.#hls !== null) this.#hls.config.maxBufferLength = playingBufferSeconds;
+    this.warm();
+    this.play();
+  }
+
+  /** Keeps a clip that was watched, at its beginning, without loading more of it. */
+  park(): void {
+    if (!this.#active) return;
+    this.#active = false;
+    this.video.pause();
+    this.video.currentTime = 0;
+    this.#hls?.stopLoad();
+    this.#loadsFragments = false;
+    if (this.#hls !== null) this.#hls.config.maxBufferLength = waitingBufferSeconds;
+  }
+
+  play(): void {
+    this.video.muted = this.#conditions.muted;
+    void this.#start();
+  }
+
+  /** Lets go of the slide, its connections and its decoded pictures. */
+  release(): void {
+    this.#active = false;
+    this.#endTrouble();
+    this.#enter('empty');
+    this.#source = null;
+    this.#loadsFragments = false;
+    this.#hls?.destroy();
+    this.#hls = null;
+    this.video.pause();
+    this.video.removeAttribute('src');
+    // Without it browsers keep the decoder of the last source.
+    this.video.load();
+    this.video.remove();
+  }
+
+  /** Seconds that can be played on from here without the network. */
+  get bufferedAheadSeconds(): number {
+    const { buffered, currentTime } = this.video;
+    for (let range = 0; range < buffered.length; range += 1) {
+      if (buffered.start(range) <= currentTime + 0.2 && buffered.end(range) > currentTime) {
+        return buffered.end(range) - currentTime;
+      }
+    }
+    return 0;
+  }
+
+  async #start(): Promise<void> {
+    const source = this.#source;
+    try {
+      await this.video.play();
+    } catch (error) {
+      if (source === null || this.#source !== source || !this.#active) return;
+      if (!(error instanceof DOMException) || error.name !== 'NotAllowedError') return;
+      if (this.video.muted) {
+        this.#enter('blocked');
+        return;
+      }
+      // Sound was not allowed for this element: a silent clip is better than a stopped one.
+      this.#conditions.muted = true;
+      this.play();
+    }
+  }
+
+  /** Finds out where the clip is and feeds it to the element, unless the slot has moved on. */
+  async #open(source: PlaybackSource): Promise<void> {
+    const isCurrent = (): boolean => this.#source === source && this.#state !== 'failed';
+    const isNative = usesNativeHls();
+    if (!isNative && !canFeedVideo()) {
+      this.#fail('NO_MEDIA_SOURCE', 'This browser plays no HLS.');
+      return;
+    }
+    try {
+      const library = isNative ? null : loadHlsLibrary();
+      const [url, loaded] = await Promise.all([source.address(), library]);
+      if (!isCurrent()) return;
+      if (loaded === null) {
+        this.video.preload = 'auto';
+        this.video.src = url;
+      } else {
+        this.#startHls(loaded, url);
+      }
+      if (this.#active) this.play();
+    } catch (error) {
+      if (!isCurrent()) return;
+      const { code, message } = error instanceof Error ? describe(error) : unknownFailure;
+      this.#fail(code, message);
+    }
+  }
+
+  #startHls({ default: Hls, ErrorTypes, Events }: HlsLibrary, url: string): void {
+    const hls = new Hls(this.#hlsConfig());
+    hls.on(Events.ERROR, (_event, data) => {
+      if (this.#hls !== hls) return;
+      this.#onHlsError(hls, data, data.type === ErrorTypes.MEDIA_ERROR);
+    });
+    hls.on(Events.FRAG_BUFFERED, () => {
+      this.#endTrouble();
+      if (this.#active) this.#conditions.bandwidthBps = hls.bandwidthEstimate;
+    });
+    this.#hls = hls;
+    hls.loadSource(url);
+    hls.attachMedia(this.video);
+    if (this.#active) hls.config.maxBufferLength = playingBufferSeconds;
+    if (this.#loadsFragments) hls.startLoad(-1);
+  }
+
+  /** Without a measured line the first variant of the playlist starts, as the service orders it. */
+  #hlsConfig(): Partial<HlsConfig> {
+    const { bandwidthBps } = this.#conditions;
+    const measured =
+      bandwidthBps === null ? {} : { startLevel: -1, abrEwmaDefaultEstimate: bandwidthBps };
+    return {
+      ...measured,
+      autoStartLoad: false,
+      startFragPrefetch: true,
+      testBandwidth: false,
+      capLevelToPlayerSize: true,
+      maxBufferLength: waitingBufferSeconds,
+      maxMaxBufferLength: 30,
+      maxBufferSize: 20_000_000,
+      // Short clips loop; what has been played is kept so that a loop needs no network.
+      backBufferLength: 20,
+      manifestLoadPolicy: loadPolicy,
+      playlistLoadPolicy: loadPolicy,
+      fragLoadPolicy: loadPolicy,
+    };
+  }
+
+  #onHlsError(hls: HlsEngine, data: ErrorData, isMediaError: boolean): void {
+    if (!data.fatal) {
+      if (!isMediaError) this.#noteTrouble(data);
+      return;
+    }
+    if (isMediaError && this.#repairs < mediaRepairs) {
+      this.#repairs += 1;
+      hls.recoverMediaError();
+      return;
+    }
+    this.#fail(data.details, data.error.message);
+  }
+
+  /** Says that the line has trouble while the clip stands, and gives up when it lasts. */
+  #noteTrouble(data: ErrorData): void {
+    if (this.#state === 'failed' || this.bufferedAheadSeconds > 1) return;
+    this.#source?.view.showTrouble(true);
+    this.#troubleTimer ??= setTimeout(() => {
+      this.#fail(data.details, data.error.message);
+    }, longestTroubleMs);
+  }
+
+  #endTrouble(): void {
+    clearTimeout(this.#troubleTimer);
+    this.#troubleTimer = undefined;
+    this.#source?.view.showTrouble(false);
+  }
+
+  #listen(): void {
+    const video = this.video;
+    // Events come later than what caused them; by then the slot may serve another slide.
+    video.addEventListener('playing', () => {
+      if (this.#isLive && !video.paused) this.#enter('playing');
+    });
+    video.addEventListener('waiting', () => {
+      if (this.#isLive && !video.paused) this.#enter('buffering');
+    });
+    video.addEventListener('pause', () => {
+      if (this.#isLive && video.paused) this.#enter('paused');
+    });
+    video.addEventListener('seeked', () => {
+      if (this.#isLive && !video.paused && video.readyState > 2) this.#enter('playing');
+    });
+    video.addEventListener('error', () => {
+      // With hls.js the library sees the error first and may repair it.
+      if (this.#hls !== null || this.#source === null) return;
+      this.#fail(`MEDIA_${video.error?.code ?? 0}`, video.error?.message ?? '');
+    });
+  }
+
+  /** What the element says is about the clip that is watched, and not the echo of a failure. */
+  get #isLive(): boolean {
+    return this.#active && this.#state !== 'failed';
+  }
+
+  #fail(code: string, message: string): void {
+    this.#endTrouble();
+    this.#failure = { code, message };
+    this.#hls?.stopLoad();
+    this.#enter('failed');
+    this.video.pause();
+  }
+
+  #enter(state: PlaybackState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#source?.view.showState(state);
+    this.#changed(this);
+  }
+}
+
+const unknownFailure: PlaybackFailure = { code: 'UNKNOWN', message: 'The clip cannot be opened.' };
+
+/** Errors of the client have a code; that of a missing file of the player has none. */
+function describe(error: Error): PlaybackFailure {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return { code, message: error.message };
+}

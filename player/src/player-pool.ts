@@ -1,0 +1,131 @@
+import { Playback, type PlaybackSource, type SharedConditions } from './playback.ts';
+
+/** The one that plays, the next one, and the previous one for a swipe back. */
+const poolSize = 3;
+/** The next clip starts loading when the playing one is this far ahead, or after the wait. */
+const comfortableSeconds = 4;
+const longestWarmWaitMs = 3000;
+
+export interface Neighbours {
+  readonly previous: PlaybackSource | null;
+  readonly active: PlaybackSource | null;
+  readonly next: PlaybackSource | null;
+}
+
+/**
+ * At most three players live at any time, however long the session: memory and connections stay
+ * flat. The clip that is watched has the line to itself until it is safe from stalling.
+ */
+export class PlayerPool {
+  readonly #conditions: SharedConditions = { bandwidthBps: null, muted: true };
+  readonly #slots: Playback[];
+  #activeId: string | null = null;
+  #nextId: string | null = null;
+  #warmTimer: ReturnType<typeof setInterval> | undefined;
+  #suspended = false;
+
+  constructor(changed: (playback: Playback) => void) {
+    this.#slots = Array.from({ length: poolSize }, () => new Playback(this.#conditions, changed));
+  }
+
+  get muted(): boolean {
+    return this.#conditions.muted;
+  }
+
+  /** Applies to all three elements inside the viewer's tap, while the browser allows it. */
+  setMuted(muted: boolean): void {
+    this.#conditions.muted = muted;
+    for (const slot of this.#slots) slot.video.muted = muted;
+  }
+
+  /** The player of the slide that is watched; null at a slide without video. */
+  get active(): Playback | null {
+    return this.#activeId === null ? null : this.#slotOf(this.#activeId);
+  }
+
+  /** Fits the players to the place in the column. Players whose clip stays near are kept. */
+  show({ previous, active, next }: Neighbours): void {
+    const wanted = [active, next, previous].filter((source) => source !== null);
+    for (const slot of this.#slots) {
+      if (slot.id !== null && !wanted.some((source) => source.id === slot.id)) slot.release();
+    }
+    if (this.#activeId !== active?.id) this.active?.park();
+    for (const source of wanted) {
+      if (this.#slotOf(source.id) === null) this.#slotOf(null)?.load(source);
+    }
+    const isNewlyActive = this.#activeId !== (active?.id ?? null);
+    this.#activeId = active?.id ?? null;
+    this.#nextId = next?.id ?? null;
+    if (isNewlyActive) this.active?.activate();
+    this.#warmNextSoon();
+  }
+
+  togglePlay(): void {
+    const playback = this.active;
+    if (playback === null) return;
+    if (playback.video.paused) playback.play();
+    else playback.video.pause();
+  }
+
+  /** Stops for as long as nobody can see it. A clip that the viewer stopped stays so. */
+  suspend(): void {
+    const playback = this.active;
+    if (playback === null || playback.video.paused) return;
+    this.#suspended = true;
+    playback.video.pause();
+  }
+
+  resume(): void {
+    if (this.#suspended) this.active?.play();
+    this.#suspended = false;
+  }
+
+  /** Lets go of every clip, for good. */
+  close(): void {
+    clearInterval(this.#warmTimer);
+    for (const slot of this.#slots) slot.release();
+  }
+
+  /** Moves by seconds, or to a share of the whole length. Does nothing before the length is known. */
+  seekBy(seconds: number): void {
+    const video = this.active?.video;
+    if (video === undefined || !Number.isFinite(video.duration)) return;
+    video.currentTime = Math.min(video.duration - 0.1, Math.max(0, video.currentTime + seconds));
+  }
+
+  seekTo(fraction: number): void {
+    const video = this.active?.video;
+    if (video === undefined || !Number.isFinite(video.duration)) return;
+    video.currentTime = Math.min(video.duration - 0.05, fraction * video.duration);
+  }
+
+  /** Loads a failed clip again. */
+  retry(source: PlaybackSource): void {
+    const slot = this.#slotOf(source.id);
+    if (slot === null) return;
+    slot.load(source);
+    if (source.id === this.#activeId) slot.activate();
+  }
+
+  /** The slot that holds a clip; for null one that is free. */
+  #slotOf(id: string | null): Playback | null {
+    return this.#slots.find((slot) => slot.id === id) ?? null;
+  }
+
+  #warmNextSoon(): void {
+    clearInterval(this.#warmTimer);
+    const startedAtMs = performance.now();
+    this.#warmTimer = setInterval(() => {
+      if (performance.now() - startedAtMs < longestWarmWaitMs && !this.#isComfortable()) return;
+      clearInterval(this.#warmTimer);
+      if (this.#nextId !== null) this.#slotOf(this.#nextId)?.warm();
+    }, 100);
+  }
+
+  #isComfortable(): boolean {
+    const playback = this.active;
+    if (playback === null) return true;
+    const leftSeconds = playback.video.duration - playback.video.currentTime;
+    return playback.bufferedAheadSeconds >= Math.min(comfortableSeconds, leftSeconds - 0.3);
+  }
+}

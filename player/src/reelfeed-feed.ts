@@ -1,0 +1,138 @@
+import { type EngagementEvent } from '@reelfeed/client';
+import { FeedSession } from './feed-session.ts';
+import { loadHlsLibrary, usesNativeHls } from './hls-library.ts';
+import { type GetToken } from './permissions.ts';
+import playerCss from './player.css';
+import { idIn } from './share.ts';
+import screensCss from './screens.css';
+import slideCss from './slide.css';
+import template from './template.html';
+import { defaultTexts, type Texts } from './texts.ts';
+import { type ReelfeedFeedElement } from './types.ts';
+import wideCss from './wide.css';
+
+/** Outside of a browser, such as where a framework renders pages, the module can still be imported. */
+const Base = 'HTMLElement' in globalThis ? HTMLElement : (Object as unknown as typeof HTMLElement);
+const tag = 'reelfeed-feed';
+let sheet: CSSStyleSheet | undefined;
+
+/** `<reelfeed-feed>`. Attributes, properties, parts and custom properties are in docs/player.md. */
+export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
+  static readonly observedAttributes = [
+    'src',
+    'key',
+    'publishable-key',
+    'user-id',
+    'tags',
+    'section',
+    'start',
+  ];
+
+  #session: FeedSession | null = null;
+  #isDue = false;
+  #texts: Partial<Texts> = {};
+  #getToken: GetToken | null = null;
+
+  get texts(): Partial<Texts> {
+    return this.#texts;
+  }
+
+  set texts(texts: Partial<Texts>) {
+    this.#texts = texts;
+    this.#restartSoon();
+  }
+
+  get getToken(): GetToken | null {
+    return this.#getToken;
+  }
+
+  set getToken(getToken: GetToken | null) {
+    this.#getToken = getToken;
+  }
+
+  connectedCallback(): void {
+    this.#takeEarlyProperties();
+    if (!usesNativeHls()) loadHlsLibrary().catch(() => {});
+    this.#restartSoon();
+  }
+
+  disconnectedCallback(): void {
+    this.#session?.close();
+    this.#session = null;
+  }
+
+  attributeChangedCallback(): void {
+    this.#restartSoon();
+  }
+
+  /** Frameworks set attributes one after the other; one start is enough for all of them. */
+  #restartSoon(): void {
+    if (!this.isConnected || this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() => {
+      this.#isDue = false;
+      if (this.isConnected) this.#restart();
+    });
+  }
+
+  #restart(): void {
+    this.#session?.close();
+    const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' });
+    sheet ??= makeSheet();
+    root.adoptedStyleSheets = [sheet];
+    root.replaceChildren(document.createRange().createContextualFragment(template));
+    this.#session = new FeedSession({
+      host: this,
+      root,
+      serviceUrl: serviceUrl(this.getAttribute('src')),
+      key: this.#text('key') ?? this.#text('publishable-key'),
+      userId: this.#text('user-id'),
+      tags: (this.#text('tags') ?? '').split(',').filter(Boolean),
+      section: this.#text('section'),
+      start: idIn(this.getAttribute('start')),
+      shareUrl: this.#text('share-url'),
+      ownsPage: this.hasAttribute('page'),
+      texts: { ...defaultTexts, ...this.#texts },
+      getToken: () => this.#getToken,
+      tracked: (event) => this.#tell(event),
+    });
+  }
+
+  #text(attribute: string): string | null {
+    return this.getAttribute(attribute)?.trim() || null;
+  }
+
+  #tell(detail: EngagementEvent): void {
+    this.dispatchEvent(new CustomEvent('reelfeed-event', { detail, bubbles: true }));
+  }
+
+  /** A page may set properties before this module has made the element what it is. */
+  #takeEarlyProperties(): void {
+    for (const name of ['texts', 'getToken'] as const) {
+      if (!Object.hasOwn(this, name)) continue;
+      const value = this[name];
+      Reflect.deleteProperty(this, name);
+      Reflect.set(this, name, value);
+    }
+  }
+}
+
+/** Without `src`, the service is where this file came from. */
+function serviceUrl(src: string | null): URL {
+  const url = src === null ? new URL('../', import.meta.url) : new URL(src, document.baseURI);
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  url.search = '';
+  url.hash = '';
+  return url;
+}
+
+/** A sheet made by script needs no permission from a page's content security policy. */
+function makeSheet(): CSSStyleSheet {
+  const made = new CSSStyleSheet();
+  made.replaceSync([playerCss, slideCss, screensCss, wideCss].join('\n'));
+  return made;
+}
+
+if ('customElements' in globalThis && customElements.get(tag) === undefined) {
+  customElements.define(tag, ReelfeedFeed);
+}
