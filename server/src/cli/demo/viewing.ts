@@ -8,7 +8,7 @@ import { sendPastVisits } from './past-visits.ts';
 import { demoViewers } from './viewers.ts';
 
 /** So many watch at the same time, which makes three or four events a second. */
-const mostAtATime = 5;
+const maxAtATime = 5;
 
 /** Runs until the signal aborts and the last events are sent. */
 export async function runViewers(
@@ -28,8 +28,8 @@ export async function runViewers(
         `  Two experiments run and one has ended:\n    curl '${url}/v1/experiments' -H 'Authorization: Bearer ${secretKey}'\n\n`,
     );
   };
-  const groups = Array.from({ length: mostAtATime }, (_, group) =>
-    demoViewers.filter((_viewer, index) => index % mostAtATime === group),
+  const groups = Array.from({ length: maxAtATime }, (_, group) =>
+    demoViewers.filter((_viewer, index) => index % maxAtATime === group),
   );
   await Promise.all([
     keepRunning('past visits of the demo', past, log, signal),
