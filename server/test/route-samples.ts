@@ -58,6 +58,10 @@ function keySamples(service: TestService): Record<string, RouteSample> {
       const made = await service.call('POST', '/v1/keys', { body });
       return [`/v1/keys/${made.body.data.id}/rotate`, { body: { gracePeriod: 60 } }];
     },
+    listKeyRequests: async () => {
+      const { body } = await service.call('GET', '/v1/keys');
+      return [`/v1/keys/${body.data[0].id}/requests?limit=2`];
+    },
     listAudit: async () => ['/v1/audit?limit=3&action=createKey'],
     getOrganization: async () => ['/v1/organization'],
     updateOrganization: async () => ['/v1/organization', { body: { name: 'Another name' } }],
@@ -311,6 +315,8 @@ function analyticsSamples(service: TestService): Record<string, RouteSample> {
     ],
     getEngagementAnalytics: async () => [`/v1/analytics/engagement?segment=tag`],
     getQualityAnalytics: async () => [`/v1/analytics/quality`],
+    getMovers: async () => ['/v1/analytics/movers?direction=up&limit=3'],
+    getTrafficSources: async () => [`/v1/analytics/sources?${days}`],
     getRetentionAnalytics: async () => [`/v1/analytics/retention?${days}`],
   };
 }

@@ -39,11 +39,17 @@ export type Viewer = { readonly organizationId: string; readonly userId: string 
 export type EraseViewer = (viewer: Viewer, signal: AbortSignal) => Promise<void>;
 
 /** An item that was deleted for good. */
-export type DeletedItem = { readonly organizationId: string; readonly contentId: string };
+export type DeletedItem = {
+  readonly organizationId: string;
+  readonly contentId: string;
+  /** By which features know items where an id would take too much space. */
+  readonly serialNumber: number;
+};
 
 /**
  * Removes what a feature keeps about deleted items, apart from its projections and from rows that
- * refer to `content` and go with it. Must be idempotent.
+ * refer to `content` and go with it. The event log does not name the items any more. There may be
+ * thousands at once. Must be idempotent.
  */
 export type PurgeItems = (items: readonly DeletedItem[], signal: AbortSignal) => Promise<void>;
 

@@ -9,6 +9,7 @@ export {
   type EventDraft,
   type EventProjection,
 } from './engagement-log.ts';
+export { forgetItemsInLog, noItem } from './erasure/forget-items.ts';
 export { withoutBots } from './bots.ts';
 export { describeEventKinds } from './intake/event-rules.ts';
 export type { StoredEvents } from './intake/event-intake.ts';

@@ -14,6 +14,7 @@ import type { Assignments } from '../experiments/experiments.ts';
 import { FeedIndex } from './items/feed-index.ts';
 import { openFeed } from './open-feed.ts';
 import { addFeedRoutes } from './routes.ts';
+import { forgetItemsOfViewers } from './viewers/forget-items.ts';
 import { feedViewers } from './viewers/viewer-projection.ts';
 
 type Parts = {
@@ -52,6 +53,7 @@ export const feed = defineFeature({
     const { db, log, metrics, signer, hints, mediaAccess, eventLog, onEventsStored } = parts;
     const { assignments } = parts;
     return {
+      purgeItems: (items, signal) => forgetItemsOfViewers(db, items, signal),
       routes(app, opened) {
         const index = opened.use(new FeedIndex(db, log));
         hints.listen(contentChanged, () => index.markChanged());
@@ -66,10 +68,8 @@ export const feed = defineFeature({
             eventLog,
             isRanked: feedRanking === 'on',
             rankingBudgetMs: feedRankingBudgetMs,
-            async assign(organizationId, viewer, audience) {
-              await assignments.settled();
-              return assignments.forFeed(organizationId, viewer, audience, audience.weightsSetAtMs);
-            },
+            assign: (organizationId, viewer, audience) =>
+              assignments.forFeed(organizationId, viewer, audience, audience.weightsSetAtMs),
           }),
         );
         opened.defer(onEventsStored((blocks) => open.eventsStored(blocks)));

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
-import { defineFeature, type EveryFeature } from '../../platform/feature.ts';
+import { defineFeature, type EveryFeature, type PurgeItems } from '../../platform/feature.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
+import { forgetItemsInLog, type EngagementLog } from '../events/events.ts';
 import { purgeDeleted } from './purges.ts';
 import { addPurgeRoutes } from './routes.ts';
 
@@ -12,20 +13,32 @@ type Parts = {
   cursors: ListCursors;
   storage: Storage;
   everyFeature: EveryFeature;
+  eventLog: EngagementLog;
 };
+
+/** A run is followed by a pause of so many times its length: it reads much when much is stored. */
+const pauseFactor = 9;
+const maxPauseMs = 3_600_000;
 
 export const purges = defineFeature({
   name: 'purges',
-  tables: ['deleted_content'],
-  build({ db, log, cursors, storage, everyFeature }: Parts) {
-    const parts = { db, storage, steps: [everyFeature.purgeItems], log };
+  build({ db, log, cursors, storage, everyFeature, eventLog }: Parts) {
+    const forgetEvents: PurgeItems = (items, signal) => forgetItemsInLog(eventLog, items, signal);
+    const parts = { db, storage, steps: [forgetEvents, everyFeature.purgeItems], log };
+    let notBefore = 0;
     return {
       routes: (app) => addPurgeRoutes(app, { db, cursors }),
       chores: [
         {
           name: 'purge deleted items',
           intervalMs: 10_000,
-          run: (signal) => purgeDeleted(parts, signal),
+          async run(signal) {
+            const startedAt = performance.now();
+            if (startedAt < notBefore) return;
+            await purgeDeleted(parts, signal);
+            const tookMs = performance.now() - startedAt;
+            notBefore = performance.now() + Math.min(tookMs * pauseFactor, maxPauseMs);
+          },
         },
       ],
     };

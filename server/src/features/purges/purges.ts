@@ -8,7 +8,8 @@
  *
  * 1. Removing is idempotent: a kill leaves items pending, and the next run removes them again.
  * 2. An item waits while a job may still write files for it, so that none appear after its purge.
- * 3. An item that fails is logged and left for the next run; it holds up no other.
+ * 3. The event log goes before what was made of it, so that nothing is made of it once more.
+ * 4. An item that fails is logged and left for the next run; it holds up no other.
  */
 import type { Logger } from 'pino';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
@@ -22,9 +23,7 @@ import {
   markPurged,
   type DeletedItem,
   type PendingPosition,
-} from './queries.ts';
-
-export type { DeletedItem } from './queries.ts';
+} from '../content/content.ts';
 
 /** What removing files needs of a storage. */
 export type FileRemover = Pick<Storage, 'remove' | 'removePrefix'>;
@@ -32,11 +31,14 @@ export type FileRemover = Pick<Storage, 'remove' | 'removePrefix'>;
 export type PurgeParts = {
   db: Db;
   storage: FileRemover;
+  /** In their order. */
   steps: readonly PurgeItems[];
   log: Logger;
 };
 
-const itemsAtOnce = 100;
+/** Many, because the event log and the viewers of an organization are read once for all of them. */
+const itemsAtOnce = 5_000;
+const forgottenAtOnce = 100;
 
 /** One run over everything that is pending. */
 export async function purgeDeleted(parts: PurgeParts, signal: AbortSignal): Promise<void> {
@@ -48,7 +50,7 @@ export async function purgeDeleted(parts: PurgeParts, signal: AbortSignal): Prom
     if (last === undefined || items.length < itemsAtOnce) break;
     after = last;
   }
-  await inBatches(parts.db, itemsAtOnce, signal, (tx) => forgetPurged(tx, itemsAtOnce));
+  await inBatches(parts.db, forgottenAtOnce, signal, (tx) => forgetPurged(tx, forgottenAtOnce));
 }
 
 async function purgeBatch(

@@ -13,7 +13,7 @@ import {
 } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { formatTimestamp } from '../../platform/time.ts';
-import { countPurges, listPurges, type PurgeRow } from './queries.ts';
+import { countPurges, listPurges, type PurgeRow } from '../content/content.ts';
 
 const statuses = ['pending', 'complete'] as const;
 
@@ -35,7 +35,7 @@ export function addPurgeRoutes(app: HttpApp, parts: { db: Db; cursors: ListCurso
       config: { access: 'secret' },
       schema: {
         operationId: 'listPurges',
-        summary: 'List what was deleted for good, and whether its files are gone',
+        summary: 'List what was deleted for good, and whether its purge is complete',
         description: 'The latest deletion first. Kept for 30 days after the purge.',
         tags: ['Purges'],
         querystring: Closed({ ...pageQuery, status: Type.Optional(OneOf(statuses)) }),

@@ -5,6 +5,7 @@ import type { Item, Projection, Viewer } from './projection.ts';
 import { interruptProjections, lockProjections } from './queries.ts';
 
 const rowsAtOnce = 2_000;
+const itemsAtOnce = 100;
 
 /**
  * Removes what projections keep of one viewer. Call it after the viewer's events are gone from the
@@ -31,7 +32,8 @@ export async function eraseFromProjections<Event>(
 
 /**
  * Removes what projections keep of items that were deleted for good. It waits for the pass that is
- * being written: later passes see that the items are gone, and write nothing for them.
+ * being written: later passes see that the items are gone, and write nothing for them. Some items go
+ * in each transaction, so that projections never wait for long.
  */
 export async function purgeFromProjections<Event>(
   db: Db,
@@ -41,10 +43,13 @@ export async function purgeFromProjections<Event>(
   const concerned = projections.flatMap(({ name, purgeItems: purge }) =>
     purge === 'no items' ? [] : [{ name, purge }],
   );
-  await inTransaction(db, async (tx) => {
-    await lockProjections(tx, namesOf(concerned));
-    for (const { purge } of concerned) await purge(tx, items);
-  });
+  for (let from = 0; from < items.length; from += itemsAtOnce) {
+    const some = items.slice(from, from + itemsAtOnce);
+    await inTransaction(db, async (tx) => {
+      await lockProjections(tx, namesOf(concerned));
+      for (const { purge } of concerned) await purge(tx, some);
+    });
+  }
 }
 
 /** Removes rows whose time is over, a bounded number in each transaction. */

@@ -1,5 +1,6 @@
 /** What erasing a viewer does to one event. */
 import type { LoggedEvent } from '../logged-event.ts';
+import { mapTexts } from './map-texts.ts';
 
 /**
  * The event without a user id: null when it is the user's own, the same object when it does not name
@@ -8,7 +9,8 @@ import type { LoggedEvent } from '../logged-event.ts';
  */
 export function forgetUser(event: LoggedEvent, userId: string): LoggedEvent | null {
   if (event.userId === userId) return null;
-  const data = replaceText(event.data, userId, placeholderFor(userId)) as LoggedEvent['data'];
+  const replace = (text: string) => (text === userId ? placeholderFor(userId) : text);
+  const data = mapTexts(event.data, replace) as LoggedEvent['data'];
   const { deviceId, sessionId, ...rest } = event;
   if (data === event.data && deviceId !== userId && sessionId !== userId) return event;
   return {
@@ -22,14 +24,4 @@ export function forgetUser(event: LoggedEvent, userId: string): LoggedEvent | nu
 /** A required field must stay text that is not empty, so the id is replaced and not removed. */
 function placeholderFor(userId: string): string {
   return userId === 'erased' ? 'removed' : 'erased';
-}
-
-/** A copy with each text that equals `text` replaced; the same value when there is none. */
-function replaceText(value: unknown, text: string, by: string): unknown {
-  if (value === text) return by;
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value);
-  const replaced = entries.map(([key, one]) => [key, replaceText(one, text, by)] as const);
-  if (replaced.every(([, one], place) => one === entries[place]?.[1])) return value;
-  return Array.isArray(value) ? replaced.map(([, one]) => one) : Object.fromEntries(replaced);
 }

@@ -44,6 +44,7 @@ export const feedViewers: EventProjection = {
     for (const key of await erasedKeys(tx, viewer)) removed += await deleteViewer(tx, key);
     return removed;
   },
+  // `forgetItemsOfViewers` goes through all viewers, which is too much for one transaction.
   purgeItems: 'no items',
   expire: [(tx, limit) => deleteFormerViewers(tx, keptDays, limit)],
   rebuild: { from: 'log' },
