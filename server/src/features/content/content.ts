@@ -269,7 +269,7 @@ function requireId(id: string): ContentId {
   return contentId;
 }
 
-/** What every id answers that names no item, or none that the caller may know of. */
+/** The answer for an unknown id, and for an item that the caller may not know of. */
 export function noSuchItem(): ApiError {
   return new ApiError('NOT_FOUND', { message: noSuchItemMessage });
 }

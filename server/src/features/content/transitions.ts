@@ -91,7 +91,7 @@ export async function markProcessing(
     .execute();
 }
 
-/** Progress is no change of the item: it moves neither `updatedAt` nor the ETag. */
+/** Progress does not count as a change of the item: it moves neither `updatedAt` nor the ETag. */
 export async function recordProgress(
   tx: Tx,
   organizationId: string,
@@ -107,7 +107,7 @@ export async function recordProgress(
     .execute();
 }
 
-/** How far the bytes of a `pending` item have come, as its progress. */
+/** Records the received fraction of a `pending` item's bytes as its progress. */
 export async function recordTransfer(
   tx: Tx,
   organizationId: string,
