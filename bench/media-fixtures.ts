@@ -56,7 +56,14 @@ async function secondDecoder(name: (typeof FIXTURES)[number]['name']): Promise<s
   return (await complaint(folders).catch(String)) ?? `${rungs.length} renditions`;
 }
 
-const rows: string[][] = [['fixture', ...facts, 'second decoder']];
+const nameWidth = 52;
+const cellWidth = 14;
+function print(name: string, cells: readonly string[]): void {
+  const padded = cells.map((cell) => cell.padEnd(cellWidth)).join(' ');
+  process.stdout.write(`${name.padEnd(nameWidth)} ${padded}\n`);
+}
+
+print('fixture', [...facts, 'second decoder']);
 for (const fixture of FIXTURES) {
   await using folder = await workFolder();
   const actual = await measure(fixture, folder);
@@ -68,13 +75,5 @@ for (const fixture of FIXTURES) {
   });
   const decoded = await secondDecoder(fixture.name);
   if (hasProgram && !/^\d+ renditions$/.test(decoded)) process.exitCode = 1;
-  rows.push([`${fixture.name} (${fixture.what})`, ...cells, decoded]);
-}
-const widths = rows[0]?.map((_, column) =>
-  Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-);
-for (const row of rows) {
-  process.stdout.write(
-    `${row.map((cell, index) => cell.padEnd(widths?.[index] ?? 0)).join('  ')}\n`,
-  );
+  print(`${fixture.name} (${fixture.what})`, [...cells, decoded]);
 }
