@@ -808,7 +808,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an experiment
-         * @description With its results. One that is running must be stopped first (409 `EXPERIMENT_RUNNING`).
+         * @description With its results; what it has rolled out stays. One that is running must be stopped first (409 `EXPERIMENT_RUNNING`).
          */
         delete: operations["deleteExperiment"];
         options?: never;
@@ -7019,6 +7019,12 @@ export interface operations {
                                 srm: {
                                     ok: boolean;
                                     pValue: number;
+                                    segments: {
+                                        /** @enum {string} */
+                                        dimension: "country" | "device";
+                                        pValue: number;
+                                        value: string;
+                                    }[];
                                 };
                                 unitsInSeveralVariants: number;
                             };

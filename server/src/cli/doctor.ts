@@ -3,7 +3,7 @@ import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { findCage } from '../features/media/media.ts';
-import { generateClip } from '../features/media/sample-clips.ts';
+import { generateClip } from '../features/media/media.ts';
 import { readConfig, settings, type Config } from '../app/config.ts';
 import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
 import { openDatabase, type DatabaseConnection, type Db } from '../platform/database/database.ts';

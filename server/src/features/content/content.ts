@@ -58,6 +58,17 @@ export {
   type ChangePosition,
   type FeedItemRow,
 } from './feed-items.ts';
+export {
+  countPurges,
+  findPending,
+  forgetPurged,
+  listPurges,
+  markPurged,
+  type DeletedItem,
+  type PendingPosition,
+  type PurgeRow,
+  type PurgeStatus,
+} from './deleted-items.ts';
 export { listForExport, type ExportedItem } from './export-queries.ts';
 export { entityTag, presentCaptions, presentImages, presentItem } from './item.ts';
 export type { DerivedMedia, Item, ItemRow, MediaUrls } from './item.ts';

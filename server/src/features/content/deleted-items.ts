@@ -1,3 +1,4 @@
+/** The rows that items leave behind when they are deleted for good; see the feature `purges`. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
