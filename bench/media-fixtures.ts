@@ -26,9 +26,9 @@ const hasProgram = await run('ffmpeg', ['-version']).then(
 );
 const facts = Object.keys(FIXTURES[0]?.expected ?? {}) as (keyof Facts)[];
 
-function shown(value: unknown): string {
+function shown(value: string | number | null): string {
   if (value === null) return '-';
-  return typeof value === 'number' ? String(Math.round(value * 100) / 100) : String(value);
+  return typeof value === 'number' ? String(Math.round(value * 100) / 100) : value;
 }
 
 /** The first complaint of the second decoder about any rendition in these folders, or null. */

@@ -2,7 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mediaSample, type ClipName } from '../../../../test/media-samples.ts';
-import { generateClip, type ClipSpec } from '../sample-clips.ts';
+import { generateClip } from '../sample-clips.ts';
+import type { ClipSpec } from '../tasks.ts';
 
 export interface HostileFile {
   readonly name: string;
