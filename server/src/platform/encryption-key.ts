@@ -19,7 +19,7 @@ type KeySource = { encryptionKey: string | null; dataDir: string };
 /**
  * Opens the vault of a database with the configured key, which is made where the database is new.
  *
- * @throws ConfigurationError, in one sentence, when the key is missing, is no key, or is not the
+ * @throws ConfigurationError, in one sentence, when the key is missing, malformed, or not the
  *   one that the database's secrets were encrypted with
  */
 export async function openVault(db: Db, source: KeySource): Promise<Vault> {
@@ -82,9 +82,9 @@ async function storeCheck(db: Db, sealed: Buffer): Promise<Buffer> {
   });
 }
 
-/** Whether a database from before the check value may hold secrets. */
+/** Whether a database from before the check value may hold secrets: a service has run on it. */
 async function isInUse(db: Db): Promise<boolean> {
-  const { rows } = await sql`select from organization limit 1`.execute(db);
+  const { rows } = await sql`select from signing_key limit 1`.execute(db);
   return rows.length > 0;
 }
 

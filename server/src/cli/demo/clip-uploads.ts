@@ -2,7 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { openAsBlob } from 'node:fs';
 import path from 'node:path';
-import { generateClip } from '../../features/media/sample-clips.ts';
+import { generateClip } from '../../features/media/media.ts';
 import { sleep } from '../../platform/lifecycle.ts';
 import { demoClips, type DemoClip } from './clips.ts';
 
@@ -70,6 +70,7 @@ async function uploadClip(
   form.set('author', clip.author);
   form.set('section', 'Demo');
   form.set('tags', clip.tags.join(','));
+  form.set('protected', String(clip.protected));
   form.set('externalId', clip.externalId);
   form.set('file', await openAsBlob(file), 'clip.mp4');
   const answer = await fetch(`${url}/v1/content/upload`, {

@@ -1,7 +1,7 @@
 /**
  * The limits of bulk operations: in no window of 60 seconds does an organization get more than 60
  * requests or 1,000 items accepted, on however many processes. The counting is in the database
- * function `take_bulk_allowance`; here are the numbers, and how they are told to the client.
+ * function `take_bulk_allowance` (functions.sql); here are the numbers, and how they are told to the client.
  */
 import { ApiError } from '../../platform/http/errors.ts';
 
@@ -16,7 +16,7 @@ export type AllowanceRequest = {
   newItems: number;
 };
 
-/** What was left after a request was accepted, or why it was not. */
+/** The remaining allowance after an accepted request, or why it was refused. */
 export type Allowance = {
   isAccepted: boolean;
   /** The database's clock was set back, and what was counted has been moved with it. */

@@ -83,9 +83,22 @@ type ContentTable = {
   search_text: ColumnType<string, never, never>;
 };
 
+/** Items that were deleted for good. Written by a trigger of `content`; purges end the rows. */
+type DeletedContentTable = {
+  organization_id: string;
+  content_id: string;
+  serial_number: number;
+  playback_id: string | null;
+  source_key: string | null;
+  changed_xid: ColumnType<string, never, never>;
+  deleted_at: DefaultTimestamp;
+  purged_at: NullableTimestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     content: ContentTable;
     carousel_entry: CarouselEntryTable;
+    deleted_content: DeletedContentTable;
   }
 }

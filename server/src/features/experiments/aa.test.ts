@@ -66,12 +66,13 @@ test('an experiment through the database is what it is in memory, and what a reb
 });
 
 test('experiments without an effect rarely name one under daily reading, and raise no alarm', () => {
-  const tally = tallyFalseFindings(60, { viewers: 300, seed: 1, split: 0.5 });
+  const runs = 30;
+  const tally = tallyFalseFindings(runs, { viewers: 260, seed: 1, split: 0.5 });
   for (const metric of metricNames) {
-    assert.equal(tally.tested[metric], 60, metric);
-    // 5 % are expected at most: 9 of 60 would be one chance in 400, 7 on one side one in 500.
+    assert.ok(tally.tested[metric] >= runs - 2, metric);
+    // 5 % are expected at most: 7 of 30 would be one chance in 2,000, and so would 5 on one side.
     const [better, worse] = [tally.better[metric], tally.worse[metric]];
-    assert.ok(better + worse <= 8 && better <= 6 && worse <= 6, JSON.stringify(tally));
+    assert.ok(better + worse <= 6 && better <= 4 && worse <= 4, JSON.stringify(tally));
   }
-  assert.ok(tally.winners <= 6 && tally.alarms <= 1, JSON.stringify(tally));
+  assert.ok(tally.winners <= 4 && tally.alarms <= 1, JSON.stringify(tally));
 });

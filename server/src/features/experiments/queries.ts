@@ -227,8 +227,8 @@ export async function updateState(
 }
 
 /** Keeps the look that was just taken; it is no change that anybody has made. */
-export async function saveLook(tx: Tx, row: ExperimentRow, results: unknown): Promise<void> {
-  await tx
+export async function saveLook(db: Db, row: ExperimentRow, results: unknown): Promise<void> {
+  await db
     .updateTable('experiment')
     .set({ results: JSON.stringify(results) })
     .where('organization_id', '=', row.organization_id)
@@ -273,13 +273,11 @@ export async function overdueExperiments(db: Db): Promise<ExperimentRow[]> {
   return rows.map(asRow);
 }
 
-/** Running experiments that are looked at once a day. */
-export async function plannedExperiments(db: Db): Promise<ExperimentRow[]> {
+export async function runningExperiments(db: Db): Promise<ExperimentRow[]> {
   const rows = await db
     .selectFrom('experiment')
     .select(columns)
     .where('status', '=', 'running')
-    .where('ends_at', 'is not', null)
     .orderBy('number')
     .execute();
   return rows.map(asRow);

@@ -23,19 +23,43 @@ export const defaultPlan: JudgingPlan = {
 
 export type Results = ReturnType<typeof presentResults>;
 /** What is stored of a running experiment: which look was the last, and what it has found. */
-type Look = { readonly look: number; readonly results: Results };
+export type Look = { readonly look: number; readonly results: Results };
+
+/** From so many participants on, results between looks are calculated once a minute. */
+const manyParticipants = 100_000;
+/** They are calculated anew by a chore, before they are this old. */
+const keptMs = 2 * 60_000;
+export const renewedAfterMs = 60_000;
 
 /**
  * The results as they are to be shown at a moment. Ended experiments have those that were frozen; ones
- * with a planned end those of the last look, which is taken now where it is due.
+ * with a planned end those of the last look, which is taken now where it is due. Between looks they are
+ * as of now; with many participants as of a moment ago, as `asOf` says.
  */
 export async function readResults(db: Db, row: ExperimentRow, now: Date): Promise<Results> {
   if (row.status === 'draft') return computeResults(db, row, now, noLook);
   if (row.status !== 'running') return row.results as Results;
   const due = row.ends_at === null ? -1 : lookDueAt(momentsOf(row), now.getTime());
-  if (due < 0) return computeResults(db, row, now, monitoringAt(row, now));
   const kept = row.results as Look | null;
+  if (due < 0) {
+    const isFresh = ageOf(kept, now) < keptMs;
+    return kept !== null && isFresh ? kept.results : computeBetweenLooks(db, row, now);
+  }
   return kept !== null && kept.look >= due ? kept.results : takeLook(db, row, now);
+}
+
+/** How old the results are that are kept; infinite without any. */
+export function ageOf(kept: Look | null, now: Date): number {
+  const asOf = kept?.results.asOf ?? null;
+  return asOf === null ? Infinity : now.getTime() - Date.parse(asOf);
+}
+
+/** Results as of now, which are kept where it takes long to calculate them. */
+export async function computeBetweenLooks(db: Db, row: ExperimentRow, now: Date): Promise<Results> {
+  const results = await computeResults(db, row, now, monitoringAt(row, now));
+  const participants = results.variants.reduce((sum, variant) => sum + variant.participants, 0);
+  if (participants >= manyParticipants) await saveLook(db, row, { look: -1, results });
+  return results;
 }
 
 /** Takes the look that is due, unless somebody else has taken it meanwhile. */
@@ -56,8 +80,9 @@ export async function takeLook(
   });
 }
 
-/** Whether an experiment with a planned end has a look to be taken. */
+/** Whether a running experiment has a look to be taken. */
 export function isLookDue(row: ExperimentRow, now: Date): boolean {
+  if (row.ends_at === null) return false;
   const due = lookDueAt(momentsOf(row), now.getTime());
   return due > ((row.results as Look | null)?.look ?? -1);
 }

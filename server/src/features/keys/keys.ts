@@ -10,7 +10,7 @@ import { generateKey, hashKey, keyPrefix, keyType } from './key-format.ts';
 import {
   countOtherSecretKeys,
   expireAfter,
-  findKeyOwner,
+  findOrganizationOf,
   insertKey,
   lockSecretKeys,
   lockWorkingKey,
@@ -21,7 +21,11 @@ import {
 
 export { createAuthenticator, type Authenticator } from './authenticate.ts';
 export { generateKey } from './key-format.ts';
+export { keyNames, type OrganizationOrigins } from './queries.ts';
 export type { KeyType } from './tables.ts';
+
+/** The hint that this process has changed an organization, such as its allowed origins. */
+export const organizationChanged = 'organization-changed';
 
 export type KeyRequest = {
   type: KeyType;
@@ -33,11 +37,11 @@ export type KeyRequest = {
   rateLimit?: number | null;
 };
 
-const mostKeysListed = 1_000;
+const maxKeysListed = 1_000;
 
 /** The keys of an organization, newest first; the command line has no pages. */
 export function allKeys(db: Db, organizationId: OrganizationId): Promise<KeyRow[]> {
-  return listKeys(db, organizationId, { limit: mostKeysListed, after: null });
+  return listKeys(db, organizationId, { limit: maxKeysListed, after: null });
 }
 
 /** A key as lists show it. */
@@ -65,7 +69,7 @@ export async function createKey(tx: Tx, organizationId: OrganizationId, request:
  * Makes a given key work, such as one from the configuration. One that the organization has
  * already is left as it is.
  *
- * @throws ApiError VALIDATION_ERROR when the text is no key of that type, or another
+ * @throws ApiError VALIDATION_ERROR when the text is not a key of that type, or another
  *   organization's
  */
 export async function ensureKey(
@@ -79,9 +83,9 @@ export async function ensureKey(
       message: `The given ${request.type} key is not well-formed. \`reelfeed keys generate\` prints one.`,
     });
   }
-  const owner = await findKeyOwner(tx, hashKey(key));
+  const owner = await findOrganizationOf(tx, hashKey(key));
   if (owner === null) await storeKey(tx, organizationId, key, request);
-  else if (owner.organizationId !== organizationId) {
+  else if (owner !== organizationId) {
     throw new ApiError('VALIDATION_ERROR', {
       message: `The given ${request.type} key belongs to another organization.`,
     });
