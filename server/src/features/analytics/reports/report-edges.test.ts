@@ -297,7 +297,7 @@ test('what cannot be answered is refused by name', async () => {
     ['overview', { granularity: 'Day' }, 'query.granularity'],
     ['engagement', { segment: 'author' }, 'query.segment'],
     ['overview', { segment: 'device' }, 'query.segment'],
-    ['content', { sort: 'views' }, 'query.sort'],
+    ['content', { sort: 'popularity' }, 'query.sort'],
     ['content', { order: 'up' }, 'query.order'],
     ['content', { limit: '0' }, 'query.limit'],
     ['content', { limit: '101' }, 'query.limit'],
