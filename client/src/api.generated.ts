@@ -2451,6 +2451,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "date": "2026-01-31",
+                     *         "dailyActiveViewers": 0,
+                     *         "weeklyActiveViewers": 0,
+                     *         "monthlyActiveViewers": 0,
+                     *         "stickiness": null,
+                     *         "newViewers": 0,
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-01-01",
+                     *             "newViewers": 0,
+                     *             "returningViewers": 0
+                     *           },
+                     *           {
+                     *             "date": "2026-01-02",
+                     *             "newViewers": 0,
+                     *             "returningViewers": 0
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzs6veypvkg3j6qnsdw2w",
+                     *         "asOf": "2026-11-22T15:28:54.529Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Distinct viewers that have played on that day. */
@@ -2551,6 +2579,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "contentId": "01a203df-da56-7373-b843-c011c1fc9295",
+                     *           "title": "An item",
+                     *           "metrics": {
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 1,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "swipesAway": 0
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzs88edashyj00cff72hq",
+                     *         "total": 1,
+                     *         "nextCursor": null,
+                     *         "asOf": "2026-11-22T15:28:54.577Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** Format: uuid */
@@ -2657,6 +2722,91 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "contentId": "01a203df-e56a-734b-8a4c-206ac5b72e2d",
+                     *         "title": "An item",
+                     *         "summary": {
+                     *           "impressions": 0,
+                     *           "plays": 0,
+                     *           "completions": 0,
+                     *           "totalWatchTime": 0,
+                     *           "averageWatchTime": null,
+                     *           "completionRate": null,
+                     *           "engagementRate": null,
+                     *           "likes": 0,
+                     *           "shares": 0,
+                     *           "saves": 0,
+                     *           "views": 0,
+                     *           "engagedViews": 0,
+                     *           "hookRate": null,
+                     *           "swipeAwayRate": null,
+                     *           "loopRate": null,
+                     *           "replays": 0,
+                     *           "averagePercentWatched": null,
+                     *           "uniqueViewers": 0,
+                     *           "swipesAway": 0
+                     *         },
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2025-12-29",
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "swipesAway": 0
+                     *           },
+                     *           {
+                     *             "date": "2026-01-05",
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "swipesAway": 0
+                     *           }
+                     *         ],
+                     *         "devices": [],
+                     *         "countries": [],
+                     *         "engagement": {
+                     *           "averagePercentWatched": null,
+                     *           "dropoffPoints": []
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzscge60s47fqewgtf8d0",
+                     *         "asOf": "2026-11-22T15:28:54.740Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** Format: uuid */
@@ -2813,6 +2963,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "summary": {
+                     *           "sessions": 1,
+                     *           "averageSessionLength": 0,
+                     *           "averageVideosPerSession": 0,
+                     *           "averageWatchTimePerSession": 0
+                     *         },
+                     *         "segments": [],
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-10-24",
+                     *             "sessions": 0,
+                     *             "averageSessionLength": null,
+                     *             "averageVideosPerSession": null,
+                     *             "averageWatchTimePerSession": null
+                     *           },
+                     *           {
+                     *             "date": "2026-10-25",
+                     *             "sessions": 0,
+                     *             "averageSessionLength": null,
+                     *             "averageVideosPerSession": null,
+                     *             "averageWatchTimePerSession": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzshaehxr8en0b18yq5xj",
+                     *         "asOf": "2026-11-22T15:28:54.870Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             segments: {
@@ -2944,6 +3127,161 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "summary": {
+                     *           "impressions": 0,
+                     *           "plays": 0,
+                     *           "completions": 0,
+                     *           "totalWatchTime": 0,
+                     *           "averageWatchTime": null,
+                     *           "completionRate": null,
+                     *           "engagementRate": null,
+                     *           "likes": 1,
+                     *           "shares": 0,
+                     *           "saves": 0,
+                     *           "views": 0,
+                     *           "engagedViews": 0,
+                     *           "hookRate": null,
+                     *           "swipeAwayRate": null,
+                     *           "loopRate": null,
+                     *           "replays": 0,
+                     *           "averagePercentWatched": null,
+                     *           "uniqueViewers": 0,
+                     *           "sessions": 1
+                     *         },
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-10-24T00:00:00.000Z",
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "sessions": 0
+                     *           },
+                     *           {
+                     *             "date": "2026-10-24T01:00:00.000Z",
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "sessions": 0
+                     *           }
+                     *         ],
+                     *         "comparison": {
+                     *           "impressions": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "plays": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "completions": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "totalWatchTime": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "averageWatchTime": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "completionRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "engagementRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "likes": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "shares": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "saves": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "views": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "engagedViews": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "hookRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "swipeAwayRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "loopRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "replays": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "averagePercentWatched": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "uniqueViewers": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "sessions": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           }
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzs27e8p8azkr34vnrr5k",
+                     *         "asOf": "2026-11-22T15:28:54.417Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Against as many days right before the range. A last day that is not over yet is left out, with its counterpart. */
@@ -3168,6 +3506,65 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "summary": {
+                     *           "startupTime": {
+                     *             "average": null,
+                     *             "p50": null,
+                     *             "p75": null,
+                     *             "p95": null,
+                     *             "p99": null
+                     *           },
+                     *           "rebufferRatio": null,
+                     *           "rebuffersPerHour": null,
+                     *           "errorRate": null,
+                     *           "failuresBeforeStart": null,
+                     *           "exitsBeforeStart": null
+                     *         },
+                     *         "renditions": [],
+                     *         "codecs": [],
+                     *         "errors": [],
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-10-24",
+                     *             "startupTime": {
+                     *               "average": null,
+                     *               "p50": null,
+                     *               "p75": null,
+                     *               "p95": null,
+                     *               "p99": null
+                     *             },
+                     *             "rebufferRatio": null,
+                     *             "rebuffersPerHour": null,
+                     *             "errorRate": null,
+                     *             "failuresBeforeStart": null,
+                     *             "exitsBeforeStart": null
+                     *           },
+                     *           {
+                     *             "date": "2026-10-25",
+                     *             "startupTime": {
+                     *               "average": null,
+                     *               "p50": null,
+                     *               "p75": null,
+                     *               "p95": null,
+                     *               "p99": null
+                     *             },
+                     *             "rebufferRatio": null,
+                     *             "rebuffersPerHour": null,
+                     *             "errorRate": null,
+                     *             "failuresBeforeStart": null,
+                     *             "exitsBeforeStart": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzskbegvsz1cxd7k9xmwk",
+                     *         "asOf": "2026-11-22T15:28:54.934Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             codecs: {
@@ -3293,6 +3690,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "cohorts": [
+                     *           {
+                     *             "date": "2026-01-01",
+                     *             "size": 0,
+                     *             "retention": []
+                     *           },
+                     *           {
+                     *             "date": "2026-01-02",
+                     *             "size": 0,
+                     *             "retention": []
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzsp3etktksdy3kbgghn2",
+                     *         "asOf": "2026-11-22T15:28:55.023Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             cohorts: {
@@ -3377,6 +3796,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "aud_01m81xxcm6eq3rrtfs0bknez7n",
+                     *           "recordedAt": "2026-11-22T15:27:36.080Z",
+                     *           "action": "createKey",
+                     *           "actor": {
+                     *             "type": "key",
+                     *             "keyId": "key_01m81xx5wze3r8wbgsbrfdby3v",
+                     *             "keyName": "From the configuration"
+                     *           },
+                     *           "resourceId": "key_01m81xxckyehf9jxbt4vpqnkak",
+                     *           "changes": {
+                     *             "name": "To be revoked",
+                     *             "type": "publishable"
+                     *           },
+                     *           "requestId": "req_01m81xxcjseyzaz001jd84fy8x"
+                     *         },
+                     *         {
+                     *           "id": "aud_01m81xxceeemtb0p3x6wft0fve",
+                     *           "recordedAt": "2026-11-22T15:27:35.901Z",
+                     *           "action": "createKey",
+                     *           "actor": {
+                     *             "type": "key",
+                     *             "keyId": "key_01m81xx5wze3r8wbgsbrfdby3v",
+                     *             "keyName": "From the configuration"
+                     *           },
+                     *           "resourceId": "key_01m81xxce6e2wsyeaptgtkanxp",
+                     *           "changes": {
+                     *             "name": "To be rotated",
+                     *             "type": "publishable"
+                     *           },
+                     *           "requestId": "req_01m81xxcdxen6rgb7k71xjvc68"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxcs6ec59qr4zhv0k5s1t",
+                     *         "total": 3,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["AuditEntry"][];
                         meta: {
@@ -3442,6 +3904,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "settings": {
+                     *           "list.one": 1,
+                     *           "player.autoplay": true,
+                     *           "player.buffer": 3
+                     *         },
+                     *         "flags": {
+                     *           "one": {
+                     *             "a": [
+                     *               1
+                     *             ]
+                     *           },
+                     *           "two": null,
+                     *           "three": [
+                     *             1,
+                     *             {
+                     *               "b": false
+                     *             }
+                     *           ]
+                     *         },
+                     *         "experiments": []
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzqeceba9mx96z7rzz1x2"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             experiments: {
@@ -3537,6 +4028,85 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203de-b33b-736f-a4ca-4c7ed0e852eb",
+                     *           "contentType": "video",
+                     *           "title": "Item 0",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": "",
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": true,
+                     *           "thumbnailUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": "basic",
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-22T15:27:36.252Z",
+                     *           "updatedAt": "2026-11-22T15:27:36.311Z"
+                     *         },
+                     *         {
+                     *           "id": "01a203de-ab11-77d4-a2ac-a66e8dc6c0df",
+                     *           "contentType": "video",
+                     *           "title": "Item 2",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": "basic",
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-22T15:27:34.163Z",
+                     *           "updatedAt": "2026-11-22T15:27:34.716Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxcype68rvqgywybpchpm",
+                     *         "total": 4,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"][];
                         meta: {
@@ -3568,6 +4138,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "contentType": "carousel",
+                 *       "title": "Pictures",
+                 *       "autoScrollInterval": 2.5
+                 *     }
+                 */
                 "application/json": {
                     articleUrl?: string | null;
                     author?: string | null;
@@ -3621,6 +4198,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203de-b3df-70f3-a047-63eeb3178f84",
+                     *         "contentType": "carousel",
+                     *         "title": "Pictures",
+                     *         "description": null,
+                     *         "uploadStatus": "ready",
+                     *         "publishStatus": "published",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": null,
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": 2.5,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 1,
+                     *         "createdAt": "2026-11-22T15:27:36.418Z",
+                     *         "updatedAt": "2026-11-22T15:27:36.418Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxcyyee59w8d5y4hy3nwx"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -3680,6 +4298,58 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203de-b3ea-7511-a927-4d5dd9bc0a0b",
+                     *         "contentType": "video",
+                     *         "title": "Everything 🎬",
+                     *         "description": "All fields are given",
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "unlisted",
+                     *         "streamingUrl": "",
+                     *         "section": "Sport",
+                     *         "author": "Ada",
+                     *         "tags": [
+                     *           "one",
+                     *           "two"
+                     *         ],
+                     *         "publishAt": "2026-01-01T00:00:00.000Z",
+                     *         "expiresAt": "2098-12-31T22:00:00.000Z",
+                     *         "duration": null,
+                     *         "protected": true,
+                     *         "thumbnailUrl": null,
+                     *         "customMetadata": {
+                     *           "level": 1,
+                     *           "nested": {
+                     *             "list": [
+                     *               1,
+                     *               null
+                     *             ]
+                     *           }
+                     *         },
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "plus",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": "https://a.example/article",
+                     *         "externalId": "full-1",
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:27:36.426Z",
+                     *         "updatedAt": "2026-11-22T15:27:36.426Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxczgexx9xra0pkxd55b0"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -3740,6 +4410,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203de-b430-7488-a532-587a1006738a",
+                     *         "archived": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxd1ye5z9q0v3va9rzd28"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -3777,6 +4458,34 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "title": "Everything 🎬",
+                 *       "description": "All fields are given",
+                 *       "tags": [
+                 *         "one",
+                 *         "two"
+                 *       ],
+                 *       "section": "Sport",
+                 *       "author": "Ada",
+                 *       "customMetadata": {
+                 *         "level": 1,
+                 *         "nested": {
+                 *           "list": [
+                 *             1,
+                 *             null
+                 *           ]
+                 *         }
+                 *       },
+                 *       "visibility": "unlisted",
+                 *       "protected": true,
+                 *       "publishAt": "2026-01-01T00:00:00Z",
+                 *       "expiresAt": "2099-01-01T00:00:00+02:00",
+                 *       "externalId": null,
+                 *       "videoQuality": "plus",
+                 *       "articleUrl": "https://a.example/article"
+                 *     }
+                 */
                 "application/json": {
                     articleUrl?: string | null;
                     author?: string | null;
@@ -3835,6 +4544,58 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203de-b3f6-74a7-89c2-7313f8a3d0b9",
+                     *         "contentType": "video",
+                     *         "title": "Everything 🎬",
+                     *         "description": "All fields are given",
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "unlisted",
+                     *         "streamingUrl": "",
+                     *         "section": "Sport",
+                     *         "author": "Ada",
+                     *         "tags": [
+                     *           "one",
+                     *           "two"
+                     *         ],
+                     *         "publishAt": "2026-01-01T00:00:00.000Z",
+                     *         "expiresAt": "2098-12-31T22:00:00.000Z",
+                     *         "duration": null,
+                     *         "protected": true,
+                     *         "thumbnailUrl": null,
+                     *         "customMetadata": {
+                     *           "level": 1,
+                     *           "nested": {
+                     *             "list": [
+                     *               1,
+                     *               null
+                     *             ]
+                     *           }
+                     *         },
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "plus",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": "https://a.example/article",
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:27:36.439Z",
+                     *         "updatedAt": "2026-11-22T15:27:36.482Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxd0bet4tnmyrb21b2b98"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -3895,6 +4656,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzc7qep78njmsb6f0ass7"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CaptionTrack"][];
                         meta?: {
@@ -3967,6 +4736,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203df-b066-70f5-a09d-b09eb294aac6",
+                     *         "language": "en",
+                     *         "label": "English",
+                     *         "source": "uploaded",
+                     *         "url": "https://feed.example.org/media/QHvZy4kop-hNSS2AdFQbYQ/a-01a203df-b066-70f5-a09d-b09eb294aac6/captions.vtt",
+                     *         "trackId": "01a203df-b066-70f5-a09d-b09eb294aac6",
+                     *         "status": "ready",
+                     *         "createdAt": "2026-11-22T15:28:41.105Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzc2metyt0wxtmemwxnxh"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CaptionTrack"];
                         meta?: {
@@ -4031,6 +4817,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203df-b157-70f0-9d71-305ee3ef8e4f",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzcbqey7r4khjwb9kqth0"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -4104,6 +4901,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203de-bcf8-7620-ba07-3dd53b1cb271",
+                     *         "imageUrl": "https://feed.example.org/media/aBfrZvsfvoCDeE1Ga0jwmQ/a-01a203de-bcf8-7620-ba07-3dd53b1cb271/large.jpg",
+                     *         "altText": "A picture",
+                     *         "position": 0,
+                     *         "createdAt": "2026-11-22T15:27:51.912Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxf50e9vtd6x1kzydrw3c"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CarouselImage"];
                         meta?: {
@@ -4168,6 +4979,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203df-60c7-7268-b6c4-62101d402a77",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzbx1e41vwnjywzwbjexb"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -4203,6 +5025,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "imageIds": [
+                 *         "01a203df-30cf-77f8-81aa-a0da8c592f50",
+                 *         "01a203de-f10a-7512-a719-5dca364ed9cd"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description All images, in their new order. */
                     imageIds: string[];
@@ -4237,6 +5067,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203df-30cf-77f8-81aa-a0da8c592f50",
+                     *           "imageUrl": "https://feed.example.org/media/htrIicz3xdweeAtY0zws3w/a-01a203df-30cf-77f8-81aa-a0da8c592f50/large.jpg",
+                     *           "altText": null,
+                     *           "position": 0,
+                     *           "createdAt": "2026-11-22T15:28:20.569Z"
+                     *         },
+                     *         {
+                     *           "id": "01a203de-f10a-7512-a719-5dca364ed9cd",
+                     *           "imageUrl": "https://feed.example.org/media/htrIicz3xdweeAtY0zws3w/a-01a203de-f10a-7512-a719-5dca364ed9cd/large.jpg",
+                     *           "altText": null,
+                     *           "position": 1,
+                     *           "createdAt": "2026-11-22T15:28:08.332Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xyr3jex9aayhjc4w2eaz1"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CarouselImage"][];
                         meta?: {
@@ -4300,6 +5153,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIFKErOqb4T6zydatkKYRPgJM4Edw/a/b/master.m3u8",
+                     *         "thumbnailUrl": null,
+                     *         "images": [],
+                     *         "captionTracks": [],
+                     *         "expiresAt": "2026-11-22T21:27:36.398Z",
+                     *         "expiresIn": 21600
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxcy6epcb60zwmk0tw1b6"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             captionTracks: components["schemas"]["CaptionTrack"][];
@@ -4371,6 +5239,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203de-b45b-774f-9448-6a563a06cac6",
+                     *         "contentType": "video",
+                     *         "title": "An item",
+                     *         "description": null,
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:27:36.540Z",
+                     *         "updatedAt": "2026-11-22T15:27:36.550Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxd35eyca3gf7znj8a0yw"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -4429,6 +5338,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203de-b495-73b3-9113-345c6013bf02",
+                     *         "contentType": "video",
+                     *         "title": "An item",
+                     *         "description": null,
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:27:36.609Z",
+                     *         "updatedAt": "2026-11-22T15:27:36.875Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxdb8epxtpy0wzbzxysxw"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -4484,6 +5434,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203de-bb6a-75a3-b05d-cb92c4dfd7c4",
+                     *           "contentId": "01a203de-baea-731b-90b9-f96ec3ce8a43",
+                     *           "position": 0
+                     *         },
+                     *         {
+                     *           "id": "01a203de-bb6a-75a3-b05d-ccefa3a90cba",
+                     *           "contentId": "01a203de-bae9-7518-9e65-9fed021c9e04",
+                     *           "position": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxevze6jr6q352v1wjrc9"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** Format: uuid */
@@ -4521,6 +5490,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "contentIds": [
+                 *         "01a203de-bbcd-745a-8c0b-143bbaae8cac",
+                 *         "01a203de-bbc9-7252-b687-ee17ce3bdf13"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     contentIds?: string[];
                     videos?: {
@@ -4559,6 +5536,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203de-bc0c-7603-95cf-342fbcae2d3b",
+                     *           "contentId": "01a203de-bbcd-745a-8c0b-143bbaae8cac",
+                     *           "position": 0
+                     *         },
+                     *         {
+                     *           "id": "01a203de-bc0c-7603-95cf-3bc32a433f30",
+                     *           "contentId": "01a203de-bbc9-7252-b687-ee17ce3bdf13",
+                     *           "position": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxezwez9td8848asb5d3p"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** Format: uuid */
@@ -4629,6 +5625,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203de-baa3-75f3-b83c-b672341a0d60",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxepnerkvdtfpms02b6a9"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -4664,6 +5671,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "entryIds": [
+                 *         "01a203de-b96f-76c0-aa43-4bc1d60ff786",
+                 *         "01a203de-b96f-76c0-aa43-46e13e044e69"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description All entries, in their new order. */
                     entryIds: string[];
@@ -4698,6 +5713,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203de-b96f-76c0-aa43-4bc1d60ff786",
+                     *           "contentId": "01a203de-b7a5-77b3-a528-e71b82bdc69a",
+                     *           "position": 0
+                     *         },
+                     *         {
+                     *           "id": "01a203de-b96f-76c0-aa43-46e13e044e69",
+                     *           "contentId": "01a203de-b7ba-730b-acc0-2a9384423b8b",
+                     *           "position": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxee5e0y8qqk6k7s2tm8m"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** Format: uuid */
@@ -4738,6 +5772,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "01a203df-b223-721d-b94d-a4ce3096d348",
+                 *         "01a203df-b226-708e-8af0-37d37c164b98"
+                 *       ],
+                 *       "continueOnError": true
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description false: stop at the first item that fails; those before it stay done, those behind it are untouched and not counted. true: report failures and go on.
@@ -4777,6 +5820,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "successful": [
+                     *           {
+                     *             "id": "01a203df-b223-721d-b94d-a4ce3096d348",
+                     *             "status": "deleted"
+                     *           },
+                     *           {
+                     *             "id": "01a203df-b226-708e-8af0-37d37c164b98",
+                     *             "status": "deleted"
+                     *           }
+                     *         ],
+                     *         "failed": [
+                     *           {
+                     *             "id": "01890000-0000-7000-8000-000000000000",
+                     *             "error": {
+                     *               "code": "NOT_FOUND",
+                     *               "message": "There is no content item with this id."
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalProcessed": 3,
+                     *         "totalSuccessful": 2,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzcjfe4yrwp5e7eaxatwr"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             failed: {
@@ -4858,6 +5932,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "jobId": "job_01m81xzd0de58b5ms2j6snqkmx",
+                     *           "status": "processing",
+                     *           "totalItems": 2,
+                     *           "processedItems": 0,
+                     *           "successfulItems": 0,
+                     *           "failedItems": 0,
+                     *           "createdAt": "2026-11-22T15:28:41.989Z",
+                     *           "operation": "unpublish",
+                     *           "filter": {
+                     *             "tags": [
+                     *               "a"
+                     *             ]
+                     *           },
+                     *           "update": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzd2ge4jvc4z0gdf9nxvh",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -4882,7 +5983,9 @@ export interface operations {
                             status: "processing" | "complete" | "cancelled" | "failed";
                             successfulItems: number;
                             totalItems: number;
-                            update: unknown | null;
+                            update: {
+                                [key: string]: unknown;
+                            } | null;
                         }[];
                         meta: {
                             nextCursor?: string | null;
@@ -4913,6 +6016,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "operation": "unpublish",
+                 *       "filter": {
+                 *         "tags": [
+                 *           "a"
+                 *         ]
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     /** @description Answer how many items it would be, and change nothing. */
                     dryRun?: boolean;
@@ -5016,6 +6129,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "jobId": "job_01m81xzd0de58b5ms2j6snqkmx",
+                     *         "status": "processing",
+                     *         "totalItems": 2,
+                     *         "processedItems": 0,
+                     *         "createdAt": "2026-11-22T15:28:41.989Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzczdee090839ak47yrxv"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -5087,6 +6214,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "jobId": "job_01m81xzktae13v1v8v4vbsn2yc",
+                     *         "status": "complete",
+                     *         "totalItems": 2,
+                     *         "processedItems": 2,
+                     *         "successfulItems": 2,
+                     *         "failedItems": 0,
+                     *         "createdAt": "2026-11-22T15:28:48.959Z",
+                     *         "completedAt": "2026-11-22T15:28:49.149Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzm2ke6gv79zqpw8b6vmj"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["BulkJob"];
                         meta?: {
@@ -5145,6 +6289,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "jobId": "job_01m81xzkesekdtqeq7cxzb4b99",
+                     *         "status": "cancelled",
+                     *         "totalItems": 30000,
+                     *         "processedItems": 0,
+                     *         "successfulItems": 0,
+                     *         "failedItems": 0,
+                     *         "createdAt": "2026-11-22T15:28:48.593Z",
+                     *         "completedAt": "2026-11-22T15:28:48.811Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzkm8ecjr2pjhgv9q69tt"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["BulkJob"];
                         meta?: {
@@ -5205,6 +6366,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzmezet3tncq874h0gqvk",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             error: {
@@ -5244,6 +6415,20 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "01a203df-b27e-77d0-8985-7583506bf405",
+                 *         "01a203df-b286-725a-87b7-58ae60c4fab8"
+                 *       ],
+                 *       "addTags": [
+                 *         "a"
+                 *       ],
+                 *       "removeTags": [
+                 *         "b"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description Tags that the items get. */
                     addTags?: string[];
@@ -5282,6 +6467,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "successful": [
+                     *           {
+                     *             "id": "01a203df-b27e-77d0-8985-7583506bf405",
+                     *             "tags": [
+                     *               "a"
+                     *             ]
+                     *           },
+                     *           {
+                     *             "id": "01a203df-b286-725a-87b7-58ae60c4fab8",
+                     *             "tags": [
+                     *               "a"
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "failed": [
+                     *           {
+                     *             "id": "01890000-0000-7000-8000-000000000000",
+                     *             "error": {
+                     *               "code": "NOT_FOUND",
+                     *               "message": "There is no content item with this id."
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalProcessed": 3,
+                     *         "totalSuccessful": 2,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzcqzemwvf0gsj9bjm56v"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             failed: {
@@ -5332,6 +6552,21 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "items": [
+                 *         {
+                 *           "id": "01a203df-b1b8-7603-945a-5649ba6bfd4f",
+                 *           "title": "Changed"
+                 *         },
+                 *         {
+                 *           "id": "01a203df-b1b7-762e-99ca-35b59255cc04",
+                 *           "title": "Changed"
+                 *         }
+                 *       ],
+                 *       "continueOnError": true
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description false: stop at the first item that fails; those before it stay done, those behind it are untouched and not counted. true: report failures and go on.
@@ -5390,6 +6625,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "successful": [
+                     *           {
+                     *             "id": "01a203df-b1b8-7603-945a-5649ba6bfd4f",
+                     *             "status": "updated"
+                     *           },
+                     *           {
+                     *             "id": "01a203df-b1b7-762e-99ca-35b59255cc04",
+                     *             "status": "updated"
+                     *           }
+                     *         ],
+                     *         "failed": [
+                     *           {
+                     *             "id": "01890000-0000-7000-8000-000000000000",
+                     *             "error": {
+                     *               "code": "NOT_FOUND",
+                     *               "message": "There is no content item with this id."
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalProcessed": 3,
+                     *         "totalSuccessful": 2,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzcf6ep9ah9a2k0y6r90m"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             failed: {
@@ -5441,6 +6707,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "01a203df-b343-749c-9783-56c0362d22d4",
+                 *         "01a203df-b344-7332-89a2-abcc1852c801"
+                 *       ],
+                 *       "visibility": "private"
+                 *     }
+                 */
                 "application/json": {
                     /** @description At most 100. A repeated id is processed and reported once. */
                     ids: string[];
@@ -5477,6 +6752,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "successful": [
+                     *           {
+                     *             "id": "01a203df-b343-749c-9783-56c0362d22d4",
+                     *             "visibility": "private"
+                     *           },
+                     *           {
+                     *             "id": "01a203df-b344-7332-89a2-abcc1852c801",
+                     *             "visibility": "private"
+                     *           }
+                     *         ],
+                     *         "failed": [
+                     *           {
+                     *             "id": "01890000-0000-7000-8000-000000000000",
+                     *             "error": {
+                     *               "code": "NOT_FOUND",
+                     *               "message": "There is no content item with this id."
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalProcessed": 3,
+                     *         "totalSuccessful": 2,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzcvbek0b6qth66sqgh57"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             failed: {
@@ -5528,6 +6834,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "items": [
+                 *         {
+                 *           "sourceUrl": "https://192.0.2.1/clip.mp4",
+                 *           "title": "Never fetched"
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     items: {
                         articleUrl?: string | null;
@@ -5587,6 +6903,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "results": [
+                     *           {
+                     *             "index": 0,
+                     *             "status": "failed",
+                     *             "error": {
+                     *               "code": "VALIDATION_ERROR",
+                     *               "message": "sourceUrl: 192.0.2.1 does not lead to a public address"
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalCreated": 0,
+                     *         "totalExisting": 0,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxdjsevwtj0b2t2cefkne"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description In the order of the request. `existing`: the externalId has an item already. */
@@ -5635,6 +6973,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "title": "An upload"
+                 *     }
+                 */
                 "application/json": {
                     articleUrl?: string | null;
                     author?: string | null;
@@ -5720,6 +7063,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203de-b46b-75dd-8a3e-d2bc012350a1",
+                     *         "contentType": "video",
+                     *         "title": "An upload",
+                     *         "description": null,
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:27:36.555Z",
+                     *         "updatedAt": "2026-11-22T15:27:36.555Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/TBSdnMtt-PemSDyHhA1GCTeLmMpY7cPX",
+                     *         "uploadMethod": "PUT",
+                     *         "uploadExpiresAt": "2026-11-23T15:27:36.555Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxd3aehab84n87b8a75f3"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             articleUrl: string | null;
@@ -5822,6 +7209,18 @@ export interface operations {
         /** @description Further fields are ignored. */
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "event": "like",
+                 *       "contentId": "01a203df-da56-7373-b843-c011c1fc9295",
+                 *       "eventId": "01a203df-da7c-7417-88af-06e38db3ff48",
+                 *       "userId": "ada",
+                 *       "deviceId": "phone-1",
+                 *       "sessionId": "session-1",
+                 *       "timestamp": "2026-11-22T15:28:51.836Z",
+                 *       "data": {}
+                 *     }
+                 */
                 "application/json": {
                     /** @description The content item; of a swipe, the one that was swiped to. */
                     contentId: string;
@@ -5898,6 +7297,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "received": true,
+                     *         "eventId": "01a203df-da7c-7417-88af-06e38db3ff48"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpm2exntmf06cnt9jyqp"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             eventId: string;
@@ -5938,6 +7348,32 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "events": [
+                 *         {
+                 *           "event": "save",
+                 *           "contentId": "01a203df-daef-7681-acfe-f93a64924ccf",
+                 *           "eventId": "01a203df-db2d-73c3-a9f0-2e91e84c108a",
+                 *           "userId": "ada",
+                 *           "deviceId": "phone-1",
+                 *           "sessionId": "session-1",
+                 *           "timestamp": "2026-11-22T15:28:52.013Z",
+                 *           "data": {}
+                 *         },
+                 *         {
+                 *           "event": "like",
+                 *           "contentId": "unknown",
+                 *           "eventId": "01a203df-db2d-73c3-a9f0-32e73c264f77",
+                 *           "userId": "ada",
+                 *           "deviceId": "phone-1",
+                 *           "sessionId": "session-1",
+                 *           "timestamp": "2026-11-22T15:28:52.013Z",
+                 *           "data": {}
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     events: {
                         /** @description The content item; of a swipe, the one that was swiped to. */
@@ -6021,6 +7457,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "received": 1,
+                     *         "failed": 1,
+                     *         "errors": [
+                     *           {
+                     *             "index": 1,
+                     *             "eventId": "01a203df-db2d-73c3-a9f0-32e73c264f77",
+                     *             "code": "NOT_FOUND",
+                     *             "message": "contentId: there is no such content item"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpseepa85gxqwt80g9x3"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             errors: {
@@ -6152,6 +7607,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "exp_01m81xzqh5e5994e4wn89ymk0b",
+                     *           "name": "A sample",
+                     *           "description": null,
+                     *           "status": "running",
+                     *           "type": "config",
+                     *           "traffic": 1,
+                     *           "variants": [
+                     *             {
+                     *               "id": "control",
+                     *               "name": "Control",
+                     *               "traffic": 0.5
+                     *             },
+                     *             {
+                     *               "id": "b",
+                     *               "name": "B",
+                     *               "traffic": 0.5
+                     *             }
+                     *           ],
+                     *           "metrics": [
+                     *             "watchTime",
+                     *             "retention"
+                     *           ],
+                     *           "primaryMetric": "watchTime",
+                     *           "targetingRules": {
+                     *             "countries": [],
+                     *             "devices": [],
+                     *             "userSegments": []
+                     *           },
+                     *           "startedAt": "2026-11-22T15:28:52.860Z",
+                     *           "endsAt": null,
+                     *           "endedAt": null,
+                     *           "winner": null,
+                     *           "createdAt": "2026-11-22T15:28:52.762Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzqnveph97c42tasekbq0",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -6215,6 +7716,46 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Ranking",
+                 *       "description": null,
+                 *       "type": "ranking",
+                 *       "traffic": 0.5,
+                 *       "variants": [
+                 *         {
+                 *           "id": "a",
+                 *           "name": "A",
+                 *           "traffic": 0.3
+                 *         },
+                 *         {
+                 *           "id": "b",
+                 *           "name": "B",
+                 *           "traffic": 0.7,
+                 *           "config": {
+                 *             "weights": {
+                 *               "recency": 1
+                 *             }
+                 *           }
+                 *         }
+                 *       ],
+                 *       "metrics": [
+                 *         "completionRate"
+                 *       ],
+                 *       "targetingRules": {
+                 *         "countries": [
+                 *           "DE"
+                 *         ],
+                 *         "devices": [
+                 *           "ios"
+                 *         ],
+                 *         "userSegments": [
+                 *           "new"
+                 *         ]
+                 *       },
+                 *       "endsAt": "2099-01-01T00:00:00Z"
+                 *     }
+                 */
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
@@ -6287,6 +7828,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81xzqq8ehqbnnr2qkrvz936",
+                     *         "name": "Ranking",
+                     *         "description": null,
+                     *         "status": "draft",
+                     *         "type": "ranking",
+                     *         "traffic": 0.5,
+                     *         "variants": [
+                     *           {
+                     *             "id": "a",
+                     *             "name": "A",
+                     *             "config": {},
+                     *             "traffic": 0.3
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "weights": {
+                     *                 "recency": 1
+                     *               }
+                     *             },
+                     *             "traffic": 0.7
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "completionRate"
+                     *         ],
+                     *         "primaryMetric": "completionRate",
+                     *         "targetingRules": {
+                     *           "countries": [
+                     *             "DE"
+                     *           ],
+                     *           "devices": [
+                     *             "ios"
+                     *           ],
+                     *           "userSegments": [
+                     *             "new"
+                     *           ]
+                     *         },
+                     *         "startedAt": null,
+                     *         "endsAt": "2099-01-01T00:00:00.000Z",
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-22T15:28:52.959Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzqpyewesqgbtgcapy0bw"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -6381,6 +7975,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81xzqsfegka4egt0r7av3gq",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5,
+                     *             "participants": 0
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n2": 1
+                     *             },
+                     *             "traffic": 0.5,
+                     *             "participants": 0
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-22T15:28:53.094Z",
+                     *         "endsAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-22T15:28:53.033Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzqvee9wan9gre0pk4j5r"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -6477,6 +8119,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81xzr03em7brxtf4b5qfa1e",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzr0gewptqqx0zyy8eef4"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -6514,6 +8167,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Another name"
+                 *     }
+                 */
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
@@ -6586,6 +8244,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81xzqw6e37vax6f4dfjtqr2",
+                     *         "name": "Another name",
+                     *         "description": null,
+                     *         "status": "draft",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n3": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": null,
+                     *         "endsAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-22T15:28:53.116Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzqxde9m8b8shqsync5e6"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -6681,6 +8385,81 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "experimentId": "exp_01m81xzrvjetttnhjtyq2a9cgt",
+                     *         "status": "running",
+                     *         "duration": {
+                     *           "days": 0,
+                     *           "startedAt": "2026-11-22T15:28:54.188Z"
+                     *         },
+                     *         "asOf": "2026-11-22T15:28:54.263Z",
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "participants": 0,
+                     *             "metrics": {
+                     *               "watchTime": {
+                     *                 "value": 0,
+                     *                 "confidence": 0,
+                     *                 "reason": "no_data"
+                     *               },
+                     *               "retention": {
+                     *                 "value": 0,
+                     *                 "confidence": 0,
+                     *                 "reason": "no_data"
+                     *               }
+                     *             }
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "participants": 0,
+                     *             "metrics": {
+                     *               "watchTime": {
+                     *                 "value": 0,
+                     *                 "confidence": 0,
+                     *                 "reason": "no_data",
+                     *                 "lift": null,
+                     *                 "significant": false,
+                     *                 "pValue": null,
+                     *                 "interval": null,
+                     *                 "liftInterval": null
+                     *               },
+                     *               "retention": {
+                     *                 "value": 0,
+                     *                 "confidence": 0,
+                     *                 "reason": "no_data",
+                     *                 "lift": null,
+                     *                 "significant": false,
+                     *                 "pValue": null,
+                     *                 "interval": null,
+                     *                 "liftInterval": null
+                     *               }
+                     *             }
+                     *           }
+                     *         ],
+                     *         "recommendation": {
+                     *           "winner": null,
+                     *           "confidence": 0,
+                     *           "minimumDetectableEffect": null,
+                     *           "reason": "min_runtime"
+                     *         },
+                     *         "health": {
+                     *           "srm": {
+                     *             "pValue": 1,
+                     *             "ok": true
+                     *           },
+                     *           "unitsInSeveralVariants": 0
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzrz2ex7tgz4q14fa170h"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             asOf: string | null;
@@ -6754,6 +8533,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "winner": "b"
+                 *     }
+                 */
                 "application/json": {
                     winner: string;
                 };
@@ -6787,6 +8571,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81xzrm5erj8wj462srkbrst",
+                     *         "status": "stopped",
+                     *         "winner": "b",
+                     *         "rolledOutAt": "2026-11-22T15:28:54.089Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzrs5ewmam1agn3wtvq8t"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             id: string;
@@ -6863,6 +8660,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81xzr3sen6vhh6rc70wwe86",
+                     *         "status": "running",
+                     *         "startedAt": "2026-11-22T15:28:53.422Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzr4pen6b7psry3h3467s"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             id: string;
@@ -6906,6 +8715,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "winner": "b",
+                 *       "reason": "It is better."
+                 *     }
+                 */
                 "application/json": {
                     reason?: string;
                     /** @description Variant to roll out. */
@@ -6941,6 +8756,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81xzr88e3ets8w13hy0eres",
+                     *         "status": "stopped",
+                     *         "stoppedAt": "2026-11-22T15:28:53.753Z",
+                     *         "winner": "b",
+                     *         "reason": "It is better."
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzre4e2s8ezwpdpg7h917"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             id: string;
@@ -6987,6 +8816,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "metric": "watchTime",
+                 *       "effect": 0.05
+                 *     }
+                 */
                 "application/json": {
                     /** @default 0.05 */
                     alpha?: number;
@@ -7039,6 +8874,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "baseline": {
+                     *           "mean": null,
+                     *           "standardDeviation": null,
+                     *           "unitsPerDay": 0
+                     *         },
+                     *         "unitsPerVariant": null,
+                     *         "days": null,
+                     *         "reason": "no_data"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzs10efqs82c4j8bmbvpj"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             baseline: {
@@ -7110,6 +8962,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "dex_01m81xzsspek79s93x4kbgg61n",
+                     *           "dataset": "events",
+                     *           "startDate": "2026-01-01",
+                     *           "endDate": "2026-01-31",
+                     *           "format": "ndjson",
+                     *           "compression": "gzip",
+                     *           "status": "pending",
+                     *           "rowCount": null,
+                     *           "fileSize": null,
+                     *           "downloadUrl": null,
+                     *           "error": null,
+                     *           "createdAt": "2026-11-22T15:28:55.085Z",
+                     *           "completedAt": null,
+                     *           "expiresAt": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzsvpe1z9fjw2v5enm2w6",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Export"][];
                         meta: {
@@ -7141,6 +9020,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "dataset": "events",
+                 *       "format": "ndjson",
+                 *       "compression": "gzip",
+                 *       "startDate": "2026-01-01",
+                 *       "endDate": "2026-01-31"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Default: none. `gzip` compresses the whole file, or the pages of a Parquet file.
@@ -7195,6 +9083,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dex_01m81xzsspek79s93x4kbgg61n",
+                     *         "dataset": "events",
+                     *         "startDate": "2026-01-01",
+                     *         "endDate": "2026-01-31",
+                     *         "format": "ndjson",
+                     *         "compression": "gzip",
+                     *         "status": "pending",
+                     *         "rowCount": null,
+                     *         "fileSize": null,
+                     *         "downloadUrl": null,
+                     *         "error": null,
+                     *         "createdAt": "2026-11-22T15:28:55.085Z",
+                     *         "completedAt": null,
+                     *         "expiresAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzsr3e6n80zf36sgrnrdr"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Export"];
                         meta?: {
@@ -7254,6 +9165,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dex_01m81xzsz3e1zbts71m6tvkjr8",
+                     *         "dataset": "content",
+                     *         "startDate": "2026-01-01",
+                     *         "endDate": "2026-01-31",
+                     *         "format": "csv",
+                     *         "compression": "none",
+                     *         "status": "pending",
+                     *         "rowCount": null,
+                     *         "fileSize": null,
+                     *         "downloadUrl": null,
+                     *         "error": null,
+                     *         "createdAt": "2026-11-22T15:28:55.256Z",
+                     *         "completedAt": null,
+                     *         "expiresAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzszqepkr0xxj90d0cdwj"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Export"];
                         meta?: {
@@ -7330,6 +9264,162 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203df-6098-7348-84b9-5a23948bbf86",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/Kqb-4rH13yaeWccMAmUwuA/a-01a203df-8b4c-7237-8969-b488c8948590/small.jpg",
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a203df-8b4c-7237-8969-b488c8948590",
+                     *               "imageUrl": "https://feed.example.org/media/Kqb-4rH13yaeWccMAmUwuA/a-01a203df-8b4c-7237-8969-b488c8948590/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-22T15:28:40.836Z"
+                     *             }
+                     *           ],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": null,
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-22T15:28:20.646Z",
+                     *           "updatedAt": "2026-11-22T15:28:40.917Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.5249304407578427,
+                     *             "signals": {
+                     *               "recency": 0.9997217630313704,
+                     *               "engagement": 0,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "topicAffinity"
+                     *             ]
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "01a203de-bae9-7518-9e65-9469b9a97c91",
+                     *           "contentType": "video",
+                     *           "title": "Item 0",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": "basic",
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-22T15:27:38.225Z",
+                     *           "updatedAt": "2026-11-22T15:27:38.300Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.5248453978938847,
+                     *             "signals": {
+                     *               "recency": 0.9993815915755389,
+                     *               "engagement": 0,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "reasons": [
+                     *               "exploration",
+                     *               "recency"
+                     *             ]
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzszte3es0bbhf8sjmej8",
+                     *         "nextCursor": "Ataa_ciy8EKnvsLN1GZlZF8wMW04MXh6c3p3ZXkyYnZ2YjhuempqNjc2NRQDAhwVAQECAQgCAQIBAQEBAQEBAQEBAQEBAQ",
+                     *         "hasMore": true,
+                     *         "feedId": "fed_01m81xzszwey2bvvb8nzjj6765",
+                     *         "exhausted": false,
+                     *         "experiments": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["FeedItem"][];
                         meta: {
@@ -7397,6 +9487,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "key": "one",
+                     *           "value": {
+                     *             "a": [
+                     *               1
+                     *             ]
+                     *           },
+                     *           "updatedAt": "2026-11-22T15:28:52.440Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzq9xevpbs13a0bfns0z8",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -7465,6 +9575,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "two",
+                     *         "value": null,
+                     *         "updatedAt": "2026-11-22T15:28:52.566Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzqc3ewc9a3y52pmf5t0b"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -7507,6 +9629,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "value": [
+                 *         1,
+                 *         {
+                 *           "b": false
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description A setting takes a string, a number or a boolean; a flag any JSON. */
                     value: unknown;
@@ -7541,6 +9673,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "three",
+                     *         "value": [
+                     *           1,
+                     *           {
+                     *             "b": false
+                     *           }
+                     *         ],
+                     *         "updatedAt": "2026-11-22T15:28:52.629Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzqcke81r3jdwg2rzs8fh"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -7615,6 +9764,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "four",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzqdce1283e8jf6xqh8bj"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -7677,6 +9837,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "key_01m81xx5xgeh8rsm1v3ybc2fnz",
+                     *           "type": "publishable",
+                     *           "name": "From the configuration",
+                     *           "prefix": "rf_pk_…",
+                     *           "createdAt": "2026-11-22T15:27:29.158Z",
+                     *           "lastUsedAt": null,
+                     *           "expiresAt": null,
+                     *           "revokedAt": null,
+                     *           "scopes": null,
+                     *           "rateLimit": null
+                     *         },
+                     *         {
+                     *           "id": "key_01m81xx5wze3r8wbgsbrfdby3v",
+                     *           "type": "secret",
+                     *           "name": "From the configuration",
+                     *           "prefix": "rf_sk_…",
+                     *           "createdAt": "2026-11-22T15:27:29.158Z",
+                     *           "lastUsedAt": null,
+                     *           "expiresAt": null,
+                     *           "revokedAt": null,
+                     *           "scopes": null,
+                     *           "rateLimit": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxc8nej0vpxvfagj2gc3z",
+                     *         "total": 2,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Key"][];
                         meta: {
@@ -7708,6 +9903,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "type": "publishable",
+                 *       "name": "A key"
+                 *     }
+                 */
                 "application/json": {
                     expiresAt?: string | null;
                     name: string;
@@ -7746,6 +9947,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "key_01m81xxcc3ewkt4nz9tjnfhwyg",
+                     *         "type": "publishable",
+                     *         "name": "A key",
+                     *         "prefix": "rf_pk_…",
+                     *         "createdAt": "2026-11-22T15:27:35.815Z",
+                     *         "lastUsedAt": null,
+                     *         "expiresAt": null,
+                     *         "revokedAt": null,
+                     *         "scopes": null,
+                     *         "rateLimit": null,
+                     *         "key": "rf_pk_…"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxcbje92s7mf2a6pm26a1"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CreatedKey"];
                         meta?: {
@@ -7808,6 +10029,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "key_01m81xxckyehf9jxbt4vpqnkak",
+                     *         "type": "publishable",
+                     *         "name": "To be revoked",
+                     *         "prefix": "rf_pk_…",
+                     *         "createdAt": "2026-11-22T15:27:36.063Z",
+                     *         "lastUsedAt": null,
+                     *         "expiresAt": null,
+                     *         "revokedAt": "2026-11-22T15:27:36.129Z",
+                     *         "scopes": null,
+                     *         "rateLimit": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxcnjejj8x0043a9sn8x5"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Key"];
                         meta?: {
@@ -7870,6 +10110,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxcree28r3cdg6ecasjww",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["KeyRequest"][];
                         meta: {
@@ -7904,6 +10154,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "gracePeriod": 60
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Seconds for which the old key goes on working.
@@ -7941,6 +10196,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "key_01m81xxcg1emb91sd8kb269ncx",
+                     *         "type": "publishable",
+                     *         "name": "To be rotated",
+                     *         "prefix": "rf_pk_…",
+                     *         "createdAt": "2026-11-22T15:27:35.930Z",
+                     *         "lastUsedAt": null,
+                     *         "expiresAt": null,
+                     *         "revokedAt": null,
+                     *         "scopes": null,
+                     *         "rateLimit": null,
+                     *         "key": "rf_pk_…",
+                     *         "replaces": "key_01m81xxce6e2wsyeaptgtkanxp"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxcfhewy9xbserkkdcwxe"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["RotatedKey"];
                         meta?: {
@@ -7999,6 +10275,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "org_01m81xx5wjedgtwc4m2gcppdmh",
+                     *         "name": "My organization",
+                     *         "autoPublish": true,
+                     *         "defaultProtected": false,
+                     *         "allowedOrigins": [],
+                     *         "timeZone": "UTC"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxcrqe3mvg9kzwdgxzghs"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Organization"];
                         meta?: {
@@ -8027,6 +10318,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Another name"
+                 *     }
+                 */
                 "application/json": {
                     allowedOrigins?: string[];
                     autoPublish?: boolean;
@@ -8064,6 +10360,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "org_01m81xx5wjedgtwc4m2gcppdmh",
+                     *         "name": "Another name",
+                     *         "autoPublish": true,
+                     *         "defaultProtected": false,
+                     *         "allowedOrigins": [],
+                     *         "timeZone": "UTC"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxcrwe7xs2tz69vffpdwd"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Organization"];
                         meta?: {
@@ -8127,6 +10438,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "contentId": "01a203df-b226-708e-8af0-37d37c164b98",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-22T15:28:41.557Z",
+                     *           "completedAt": "2026-11-22T15:28:44.745Z"
+                     *         },
+                     *         {
+                     *           "contentId": "01a203df-b223-721d-b94d-a4ce3096d348",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-22T15:28:41.557Z",
+                     *           "completedAt": "2026-11-22T15:28:44.745Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpwaefbb4cn2g73rmvyx",
+                     *         "total": 2,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Purge"][];
                         meta: {
@@ -8182,6 +10516,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "version": 0,
+                     *         "weights": {
+                     *           "recency": 0.25,
+                     *           "engagement": 0.2,
+                     *           "topicAffinity": 0.2,
+                     *           "geoRelevance": 0.15,
+                     *           "completionRate": 0.1,
+                     *           "creatorAffinity": 0.1
+                     *         },
+                     *         "recencyHalfLifeHours": 24,
+                     *         "diversity": 0.25,
+                     *         "exploration": 0.1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzt4te8c85r6wfdtzsg3s"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description How much an item loses that is about the same as its neighbours. */
@@ -8228,6 +10583,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "weights": {
+                 *         "recency": 0.5
+                 *       },
+                 *       "exploration": 0.2
+                 *     }
+                 */
                 "application/json": {
                     /** @description How much an item loses that is about the same as its neighbours. */
                     diversity?: number;
@@ -8274,6 +10637,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "version": 1,
+                     *         "weights": {
+                     *           "recency": 0.5,
+                     *           "engagement": 0.2,
+                     *           "topicAffinity": 0.2,
+                     *           "geoRelevance": 0.15,
+                     *           "completionRate": 0.1,
+                     *           "creatorAffinity": 0.1
+                     *         },
+                     *         "recencyHalfLifeHours": 24,
+                     *         "diversity": 0.25,
+                     *         "exploration": 0.2
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzt5ne9ra05b8094zhdhc"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description How much an item loses that is about the same as its neighbours. */
@@ -8354,6 +10738,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "version": 1,
+                     *           "config": {
+                     *             "weights": {
+                     *               "recency": 0.5,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "recencyHalfLifeHours": 24,
+                     *             "diversity": 0.25,
+                     *             "exploration": 0.2
+                     *           },
+                     *           "keyId": "key_01m81xx5wze3r8wbgsbrfdby3v",
+                     *           "createdAt": "2026-11-22T15:28:55.487Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzt76e259tg2fyc8kpwg6",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             config: {
@@ -8441,6 +10854,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "version": 3,
+                     *         "weights": {
+                     *           "recency": 0.5,
+                     *           "engagement": 0.2,
+                     *           "topicAffinity": 0.2,
+                     *           "geoRelevance": 0.15,
+                     *           "completionRate": 0.1,
+                     *           "creatorAffinity": 0.1
+                     *         },
+                     *         "recencyHalfLifeHours": 24,
+                     *         "diversity": 0.25,
+                     *         "exploration": 0.2
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzt9we659hr2js0f8bym9"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description How much an item loses that is about the same as its neighbours. */
@@ -8488,6 +10922,17 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "userId": "ada",
+                 *       "configs": [
+                 *         {},
+                 *         {
+                 *           "diversity": 1
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description Each over the current configuration; {} is the current one. */
                     configs: {
@@ -8541,6 +10986,103 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "feeds": [
+                     *           {
+                     *             "config": {
+                     *               "weights": {
+                     *                 "recency": 0.5,
+                     *                 "engagement": 0.2,
+                     *                 "topicAffinity": 0.2,
+                     *                 "geoRelevance": 0.15,
+                     *                 "completionRate": 0.1,
+                     *                 "creatorAffinity": 0.1
+                     *               },
+                     *               "recencyHalfLifeHours": 24,
+                     *               "diversity": 0.25,
+                     *               "exploration": 0.2
+                     *             },
+                     *             "items": [
+                     *               {
+                     *                 "contentId": "01a203df-6098-7348-84b9-5a23948bbf86",
+                     *                 "score": 0.6198871436356528,
+                     *                 "signals": {
+                     *                   "recency": 0.9997178590891318,
+                     *                   "engagement": 0,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "A carousel"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a203de-f0ad-75c6-98d3-345f707e359c",
+                     *                 "score": 0.61979525469484,
+                     *                 "signals": {
+                     *                   "recency": 0.9994881367370999,
+                     *                   "engagement": 0,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "A carousel"
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "config": {
+                     *               "weights": {
+                     *                 "recency": 0.5,
+                     *                 "engagement": 0.2,
+                     *                 "topicAffinity": 0.2,
+                     *                 "geoRelevance": 0.15,
+                     *                 "completionRate": 0.1,
+                     *                 "creatorAffinity": 0.1
+                     *               },
+                     *               "recencyHalfLifeHours": 24,
+                     *               "diversity": 1,
+                     *               "exploration": 0.2
+                     *             },
+                     *             "items": [
+                     *               {
+                     *                 "contentId": "01a203df-6098-7348-84b9-5a23948bbf86",
+                     *                 "score": 0.6198871436356528,
+                     *                 "signals": {
+                     *                   "recency": 0.9997178590891318,
+                     *                   "engagement": 0,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "A carousel"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a203de-f0ad-75c6-98d3-345f707e359c",
+                     *                 "score": 0.61979525469484,
+                     *                 "signals": {
+                     *                   "recency": 0.9994881367370999,
+                     *                   "engagement": 0,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "A carousel"
+                     *               }
+                     *             ]
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzth5eybs1gw68f05zxyh"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             feeds: {
@@ -8636,6 +11178,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xztbqevn972ct4a2b6xq1",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -8694,6 +11246,17 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "type": "boost",
+                 *       "match": {
+                 *         "tags": [
+                 *           "news"
+                 *         ]
+                 *       },
+                 *       "factor": 2
+                 *     }
+                 */
                 "application/json": {
                     endsAt?: string | null;
                     /** @description What the order takes the score times: above 1 for a boost, below 1 to suppress. */
@@ -8742,6 +11305,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rul_01m81xztdbec2bgc113jpvn1he",
+                     *         "type": "boost",
+                     *         "match": {
+                     *           "tags": [
+                     *             "news"
+                     *           ]
+                     *         },
+                     *         "factor": 2,
+                     *         "position": null,
+                     *         "startsAt": null,
+                     *         "endsAt": null,
+                     *         "createdAt": "2026-11-22T15:28:55.729Z",
+                     *         "updatedAt": "2026-11-22T15:28:55.729Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xztdaeyaakn69g724h1sb"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -8831,6 +11416,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rul_01m81xztg8edn8crpwwyas020p",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xztgten192ng3x3an15dh"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -8866,6 +11462,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "factor": 3
+                 *     }
+                 */
                 "application/json": {
                     endsAt?: string | null;
                     factor?: number | null;
@@ -8912,6 +11513,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rul_01m81xztdtetgb4jh2032v48vt",
+                     *         "type": "boost",
+                     *         "match": {
+                     *           "tags": [
+                     *             "news"
+                     *           ]
+                     *         },
+                     *         "factor": 3,
+                     *         "position": null,
+                     *         "startsAt": null,
+                     *         "endsAt": null,
+                     *         "createdAt": "2026-11-22T15:28:55.792Z",
+                     *         "updatedAt": "2026-11-22T15:28:55.802Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xztfmed2trrzdqvrnt93w"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -9002,6 +11625,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "key": "list.one",
+                     *           "value": 1,
+                     *           "updatedAt": "2026-11-22T15:28:52.113Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpyfekfbwxen8twn0pks",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -9070,6 +11709,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "player.autoplay",
+                     *         "value": true,
+                     *         "updatedAt": "2026-11-22T15:28:52.189Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpz8eg7sc35def6xev0q"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -9112,6 +11763,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "value": 3
+                 *     }
+                 */
                 "application/json": {
                     /** @description A setting takes a string, a number or a boolean; a flag any JSON. */
                     value: unknown;
@@ -9146,6 +11802,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "player.buffer",
+                     *         "value": 3,
+                     *         "updatedAt": "2026-11-22T15:28:52.244Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzq0geyntevq6nk9jfmvt"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -9220,6 +11888,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "to.go",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzq50eafr15txc0821hmf"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -9283,6 +11962,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203de-b473-77a0-8cd0-6409310ac216",
+                     *         "contentType": "video",
+                     *         "title": "An item",
+                     *         "description": null,
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:27:36.563Z",
+                     *         "updatedAt": "2026-11-22T15:27:36.590Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xxd3wejrvn14shw5fp9h3"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -9340,6 +12060,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "userId": "bob",
+                     *         "status": "pending",
+                     *         "requestedAt": "2026-11-22T15:28:52.053Z",
+                     *         "completedAt": null,
+                     *         "blocksRead": 0,
+                     *         "eventsRemoved": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpvfeyv82mw9qwmktpxy"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Blocks of the event log that were searched so far. */
@@ -9412,6 +12147,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "userId": "ada",
+                     *         "status": "pending",
+                     *         "requestedAt": "2026-11-22T15:28:52.030Z",
+                     *         "completedAt": null,
+                     *         "blocksRead": 0,
+                     *         "eventsRemoved": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpsnesev8f3gzrgk177g"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Blocks of the event log that were searched so far. */
@@ -9481,6 +12231,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "userId": ".",
+                     *         "status": "pending",
+                     *         "requestedAt": "2026-11-22T15:28:52.098Z",
+                     *         "completedAt": null,
+                     *         "blocksRead": 0,
+                     *         "eventsRemoved": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpw6ejstdr09s0pb2dhj"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Blocks of the event log that were searched so far. */
@@ -9552,6 +12317,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "userId": "..",
+                     *         "status": "pending",
+                     *         "requestedAt": "2026-11-22T15:28:52.085Z",
+                     *         "completedAt": null,
+                     *         "blocksRead": 0,
+                     *         "eventsRemoved": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpvmem49p4x18q6g25z9"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Blocks of the event log that were searched so far. */
@@ -9618,6 +12398,163 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "event": "content.ready",
+                     *           "description": "An item has been processed and can be played.",
+                     *           "schema": {
+                     *             "type": "object",
+                     *             "required": [
+                     *               "event",
+                     *               "data"
+                     *             ],
+                     *             "properties": {
+                     *               "event": {
+                     *                 "type": "string",
+                     *                 "const": "content.ready"
+                     *               },
+                     *               "data": {
+                     *                 "type": "object",
+                     *                 "required": [
+                     *                   "contentId",
+                     *                   "title"
+                     *                 ],
+                     *                 "properties": {
+                     *                   "contentId": {
+                     *                     "type": "string"
+                     *                   },
+                     *                   "title": {
+                     *                     "type": "string"
+                     *                   },
+                     *                   "duration": {
+                     *                     "anyOf": [
+                     *                       {
+                     *                         "type": "number",
+                     *                         "description": "Seconds."
+                     *                       },
+                     *                       {
+                     *                         "type": "null"
+                     *                       }
+                     *                     ]
+                     *                   },
+                     *                   "status": {
+                     *                     "type": "string",
+                     *                     "const": "ready"
+                     *                   }
+                     *                 }
+                     *               },
+                     *               "timestamp": {
+                     *                 "type": "string",
+                     *                 "format": "date-time",
+                     *                 "maxLength": 40,
+                     *                 "description": "RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.",
+                     *                 "examples": [
+                     *                   "2026-01-31T12:00:00.000Z"
+                     *                 ]
+                     *               },
+                     *               "webhookId": {
+                     *                 "type": "string"
+                     *               }
+                     *             }
+                     *           },
+                     *           "example": {
+                     *             "event": "content.ready",
+                     *             "data": {
+                     *               "contentId": "00000000-0000-7000-8000-000000000000",
+                     *               "title": "Test event",
+                     *               "duration": 12.5,
+                     *               "status": "ready"
+                     *             },
+                     *             "timestamp": "2026-01-31T12:00:00.000Z",
+                     *             "webhookId": "whk_00000000000000000000000000"
+                     *           }
+                     *         },
+                     *         {
+                     *           "event": "content.errored",
+                     *           "description": "Processing failed, or an upload was never completed.",
+                     *           "schema": {
+                     *             "type": "object",
+                     *             "required": [
+                     *               "event",
+                     *               "data"
+                     *             ],
+                     *             "properties": {
+                     *               "event": {
+                     *                 "type": "string",
+                     *                 "const": "content.errored"
+                     *               },
+                     *               "data": {
+                     *                 "type": "object",
+                     *                 "required": [
+                     *                   "contentId",
+                     *                   "title"
+                     *                 ],
+                     *                 "properties": {
+                     *                   "contentId": {
+                     *                     "type": "string"
+                     *                   },
+                     *                   "title": {
+                     *                     "type": "string"
+                     *                   },
+                     *                   "status": {
+                     *                     "type": "string",
+                     *                     "const": "error"
+                     *                   },
+                     *                   "error": {
+                     *                     "type": "object",
+                     *                     "required": [
+                     *                       "code",
+                     *                       "message"
+                     *                     ],
+                     *                     "properties": {
+                     *                       "code": {
+                     *                         "type": "string",
+                     *                         "description": "As in the `errorReason` of the item."
+                     *                       },
+                     *                       "message": {
+                     *                         "type": "string"
+                     *                       }
+                     *                     }
+                     *                   }
+                     *                 }
+                     *               },
+                     *               "timestamp": {
+                     *                 "type": "string",
+                     *                 "format": "date-time",
+                     *                 "maxLength": 40,
+                     *                 "description": "RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.",
+                     *                 "examples": [
+                     *                   "2026-01-31T12:00:00.000Z"
+                     *                 ]
+                     *               },
+                     *               "webhookId": {
+                     *                 "type": "string"
+                     *               }
+                     *             }
+                     *           },
+                     *           "example": {
+                     *             "event": "content.errored",
+                     *             "data": {
+                     *               "contentId": "00000000-0000-7000-8000-000000000000",
+                     *               "title": "Test event",
+                     *               "status": "error",
+                     *               "error": {
+                     *                 "code": "UNSUPPORTED_MEDIA",
+                     *                 "message": "This is a test."
+                     *               }
+                     *             },
+                     *             "timestamp": "2026-01-31T12:00:00.000Z",
+                     *             "webhookId": "whk_00000000000000000000000000"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzmh5ef1tcsjd0tqxphf1"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             description: string;
@@ -9689,6 +12626,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "c762337d-52c5-4093-89da-02f79b45450c",
+                     *           "event": "content.ready",
+                     *           "data": {
+                     *             "contentId": "01a203de-b473-77a0-8cd0-6409310ac216",
+                     *             "title": "An item",
+                     *             "duration": 2,
+                     *             "status": "ready"
+                     *           },
+                     *           "timestamp": "2026-11-22T15:28:12.868Z"
+                     *         },
+                     *         {
+                     *           "id": "27941296-d233-4e6c-a0af-4d03957c7523",
+                     *           "event": "content.errored",
+                     *           "data": {
+                     *             "contentId": "01a203de-b495-73b3-9113-345c6013bf02",
+                     *             "title": "An item",
+                     *             "status": "error",
+                     *             "error": {
+                     *               "code": "PROCESSING_FAILED",
+                     *               "message": "The original bytes are gone from the storage. Upload the file again."
+                     *             }
+                     *           },
+                     *           "timestamp": "2026-11-22T15:28:12.949Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzmkeeyv9jpgn60e4mzvw"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             data: {
@@ -9730,6 +12701,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "event": "export.ready"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description The kind to make up an event of.
@@ -9767,6 +12743,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "event": "export.ready"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzmmweqmvr588fnp53v01"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {string} */
@@ -9832,6 +12818,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzmqge9q81h90z8w9hcg1",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Webhook"][];
                         meta: {
@@ -9863,6 +12859,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "https://hooks.example.org/reelfeed",
+                 *       "events": [
+                 *         "content.ready"
+                 *       ],
+                 *       "description": "A sample"
+                 *     }
+                 */
                 "application/json": {
                     description?: string | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
@@ -9907,6 +12912,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81xzn2nearb2df3fc3m41js",
+                     *         "url": "https://hooks.example.org/reelfeed",
+                     *         "events": [
+                     *           "content.ready"
+                     *         ],
+                     *         "description": "A sample",
+                     *         "status": "active",
+                     *         "disabledReason": null,
+                     *         "failingSince": null,
+                     *         "headerNames": [],
+                     *         "rateLimit": null,
+                     *         "createdAt": "2026-11-22T15:28:50.247Z",
+                     *         "webhookId": "whk_01m81xzn2nearb2df3fc3m41js",
+                     *         "secret": "whsec_…"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzn1ye8qtm7gdbdfkgsza"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -9989,6 +13017,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81xzn39ea2sz5xh4bwffydp",
+                     *         "url": "https://hooks.example.org/reelfeed",
+                     *         "events": [
+                     *           "content.ready"
+                     *         ],
+                     *         "description": "A sample",
+                     *         "status": "active",
+                     *         "disabledReason": null,
+                     *         "failingSince": null,
+                     *         "headerNames": [],
+                     *         "rateLimit": null,
+                     *         "createdAt": "2026-11-22T15:28:50.276Z",
+                     *         "stats": {
+                     *           "totalDeliveries": 0,
+                     *           "successfulDeliveries": 0,
+                     *           "failedDeliveries": 0,
+                     *           "lastDeliveryAt": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzn8cewf9ngwabhte9enb"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -10074,6 +13129,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81xznd7epvb9xzeh5jxt9yx",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzne7ee687kbsq6be87wq"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -10109,6 +13175,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "status": "disabled"
+                 *     }
+                 */
                 "application/json": {
                     description?: string | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
@@ -10158,6 +13229,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81xznapew7r882bf3hcwavg",
+                     *         "url": "https://hooks.example.org/reelfeed",
+                     *         "events": [
+                     *           "content.ready"
+                     *         ],
+                     *         "description": "A sample",
+                     *         "status": "disabled",
+                     *         "disabledReason": "requested",
+                     *         "failingSince": null,
+                     *         "headerNames": [],
+                     *         "rateLimit": null,
+                     *         "createdAt": "2026-11-22T15:28:50.484Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xznbce7bsz8xnndy9v817"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Webhook"];
                         meta?: {
@@ -10237,6 +13329,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "dlv_01m81xznjvekqbcjaeqbcytzs5",
+                     *           "event": "content.ready",
+                     *           "status": "success",
+                     *           "attempts": 1,
+                     *           "payload": {
+                     *             "event": "content.ready",
+                     *             "data": {
+                     *               "contentId": "00000000-0000-7000-8000-000000000000",
+                     *               "title": "Test event",
+                     *               "duration": 12.5,
+                     *               "status": "ready"
+                     *             },
+                     *             "timestamp": "2026-11-22T15:28:50.779Z",
+                     *             "webhookId": "whk_01m81xznhxe58ar2q1tnc6z5wj"
+                     *           },
+                     *           "createdAt": "2026-11-22T15:28:50.779Z",
+                     *           "statusCode": 204,
+                     *           "responseTime": 5,
+                     *           "lastAttemptAt": "2026-11-22T15:28:50.779Z",
+                     *           "test": true
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81xznk4e6sa83vv526rj5c3",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Delivery"][];
                         meta: {
@@ -10271,6 +13396,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "since": "2026-11-22T15:27:51.386Z"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * Format: date-time
@@ -10315,6 +13445,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81xzp29es19waqw5marxeh7",
+                     *         "since": "2026-11-22T15:27:51.386Z",
+                     *         "until": "2026-11-22T15:28:51.445Z",
+                     *         "recovered": 0,
+                     *         "complete": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzp5wer4b7hgdcjwehgjh"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description False when there were more than one call takes: call again. */
@@ -10369,6 +13513,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "since": "2026-11-22T15:27:51.588Z"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * Format: date-time
@@ -10407,6 +13556,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81xzpbjeawsjt5msjwhknfr",
+                     *         "since": "2026-11-22T15:27:51.588Z",
+                     *         "created": 1,
+                     *         "complete": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpc8ef691cp3p6vmvb84"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description False when there were more missed events than one call takes: call again. */
@@ -10482,6 +13644,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81xznfwe8jr9s3fbv3r688a",
+                     *         "secret": "whsec_…",
+                     *         "previousSecretExpiresAt": "2026-11-22T16:28:50.715Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzngeeajt8z8946c7t01m"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             id: string;
@@ -10523,6 +13697,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "event": "export.ready"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description The kind to send made-up data of.
@@ -10560,6 +13739,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "deliveryId": "dlv_01m81xzpgse3bakyfbqfmbtdgn",
+                     *         "status": "success",
+                     *         "statusCode": 204,
+                     *         "responseTime": 24,
+                     *         "response": ""
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xzpg3egrbh0x0zgktqewb"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             deliveryId: string;
@@ -10631,6 +13824,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dlv_01m81xznnceemspfh53wtxb53f",
+                     *         "event": "content.ready",
+                     *         "status": "success",
+                     *         "attempts": 1,
+                     *         "payload": {
+                     *           "event": "content.ready",
+                     *           "data": {
+                     *             "contentId": "00000000-0000-7000-8000-000000000000",
+                     *             "title": "Test event",
+                     *             "duration": 12.5,
+                     *             "status": "ready"
+                     *           },
+                     *           "timestamp": "2026-11-22T15:28:50.860Z",
+                     *           "webhookId": "whk_01m81xznmcew7tdnjer5jnwbm4"
+                     *         },
+                     *         "createdAt": "2026-11-22T15:28:50.860Z",
+                     *         "statusCode": 204,
+                     *         "responseTime": 13,
+                     *         "lastAttemptAt": "2026-11-22T15:28:50.860Z",
+                     *         "test": true,
+                     *         "attemptHistory": [
+                     *           {
+                     *             "startedAt": "2026-11-22T15:28:50.860Z",
+                     *             "responseTime": 13,
+                     *             "statusCode": 204,
+                     *             "error": null,
+                     *             "response": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xznpjepgbqnr33cc6e5dt"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Every attempt, oldest first; of more than 51, the latest. */
@@ -10743,6 +13974,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dlv_01m81xznrders960nw7vhz62j2",
+                     *         "status": "pending",
+                     *         "attempts": 2,
+                     *         "nextAttemptAt": "2026-11-22T15:28:51.144Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81xznx2ezx82c7b36s6wejn"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description With the attempt that was asked for. */
