@@ -1,105 +1,89 @@
 /**
- * How often are experiments wrong? A/A experiments of 14 days through assignment, exposures, event log,
- * projection and statistics, each read every day, split 50/50 and 90/10; the power to find an effect of
- * known size; and whether a split of 51/49 raises the alarm.
+ * How often are experiments wrong? A/A experiments of 14 days through the real assignment, reducers of
+ * the projection, looks and statistics, each read every day, split 50/50 and 90/10, with a planned end
+ * and without; the power to find an effect of known size; and whether a split of 51/49 raises the
+ * alarm. RUNS experiments each; a test holds this simulation equal to the service's database.
  */
 import { assignVariant } from '@reelfeed/client/assignment';
-import { simulate } from '../server/src/features/experiments/simulation.fixture.ts';
-import { lookMoments, lookTimes } from '../server/src/features/experiments/looks.ts';
-import { compareMeans } from '../server/src/features/experiments/statistics/comparison.ts';
-import { groupSequential } from '../server/src/features/experiments/statistics/group-sequential.ts';
-import { requiredUnits } from '../server/src/features/experiments/statistics/power.ts';
-import { createRandom } from '../server/src/features/experiments/statistics/random.fixture.ts';
+import type { ExperimentRow } from '../server/src/features/experiments/experiment.ts';
+import {
+  simulatedRow,
+  simulateOne,
+  tallyFalseFindings,
+  type Simulation,
+} from '../server/src/features/experiments/simulation.fixture.ts';
+import {
+  metricNames,
+  type TreatmentResult,
+} from '../server/src/features/experiments/statistics/analysis.ts';
 import { checkSampleRatio } from '../server/src/features/experiments/statistics/sample-ratio.ts';
 import { report, type Row } from './lib/report.ts';
-import { startBenchService } from './lib/service.ts';
 
-const experiments = Number(process.env['EXPERIMENTS'] ?? 500);
-const viewers = Number(process.env['VIEWERS'] ?? 300);
+const runs = Number(process.env['RUNS'] ?? 1_000);
 const rows: Row[] = [];
 
-/** Two standard errors of a share of the experiments, above its limit. */
+/** Two standard errors of a share of the runs, above its limit. */
 function withNoise(limit: number): number {
-  return limit + 2 * Math.sqrt((limit * (1 - limit)) / experiments);
+  return limit + 2 * Math.sqrt((limit * (1 - limit)) / runs);
 }
 
-for (const split of [0.5, 0.9]) {
-  await using service = await startBenchService({ REELFEED_ROLES: 'api' });
-  const { db } = service.database;
-  const seed = Math.round(split * 100);
-  const outcome = await simulate(db, { experiments, viewers, seed, split });
-  const percent = (count: number) => `${((100 * count) / outcome.tested).toFixed(1)} %`;
-  const name = `${outcome.tested} A/A experiments, ${100 * split}/${Math.round(100 - 100 * split)}`;
-  rows.push({
-    what: `${name}: any difference`,
-    figure: percent(outcome.differences),
-    limit: '5 % and noise',
-    kept: outcome.differences / outcome.tested <= withNoise(0.05),
-  });
-  for (const tail of ['better', 'worse'] as const) {
+const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+
+function addErrorRows(name: string, options: Simulation): void {
+  const tally = tallyFalseFindings(runs, options);
+  const add = (what: string, count: number, limit: number) =>
     rows.push({
-      what: `${name}: ${tail}`,
-      figure: percent(outcome[tail]),
-      limit: '3 % and noise',
-      kept: outcome[tail] / outcome.tested <= withNoise(0.03),
+      what: `${name}: ${what}`,
+      figure: percent(count / runs),
+      limit: `${percent(limit)} and noise`,
+      kept: count / runs <= withNoise(limit),
     });
+  add('a winner is named', tally.winners, 0.05);
+  for (const metric of metricNames) {
+    const [better, worse] = [tally.better[metric], tally.worse[metric]];
+    add(`${metric}, any difference`, better + worse, 0.05);
+    add(`${metric}, better`, better, 0.03);
+    add(`${metric}, worse`, worse, 0.03);
   }
+  add('alarm of the sample ratio', tally.alarms, 0.01);
 }
 
-/** Units of two arms enter evenly over 14 days; the effect is that for which the plan promises 80 %. */
+// As many viewers as it takes for the smaller arm to have its 100 units.
+addErrorRows('A/A 50/50', { viewers: 400, seed: 1_000, split: 0.5 });
+addErrorRows('A/A 90/10', { viewers: 1_300, seed: 100_000, split: 0.9 });
+addErrorRows('A/A 50/50, no end', { viewers: 400, seed: 200_000, split: 0.5, isPlanned: false });
+
+/** The effect that results call detectable with 80 % power, and how often it is found. */
 function powerRow(): Row {
-  const dayMs = 24 * 3_600_000;
-  const moments = lookMoments(0, 14 * dayMs, 7);
-  const times = lookTimes(moments, 0, 14 * dayMs);
-  const difference = 0.2;
-  const variance = { controlVariance: 1, treatmentVariance: 1 };
-  const perArm = Math.ceil(requiredUnits({ difference, ...variance, alpha: 0.05, power: 0.8 }));
-  const random = createRandom(80);
-  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-  const rounds = 4_000;
+  const options = { viewers: 400, split: 0.5 };
+  const startMs = Date.UTC(2026, 0, 5, 12);
+  const watchTimeOf = (run: number, seed: number, longer: number) => {
+    const row: ExperimentRow = {
+      ...simulatedRow(run, startMs, { ...options, seed }),
+      metrics: ['watchTime'],
+      primary_metric: 'watchTime',
+    };
+    return simulateOne(row, { ...options, seed, longer }).map(
+      ({ analysis }) => analysis.arms[1]?.metrics.watchTime as TreatmentResult,
+    );
+  };
+  const pilots = Math.ceil(runs / 5);
+  let detectable = 0;
+  for (let run = 0; run < pilots; run += 1) {
+    detectable += watchTimeOf(run, 300_000 + run, 1).at(-1)?.minimumDetectableEffect ?? 0;
+  }
+  const effect = detectable / pilots;
   let found = 0;
-  for (let round = 0; round < rounds; round += 1) {
-    const control = new Sums();
-    const treatment = new Sums();
-    for (const [look, time] of times.entries()) {
-      while (control.units < perArm * time) {
-        control.add(normal());
-        treatment.add(normal() + difference);
-      }
-      const comparison = compareMeans(control.estimate(), treatment.estimate());
-      if (
-        comparison !== null &&
-        groupSequential(times, look).correct(comparison.pValue, 0) < 0.05
-      ) {
-        found += 1;
-        break;
-      }
-    }
+  for (let run = 0; run < runs; run += 1) {
+    const reads = watchTimeOf(run, 400_000 + run, 1 + effect);
+    if (reads.some(({ significant, lift }) => significant && (lift ?? 0) > 0)) found += 1;
   }
   return {
-    what: 'power where the plan promises 80 %',
-    figure: `${((100 * found) / rounds).toFixed(1)} %`,
+    what: `an effect of ${percent(effect)}, which 80 % are to find`,
+    figure: percent(found / runs),
     limit: '75 to 85 %',
-    kept: Math.abs(found / rounds - 0.8) <= 0.05,
+    kept: Math.abs(found / runs - 0.8) <= 0.05,
   };
-}
-
-class Sums {
-  units = 0;
-  #sum = 0;
-  #squares = 0;
-
-  add(value: number): void {
-    this.units += 1;
-    this.#sum += value;
-    this.#squares += value * value;
-  }
-
-  estimate() {
-    const mean = this.#sum / this.units;
-    const variance = (this.#squares - this.units * mean * mean) / (this.units - 1);
-    return { units: this.units, mean, variance };
-  }
 }
 
 function alarmRow(): Row {

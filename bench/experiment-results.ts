@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { assignVariant } from '@reelfeed/client/assignment';
 import { readArms } from '../server/src/features/experiments/arms.ts';
 import { findExperiment } from '../server/src/features/experiments/queries.ts';
-import { readResults } from '../server/src/features/experiments/results.ts';
+import { computeBetweenLooks, readResults } from '../server/src/features/experiments/results.ts';
 import { newTypeId, type OrganizationId } from '../server/src/platform/ids.ts';
 import { median, report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
@@ -84,15 +84,26 @@ for (let unit = 0; unit < rounds; unit += 1) {
 const assignmentUs = ((performance.now() - assignmentStart) * 1_000) / assigned;
 
 await readArms(db, row, new Date());
-const times: number[] = [];
+const fresh: number[] = [];
+const kept: number[] = [];
 for (let round = 0; round < 5; round += 1) {
-  times.push(await seconds(() => readResults(db, row, new Date())));
+  fresh.push(await seconds(() => computeBetweenLooks(db, row, new Date())));
+  kept.push(
+    await seconds(async () => {
+      const now = await findExperiment(db, organizationId, experimentId);
+      if (now !== null) await readResults(db, now, new Date());
+    }),
+  );
 }
-const resultSeconds = median(times);
+const resultSeconds = median(kept);
 report([
   {
+    what: `calculating them, once a minute in the background`,
+    figure: `${median(fresh).toFixed(2)} s`,
+  },
+  {
     what: `results of ${units} participants`,
-    figure: `${resultSeconds.toFixed(2)} s`,
+    figure: `${resultSeconds.toFixed(3)} s`,
     limit: '1 s',
     kept: resultSeconds <= 1,
   },

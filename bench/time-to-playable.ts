@@ -1,7 +1,7 @@
 /** How long after its upload does a 15 s clip of 1080×1920 play, and when are all renditions there? */
 import { openAsBlob } from 'node:fs';
 import path from 'node:path';
-import { generateClip } from '../server/src/features/media/sample-clips.ts';
+import { generateClip } from '../server/src/features/media/media.ts';
 import { median, report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
 

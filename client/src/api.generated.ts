@@ -84,6 +84,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/analytics/movers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the items that have moved most
+         * @description Against as many days right before the range, the greatest difference first. A last day that is not over yet is left out, with its counterpart. With `Accept: text/csv` it answers the items.
+         */
+        get: operations["getMovers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/analytics/overview": {
         parameters: {
             query?: never;
@@ -136,6 +156,26 @@ export interface paths {
          * @description Cohorts are the viewers of a first day or, by week, of the days of a first week. Either way retention is counted in days, and `hour` gives days. With `Accept: text/csv` it answers a line for each cohort.
          */
         get: operations["getRetentionAnalytics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get where viewers come from
+         * @description Impressions by the `entryPoint` that they name. With `Accept: text/csv` it answers the sources.
+         */
+        get: operations["getTrafficSources"];
         put?: never;
         post?: never;
         delete?: never;
@@ -768,7 +808,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an experiment
-         * @description With its results. One that is running must be stopped first (409 `EXPERIMENT_RUNNING`).
+         * @description With its results; what it has rolled out stays. One that is running must be stopped first (409 `EXPERIMENT_RUNNING`).
          */
         delete: operations["deleteExperiment"];
         options?: never;
@@ -1870,6 +1910,7 @@ export interface components {
                 [key: string]: unknown;
             };
             description: string | null;
+            downloadUrl: string | null;
             duration: number | null;
             errorReason: {
                 /** @enum {string} */
@@ -1883,6 +1924,7 @@ export interface components {
             id: string;
             images: components["schemas"]["CarouselImage"][];
             maxFrameRate: number | null;
+            previewUrl: string | null;
             /** @description Of the processing, 0 to 1. */
             progress: number;
             protected: boolean;
@@ -1891,8 +1933,18 @@ export interface components {
             publishStatus: "published" | "unpublished";
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
+            storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
+            thumbnailHash: string | null;
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            thumbnails: {
+                height: number;
+                /** @enum {string} */
+                type: "image/jpeg" | "image/webp";
+                url: string;
+                width: number;
+            }[];
             thumbnailUrl: string | null;
             title: string;
             /**
@@ -2038,6 +2090,7 @@ export interface components {
                 [key: string]: unknown;
             };
             description: string | null;
+            downloadUrl: string | null;
             duration: number | null;
             engagement: {
                 likes: number;
@@ -2060,6 +2113,7 @@ export interface components {
             liveStreamId: string | null;
             liveStreamStatus: ("idle" | "active" | "ended") | null;
             maxFrameRate: number | null;
+            previewUrl: string | null;
             /** @description Of the processing, 0 to 1. */
             progress: number;
             protected: boolean;
@@ -2078,8 +2132,18 @@ export interface components {
             };
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
+            storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
+            thumbnailHash: string | null;
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            thumbnails: {
+                height: number;
+                /** @enum {string} */
+                type: "image/jpeg" | "image/webp";
+                url: string;
+                width: number;
+            }[];
             thumbnailUrl: string | null;
             title: string;
             /**
@@ -2523,8 +2587,19 @@ export interface operations {
     listContentAnalytics: {
         parameters: {
             query?: {
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
                 /**
                  * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
@@ -2536,13 +2611,17 @@ export interface operations {
                 limit?: number;
                 /** @description Default: desc. */
                 order?: "asc" | "desc";
+                /** @description Only of items that are in this section now. */
+                section?: string;
                 /** @description Default: plays. Metrics move while people watch; `createdAt` walks all items once. */
-                sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "likes" | "shares" | "saves" | "uniqueViewers" | "swipesAway" | "createdAt";
+                sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "likes" | "shares" | "saves" | "uniqueViewers" | "swipesAway" | "views" | "engagedViews" | "hookRate" | "swipeAwayRate" | "loopRate" | "replays" | "averagePercentWatched" | "createdAt";
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
                 /** @description Comma list; any of them matches. */
                 tags?: string;
             };
@@ -2642,8 +2721,7 @@ export interface operations {
                                 swipesAway: number;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                /** @description Distinct viewers that have played. */
-                                uniqueViewers: number;
+                                uniqueViewers: number | null;
                                 /** @description Views that have played. */
                                 views: number;
                             };
@@ -2674,6 +2752,13 @@ export interface operations {
     getContentAnalytics: {
         parameters: {
             query?: {
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
                 /**
                  * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
@@ -2854,8 +2939,7 @@ export interface operations {
                                 swipesAway: number;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                /** @description Distinct viewers that have played. */
-                                uniqueViewers: number;
+                                uniqueViewers: number | null;
                                 /** @description Views that have played. */
                                 views: number;
                             };
@@ -2915,6 +2999,17 @@ export interface operations {
     getEngagementAnalytics: {
         parameters: {
             query?: {
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
                 /**
                  * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
@@ -2922,6 +3017,8 @@ export interface operations {
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
+                /** @description Only of items that are in this section now. */
+                section?: string;
                 /** @description How to split `segments`. Default: device. */
                 segment?: "device" | "country" | "tag";
                 /**
@@ -2929,6 +3026,8 @@ export interface operations {
                  * @example 2026-01-31
                  */
                 startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
             };
             header?: never;
             path?: never;
@@ -3030,7 +3129,7 @@ export interface operations {
                                 averageSessionLength: number | null;
                                 averageVideosPerSession: number | null;
                                 averageWatchTimePerSession: number | null;
-                                sessions: number;
+                                sessions: number | null;
                             };
                             timeseries: {
                                 averageSessionLength: number | null;
@@ -3041,9 +3140,111 @@ export interface operations {
                                  * @example 2026-01-31
                                  */
                                 date: string;
-                                sessions: number;
+                                sessions: number | null;
                             }[];
                         };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getMovers: {
+        parameters: {
+            query?: {
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
+                /** @description Gains, losses, or both. Default: both. */
+                direction?: "up" | "down" | "both";
+                /**
+                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @example 2026-01-31
+                 */
+                endDate?: string;
+                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                granularity?: "hour" | "day" | "week";
+                /** @description Items. Default: 10. */
+                limit?: number;
+                /** @description What is compared. Default: plays. */
+                metric?: "plays" | "impressions" | "likes" | "shares" | "saves" | "totalWatchTime";
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /**
+                 * @description First day of the range. Default: 29 days before `endDate`.
+                 * @example 2026-01-31
+                 */
+                startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            change: number | null;
+                            /** Format: uuid */
+                            contentId: string;
+                            /** @description The metric in the range. */
+                            current: number;
+                            /** @description current − previous */
+                            difference: number;
+                            /** @description In as many days before. */
+                            previous: number;
+                            title: string;
+                        }[];
                         meta: {
                             /**
                              * Format: date-time
@@ -3460,6 +3661,17 @@ export interface operations {
     getQualityAnalytics: {
         parameters: {
             query?: {
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
                 /**
                  * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
@@ -3467,11 +3679,15 @@ export interface operations {
                 endDate?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
+                /** @description Only of items that are in this section now. */
+                section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
             };
             header?: never;
             path?: never;
@@ -3721,6 +3937,93 @@ export interface operations {
                                 retention: number[];
                                 /** @description Viewers. */
                                 size: number;
+                            }[];
+                        };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getTrafficSources: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @example 2026-01-31
+                 */
+                endDate?: string;
+                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                granularity?: "hour" | "day" | "week";
+                /**
+                 * @description First day of the range. Default: 29 days before `endDate`.
+                 * @example 2026-01-31
+                 */
+                startDate?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            sources: {
+                                entryPoint: string | null;
+                                impressions: number;
+                                share: number | null;
+                            }[];
+                            timeseries: {
+                                /**
+                                 * @description The day, the Monday of the week, or the moment at which the hour begins.
+                                 * @example 2026-01-31
+                                 */
+                                date: string;
+                                /** @description By entry point; the unknown ones are under ''. */
+                                impressions: {
+                                    [key: string]: number;
+                                };
                             }[];
                         };
                         meta: {
@@ -5171,6 +5474,7 @@ export interface operations {
                     "application/json": {
                         data: {
                             captionTracks: components["schemas"]["CaptionTrack"][];
+                            downloadUrl: string | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -5180,7 +5484,17 @@ export interface operations {
                             /** @description Seconds. */
                             expiresIn: number;
                             images: components["schemas"]["CarouselImage"][];
+                            previewUrl: string | null;
+                            storyboardUrl: string | null;
                             streamingUrl: string | null;
+                            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+                            thumbnails: {
+                                height: number;
+                                /** @enum {string} */
+                                type: "image/jpeg" | "image/webp";
+                                url: string;
+                                width: number;
+                            }[];
                             thumbnailUrl: string | null;
                         };
                         meta?: {
@@ -7126,6 +7440,7 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                             description: string | null;
+                            downloadUrl: string | null;
                             duration: number | null;
                             errorReason: {
                                 /** @enum {string} */
@@ -7139,6 +7454,7 @@ export interface operations {
                             id: string;
                             images: components["schemas"]["CarouselImage"][];
                             maxFrameRate: number | null;
+                            previewUrl: string | null;
                             /** @description Of the processing, 0 to 1. */
                             progress: number;
                             protected: boolean;
@@ -7147,8 +7463,18 @@ export interface operations {
                             publishStatus: "published" | "unpublished";
                             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
                             section: string | null;
+                            storyboardUrl: string | null;
                             streamingUrl: string | null;
                             tags: string[];
+                            thumbnailHash: string | null;
+                            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+                            thumbnails: {
+                                height: number;
+                                /** @enum {string} */
+                                type: "image/jpeg" | "image/webp";
+                                url: string;
+                                width: number;
+                            }[];
                             thumbnailUrl: string | null;
                             title: string;
                             /**
@@ -8472,6 +8798,12 @@ export interface operations {
                                 srm: {
                                     ok: boolean;
                                     pValue: number;
+                                    segments: {
+                                        /** @enum {string} */
+                                        dimension: "country" | "device";
+                                        pValue: number;
+                                        value: string;
+                                    }[];
                                 };
                                 unitsInSeveralVariants: number;
                             };

@@ -1,6 +1,8 @@
 /** The event sender in a real browser, loaded from the service that serves it to its own page. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { type Page } from 'playwright-core';
 import { startPlayerPages } from '../../server/src/features/player/player.fixture.ts';
 import { createItem } from '../../server/test/seed.ts';
@@ -10,6 +12,19 @@ const { options, pages } = await startPlayerPages();
 const hasBrowser = !('skip' in options);
 const stored = hasBrowser ? await openStoredEvents(pages.service) : null;
 const contentId: string = hasBrowser ? (await createItem(pages.service)).id : '';
+
+/** The library as a browser loads it. */
+const bundled = hasBrowser ? await bundleClient() : '';
+
+async function bundleClient(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL('client.ts', import.meta.url))],
+    bundle: true,
+    format: 'esm',
+    write: false,
+  });
+  return outputFiles[0]?.text ?? '';
+}
 
 interface Setting {
   /** Where the browser finds the library. */
@@ -22,6 +37,15 @@ interface Setting {
 /** A page of the service's origin that `window.show` hides and shows, and what a sender needs. */
 async function openPage(context: TestContext): Promise<{ page: Page; setting: Setting }> {
   const { page } = await pages.visit(context, '');
+  const { url: baseUrl, publishableKey } = pages.service;
+  const library = `${baseUrl}/client.js`;
+  await page.route(library, (route) =>
+    route.fulfill({ contentType: 'text/javascript', body: bundled }),
+  );
+  await page.route(`${baseUrl}/empty`, (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<!doctype html><title>Empty</title>' }),
+  );
+  await page.goto(`${baseUrl}/empty`);
   await page.evaluate(() => {
     Object.assign(window, {
       show: (value: DocumentVisibilityState) => {
@@ -30,14 +54,6 @@ async function openPage(context: TestContext): Promise<{ page: Page; setting: Se
       },
     });
   });
-  const main = await page
-    .locator('script[type=module]')
-    .evaluate((node) => node.getAttribute('src'));
-  const { url: baseUrl, publishableKey } = pages.service;
-  const library = new URL(main ?? '', `${baseUrl}/`).href.replace(
-    'page/main.js',
-    'client/client.js',
-  );
   return { page, setting: { library, baseUrl, publishableKey, contentId } };
 }
 
@@ -209,5 +225,40 @@ test(
     assert.deepEqual([third.after.userId, third.after.deviceId], [undefined, deviceId]);
     assert.notEqual(third.after.sessionId, sessionId, 'after the logout it is another session');
     assert.equal((await visit(undefined)).before.userId, undefined);
+  },
+);
+
+test(
+  'nothing is lost or counted twice through 100 reloads and a service that is away for a third of them',
+  { ...options, timeout: 180_000 },
+  async (context) => {
+    const { page, setting } = await openPage(context);
+    await stored?.fresh();
+    const reloads = 100;
+    const away = { from: 30, to: 65 };
+    const tracked: string[] = [];
+    for (let visit = 0; visit <= reloads; visit += 1) {
+      if (visit === away.from) await page.route('**/v1/events/**', (route) => route.abort());
+      if (visit === away.to) await page.unroute('**/v1/events/**');
+      const id = await page.evaluate(
+        async ({ library, contentId: item, baseUrl, publishableKey }) => {
+          const { EventSender, localEventStorage } = await import(library);
+          const service = { baseUrl, publishableKey, retryDelayMs: 20 };
+          const sender = new EventSender({ ...service, storage: localEventStorage('test') });
+          Object.assign(window, { sender });
+          return sender.track({ event: 'share', contentId: item, data: { platform: 'test' } });
+        },
+        setting,
+      );
+      tracked.push(id);
+      await page.reload();
+    }
+    await page.evaluate(async ({ library, baseUrl, publishableKey }) => {
+      const { EventSender, localEventStorage } = await import(library);
+      const storage = localEventStorage('test');
+      await new EventSender({ baseUrl, publishableKey, storage }).flush();
+    }, setting);
+    const arrived = (await stored?.fresh())?.map(({ eventId }) => eventId) ?? [];
+    assert.deepEqual(arrived.toSorted(), tracked.toSorted());
   },
 );

@@ -60,6 +60,21 @@ export interface FeedItem {
   readonly duration: number | null;
   readonly protected: boolean;
   readonly thumbnailUrl: string | null;
+  /** ThumbHash in base64: what to show until a thumbnail is there. */
+  readonly thumbnailHash: string | null;
+  /** The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+  readonly thumbnails: readonly {
+    readonly url: string;
+    readonly type: 'image/jpeg' | 'image/webp';
+    readonly width: number;
+    readonly height: number;
+  }[];
+  /** Three seconds as animated WebP. */
+  readonly previewUrl: string | null;
+  /** WebVTT whose cues name parts of one picture by `#xywh`. */
+  readonly storyboardUrl: string | null;
+  /** One MP4 that plays while it loads. */
+  readonly downloadUrl: string | null;
   readonly customMetadata: Readonly<Record<string, unknown>>;
   readonly captionTracks: readonly CaptionTrack[];
   readonly images: readonly CarouselImage[];

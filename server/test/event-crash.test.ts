@@ -25,6 +25,7 @@ import {
 } from './service.ts';
 import { openStoredEvents } from './stored-events.ts';
 import { newUuid7 } from '../src/platform/uuid7.ts';
+import { scaled } from './scale.ts';
 
 const onlyLinux = {
   skip: existsSync('/proc/self/stat') ? false : 'reads /proc, which this system does not have',
@@ -103,8 +104,7 @@ async function createFirstItem({ url, output }: Instance) {
   return { key, contentId: made.body.data.id as string };
 }
 
-/** More of them take longer: the number that a person runs before a release. */
-const kills = Number(process.env['REELFEED_TEST_EVENT_KILLS'] ?? 9);
+const kills = scaled(3, 18);
 
 test(
   'kills of the service, of the database, and of both lose and double nothing',

@@ -1,6 +1,7 @@
 /** Proves the API of experiments: shapes, refusals, effect on viewers, and what is counted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { createOrganization, createReadyItems } from './seed.ts';
 import { createExperiment } from './experiment-samples.ts';
 import { eventually, send, startService, type Reply } from './service.ts';
@@ -418,63 +419,100 @@ test('another organization neither sees nor shares anything', async () => {
   assert.equal(list.body.meta.total, 0);
 });
 
-test('a ranking experiment changes the feed of its treatment only, and its winner everybody’s', async () => {
+test('a ranking experiment changes the feed of its treatment only, and its winner that of its audience', async () => {
   const own = await createOrganization(service, 'Ranking');
+  const ownService = {
+    ...service,
+    ...own,
+    call: (method: string, path: string, call?: object) =>
+      service.call(method, path, { key: own.secretKey, ...call }),
+  };
   const call = (method: string, path: string, body?: object) =>
-    service.call(method, path, { key: own.secretKey, ...(body !== undefined && { body }) });
-  const weights = {
+    ownService.call(method, path, body === undefined ? {} : { body });
+  const only = (signal: string) => ({
     recency: 0,
     engagement: 0,
     topicAffinity: 0,
-    geoRelevance: 1,
+    geoRelevance: 0,
     completionRate: 0,
     creatorAffinity: 0,
-  };
+    [signal]: 1,
+  });
+  const config = { weights: only('recency'), exploration: 0 };
+  const set = await call('PUT', '/v1/ranking/config', config);
+  assert.equal(set.status, 200, set.text);
+  // Every viewer has watched the oldest, and would like the one before it for its topic.
+  await createReadyItems(ownService, 4);
+  const newestFirst = await eventually('the items', async () => {
+    const { body } = await call('GET', '/v1/feed?limit=4');
+    return body.data.length === 4 ? body.data.map((one: { id: string }) => one.id) : null;
+  });
+  const [newest, , similar, watched] = newestFirst as string[];
+  for (const [place, contentId] of newestFirst.entries()) {
+    const tags = [place < 2 ? 'cooking' : 'climbing'];
+    assert.equal((await call('PATCH', `/v1/content/${contentId}`, { tags })).status, 200);
+  }
+  const viewers = Array.from({ length: 20 }, (_, index) => `r${index}`);
+  const sent = await send(`${service.url}/v1/events/batch`, 'POST', {
+    key: own.publishableKey,
+    body: {
+      events: viewers.map((userId) => ({
+        event: 'completion',
+        contentId: watched,
+        userId,
+        data: { watchTime: 30, looped: false },
+      })),
+    },
+  });
+  assert.equal(sent.body.data.received, 20, sent.text);
   const created = await call('POST', '/v1/experiments', {
     ...draft,
     type: 'ranking',
-    variants: variants({ weights }),
+    variants: variants({ weights: only('topicAffinity') }),
     targetingRules: { devices: ['ios'] },
   });
   const { id } = created.body.data;
   assert.equal((await call('POST', `/v1/experiments/${id}/start`)).status, 200);
-  const feedOf = async (query: string) => {
-    const reply = await call('GET', `/v1/feed?limit=1&${query}`);
+  const feedOf = async (query: string): Promise<{ first: string; variant: string | null }> => {
+    const reply = await call('GET', `/v1/feed?limit=4&${query}`);
     assert.equal(reply.status, 200, reply.text);
-    return reply.body.meta.experiments;
+    const [entry, ...more] = reply.body.meta.experiments;
+    assert.deepEqual(more, []);
+    assert.ok(entry === undefined || entry.experimentId === id);
+    return { first: reply.body.data[0]?.id, variant: entry?.variantId ?? null };
   };
-  const given = new Map<string, string>();
-  for (let user = 0; user < 20; user += 1) {
-    const [entry] = await feedOf(`userId=r${user}&device=ios`);
-    assert.equal(entry.experimentId, id);
-    given.set(`r${user}`, entry.variantId);
-    assert.deepEqual(await feedOf(`userId=r${user}&device=ios`), [entry]);
+  const given = new Map<string, string | null>();
+  for (const userId of viewers) {
+    const query = `userId=${userId}&device=ios`;
+    const { variant } = await feedOf(query);
+    given.set(query, variant);
+    const expected = { first: variant === 'fast' ? similar : newest, variant };
+    // What a viewer has watched reaches the ranking a moment later.
+    await eventually(`the feed of ${query}`, async () =>
+      isDeepStrictEqual(await feedOf(query), expected) ? true : null,
+    );
   }
-  assert.equal(new Set(given.values()).size, 2);
-  assert.deepEqual(await feedOf('userId=r1&device=web'), []);
-  assert.deepEqual(await feedOf('device=ios'), []);
-  const config = await call('GET', '/v1/config?userId=r1&device=ios');
-  assert.deepEqual(config.body.data.experiments, []);
+  assert.deepEqual(new Set(given.values()), new Set(['control', 'fast']));
+  const outside = { first: newest, variant: null };
+  assert.deepEqual(await feedOf('userId=r1&device=web'), outside);
+  assert.deepEqual(await feedOf('device=ios'), outside);
+  const client = await call('GET', '/v1/config?userId=r1&device=ios');
+  assert.deepEqual(client.body.data.experiments, []);
   await eventually('exposures', async () => {
     const { body } = await call('GET', `/v1/experiments/${id}`);
     const [control, fast] = body.data.variants;
     return control.participants + fast.participants === 20 ? true : null;
   });
-});
 
-test('an erased viewer is in no experiment any more', async () => {
-  const id = await start({ variants: variants({ 'erase.key': 1 }) });
-  for (const user of ['erase-1', 'erase-2']) await configOf(`userId=${user}`);
-  const participants = async (wanted: number) =>
-    eventually(`${wanted} participants`, async () => {
-      const { body } = await service.call('GET', `/v1/experiments/${id}`);
-      const [control, fast] = body.data.variants;
-      return control.participants + fast.participants === wanted ? true : null;
-    });
-  await participants(2);
-  assert.equal((await service.call('DELETE', '/v1/users/erase-1/data')).status < 300, true);
-  await participants(1);
-  const { body } = await service.call('GET', `/v1/experiments/${id}/results`);
-  const sum = body.data.variants[0].participants + body.data.variants[1].participants;
-  assert.equal(sum, 1);
+  const stopped = await call('POST', `/v1/experiments/${id}/stop`, { winner: 'fast' });
+  assert.equal(stopped.status, 200, stopped.text);
+  for (const query of given.keys()) {
+    assert.deepEqual(await feedOf(query), { first: similar, variant: null }, query);
+  }
+  assert.deepEqual(await feedOf('userId=r1&device=web'), outside);
+  // Weights that are set later take the place of what was rolled out.
+  assert.equal((await call('PUT', '/v1/ranking/config', config)).status, 200);
+  await eventually('the new weights', async () =>
+    (await feedOf('userId=r1&device=ios')).first === newest ? true : null,
+  );
 });

@@ -9,6 +9,7 @@ import { kill, seededRandom, serviceProcesses } from './process-tree.ts';
 import { ready, startMain, type RunningProcess } from './processes.ts';
 import { eventually, send, temporaryFolder, type Call, type TestService } from './service.ts';
 import { storedFiles } from './stored-files.ts';
+import { scaled } from './scale.ts';
 
 const isLinux = existsSync('/proc/self/stat');
 const clip = await sampleBytes('portrait.mp4');
@@ -181,10 +182,12 @@ async function stop(instance: Instance): Promise<void> {
   assert.deepEqual([code, signal], [0, null], stderr);
 }
 
+const kills = scaled(5, 20);
+
 const onlyLinux = { skip: isLinux ? false : 'reads /proc, which this system does not have' };
 
 test(
-  'twenty kills at random moments lose nothing and leave nothing stuck',
+  `${kills} kills at random moments lose nothing and leave nothing stuck`,
   onlyLinux,
   async (t: TestContext) => {
     const seed = Number(process.env['REELFEED_TEST_SEED'] ?? randomInt(2 ** 31));
@@ -193,7 +196,7 @@ test(
     const journal: Journal = { acknowledged: new Set(), refusals: new Set() };
     const struck: string[] = [];
     let instance = await start(await temporaryFolder());
-    while (struck.length < 20) {
+    while (struck.length < kills) {
       const pause = new AbortController();
       const uploading = upload(instance, journal, pause.signal);
       await delay(50 + random() * 900);
@@ -206,7 +209,7 @@ test(
       instance = await recover(instance);
     }
     t.diagnostic(`killed: ${struck.join(' ')}; acknowledged: ${journal.acknowledged.size}`);
-    assert.ok(journal.acknowledged.size >= 10, `${journal.acknowledged.size} uploads`);
+    assert.ok(journal.acknowledged.size >= kills / 2, `${journal.acknowledged.size} uploads`);
     const unexpected = [...journal.refusals].filter((status) => status !== 503);
     assert.deepEqual(unexpected, [], 'only 503 while the database is away');
     await assertAllSettled(instance, journal);

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { createAuthenticator } from '../src/features/keys/keys.ts';
+import { organizationRows } from '../src/features/organizations/organizations.ts';
 import { openDatabase } from '../src/platform/database/database.ts';
 import { silentLog } from './database.ts';
 import { createOrganization, query } from './seed.ts';
@@ -80,7 +81,7 @@ test('a mistyped key is refused without a database read', async () => {
     poolSize: 2,
     log: silentLog,
   });
-  const { authenticate } = createAuthenticator(nowhere.db);
+  const { authenticate } = createAuthenticator(nowhere.db, organizationRows);
   const key = generateKey('secret');
   const mistyped = key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
   for (const text of [mistyped, key.slice(1), '', 'rf_sk_', null]) {
@@ -223,7 +224,14 @@ test('an organization is read and changed by its own keys only', async () => {
   const { body } = await service.call('GET', '/v1/organization', { key: own.secretKey });
   assert.deepEqual(
     { ...body.data, id: '' },
-    { id: '', name: 'First name', autoPublish: true, defaultProtected: false, allowedOrigins: [] },
+    {
+      id: '',
+      name: 'First name',
+      autoPublish: true,
+      defaultProtected: false,
+      allowedOrigins: [],
+      timeZone: 'UTC',
+    },
   );
   assert.match(body.data.id, /^org_/);
   const change = { name: 'Second name', autoPublish: false, defaultProtected: true };

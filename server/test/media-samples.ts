@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { generateClip, type ClipSpec } from '../src/features/media/sample-clips.ts';
+import { generateClip, type ClipSpec } from '../src/features/media/media.ts';
 import { containerWithExternalTrack } from '../src/features/media/testing/external-track.ts';
 
 /**

@@ -34,6 +34,7 @@ async function start(settings: Record<string, string> = {}, beside?: Started): P
     REELFEED_MIN_FREE_BYTES: '0',
     REELFEED_DATABASE_POOL_SIZE: '60',
     REELFEED_DRAIN_DELAY: '0s',
+    REELFEED_MEDIA_NICENESS: '0',
     REELFEED_LOG_LEVEL: 'error',
     ...settings,
   };

@@ -67,6 +67,7 @@ export async function startProcess(
       DATABASE_URL: toUrl(connection),
       REELFEED_LOG_LEVEL: 'error',
       REELFEED_MIN_FREE_BYTES: '0',
+      REELFEED_MEDIA_NICENESS: '0',
       REELFEED_DRAIN_DELAY: '0s',
       ...env,
     },

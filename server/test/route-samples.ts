@@ -315,6 +315,8 @@ function analyticsSamples(service: TestService): Record<string, RouteSample> {
     ],
     getEngagementAnalytics: async () => [`/v1/analytics/engagement?segment=tag`],
     getQualityAnalytics: async () => [`/v1/analytics/quality`],
+    getMovers: async () => ['/v1/analytics/movers?direction=up&limit=3'],
+    getTrafficSources: async () => [`/v1/analytics/sources?${days}`],
     getRetentionAnalytics: async () => [`/v1/analytics/retention?${days}`],
   };
 }

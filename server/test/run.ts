@@ -2,6 +2,9 @@
  * Runs every test file, each in a process of its own, against one throwaway PostgreSQL, and ends
  * with a plain line of counts. Arguments are parts of file names: only files that contain one run.
  *
+ * `--faults` runs what kills and cuts off in full length: the files `*.faults.test.ts`, which nothing
+ * else runs, and those named by a crash or by faults, which are shorter otherwise (`scale.ts`).
+ *
  * Two files share the machine, so a file with deadlines in real time can fail because of its
  * neighbour. A file that fails runs once more, alone. What it does alone counts, and the files that
  * passed only alone are named at the end.
@@ -20,16 +23,22 @@ interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  readonly seconds: number;
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const wanted = process.argv.slice(2);
+const isFaultRun = process.argv.includes('--faults');
+if (isFaultRun) process.env['REELFEED_TEST_SCALE'] = 'full';
+const wanted = process.argv.slice(2).filter((argument) => argument !== '--faults');
 const folders = ['server', 'client', 'player', 'bench'];
 const files = globSync(
   folders.map((folder) => `${folder}/**/*.test.ts`),
   { cwd: root },
 )
   .filter((file) => !file.includes('node_modules'))
+  .filter((file) =>
+    isFaultRun ? /(crash|faults)\.test\.ts$/.test(file) : !file.endsWith('.faults.test.ts'),
+  )
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .toSorted();
 
@@ -56,6 +65,10 @@ const failed = total(outcomes.map((outcome) => outcome.failed));
 const skipped = total(outcomes.map((outcome) => outcome.skipped));
 const seconds = Math.round((performance.now() - startedAt) / 1_000);
 process.stdout.write(`\n${files.length} test files in ${seconds} s\n`);
+if (files.length > 20) {
+  const slowest = first.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
+  for (const { file, seconds: took } of slowest) process.stdout.write(`${took} s: ${file}\n`);
+}
 for (const outcome of second) {
   const verdict = outcome.failed === 0 ? 'passed only when it ran alone' : 'failed twice';
   process.stdout.write(`${outcome.file} ${verdict}\n`);
@@ -81,6 +94,7 @@ async function runFiles(names: readonly string[], atOnce: number): Promise<Outco
 /** Runs one file and reports what it said in one piece, so that files never mix. */
 async function runFile(file: string): Promise<Outcome> {
   const counts = { passed: 0, failed: 0, skipped: 0 };
+  const fileStartedAt = performance.now();
   const stream = run({
     files: [path.join(root, file)],
     timeout: 10 * 60_000,
@@ -100,7 +114,7 @@ async function runFile(file: string): Promise<Outcome> {
     if (event.type !== 'test:diagnostic' && event.type !== 'test:summary') said.push(event);
   }
   for (const event of said) events.write(event);
-  return { file, ...counts };
+  return { file, ...counts, seconds: Math.round((performance.now() - fileStartedAt) / 1_000) };
 }
 
 function total(values: readonly number[]): number {

@@ -76,6 +76,8 @@ export async function startService(
     REELFEED_LOG_LEVEL: 'silent',
     REELFEED_MIN_FREE_BYTES: '0',
     REELFEED_DRAIN_DELAY: '0s',
+    // Tests wait for nothing but the media, and share the machine with other tests.
+    REELFEED_MEDIA_NICENESS: '0',
     ...fastDatabase,
     ...env,
   });

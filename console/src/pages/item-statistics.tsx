@@ -43,13 +43,11 @@ function Content({
     value === null ? '–' : format(value);
   const facts = [
     ['Plays', whole(summary.plays)],
-    ['Viewers', whole(summary.uniqueViewers)],
+    ['Viewers', show(summary.uniqueViewers, whole)],
     ['Watch time', seconds(summary.totalWatchTime)],
     ['Completion', show(summary.completionRate, percent)],
-    [
-      'Watched on average',
-      show(summary.averagePercentWatched, (value) => percent(value > 1 ? value / 100 : value)),
-    ],
+    // Over 100 % where viewers watch in loops.
+    ['Watched on average', show(summary.averagePercentWatched, percent)],
     ['Likes, shares, saves', [summary.likes, summary.shares, summary.saves].map(whole).join(', ')],
   ];
   const points = engagement.dropoffPoints;

@@ -15,6 +15,7 @@ const platformTables = [
   'job',
   'job_turn',
   'projection',
+  'schema_function',
   'schema_migration',
   'signing_key',
 ];

@@ -26,8 +26,8 @@ import type { PlatformParts } from './platform-parts.ts';
 
 /** In the order of building: a feature may ask for what those above it provide. */
 export const features = composition<PlatformParts>()
-  .add(keys)
   .add(organizations)
+  .add(keys)
   .add(audit)
   .add(playback)
   .add(content)

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { RequestObserver } from '../platform/http/request-log.ts';
 import type { Admit, Authenticate } from '../platform/http/principal.ts';
+import { describeCage, knownCage } from '../features/media/media.ts';
 import { isReachable } from '../platform/database/database.ts';
 import type { Contribution } from '../platform/feature.ts';
 import type { ErrorKind } from '../platform/http/errors.ts';
@@ -59,7 +60,7 @@ export async function listen(
   });
   const close = followRequests(server.app);
   const opened = shutdown.add('routes', new AsyncDisposableStack());
-  addHealthRoutes(server.app, { checks: readinessChecks(parts), metrics, isDraining });
+  addHealthRoutes(server.app, { checks: readinessChecks(parts), metrics, isDraining, facts });
   for (const { routes } of contributions) await routes?.(server.app, opened);
   server.complete();
   const url = await server.app.listen({ port, host: config.host }).catch(explainListening(config));
@@ -84,6 +85,12 @@ function readinessChecks({ db, storage }: PlatformParts): ReadinessCheck[] {
       },
     },
   ];
+}
+
+/** How the process that parses uploads is held, once that is known. */
+function facts(): Record<string, string> {
+  const cage = knownCage();
+  return cage === null ? {} : { mediaCage: describeCage(cage) };
 }
 
 /**

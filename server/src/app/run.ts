@@ -38,13 +38,15 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
   }
   const { signal } = stopOnSignals(log);
   try {
-    let consoleKey = options.consoleKey ?? null;
+    let freshKeys: FreshKeys = { secretKey: null, publishableKey: null };
     const onFreshKeys = (keys: FreshKeys) => {
+      // Printed before anything else can fail: they are nowhere else.
       announceKeys(keys);
-      consoleKey ??= keys.secretKey;
+      freshKeys = keys;
     };
     await using service = await startService(config, { ...options, log, signal, onFreshKeys });
-    announce(service, config, consoleKey);
+    announce(service, config, options.consoleKey ?? freshKeys.secretKey);
+    announceSteps(service, freshKeys);
     await options.onReady?.(service, config, signal);
     if (!signal.aborted) await once(signal, 'abort');
   } catch (error) {
@@ -93,6 +95,22 @@ function announceKeys({ secretKey, publishableKey }: FreshKeys): void {
   if (publishableKey !== null) lines.push(`  Publishable key    ${publishableKey}`);
   lines.push('  These keys are shown this once: keep them.');
   process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** What to do after the very first start, in four lines that can be copied as they are. */
+function announceSteps({ publicUrl, listeningUrl }: Service, keys: FreshKeys): void {
+  const { secretKey, publishableKey } = keys;
+  if (listeningUrl === null || secretKey === null || publishableKey === null) return;
+  const upload = `curl ${publicUrl}/v1/content/upload -H "Authorization: Bearer ${secretKey}"`;
+  const script = `<script type="module" src="${publicUrl}/player/reelfeed-feed.js"></script>`;
+  const lines = [
+    '  What to do next:',
+    `  1. Upload a clip   ${upload} -F title="My first clip" -F file=@clip.mp4`,
+    `  2. Watch it        ${publicUrl}/feed?key=${publishableKey}`,
+    `  3. See what is up  ${publicUrl}/console/ (sign in with the secret key)`,
+    `  4. Embed the feed  ${script}<reelfeed-feed key="${publishableKey}"></reelfeed-feed>`,
+  ];
+  process.stdout.write(`${lines.join('\n')}\n\n`);
 }
 
 /** Errors whose message tells a person what to do; any other one is shown with its stack. */

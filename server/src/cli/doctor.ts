@@ -3,7 +3,7 @@ import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { findCage } from '../features/media/media.ts';
-import { generateClip } from '../features/media/sample-clips.ts';
+import { generateClip } from '../features/media/media.ts';
 import { readConfig, settings, type Config } from '../app/config.ts';
 import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
 import { openDatabase, type DatabaseConnection, type Db } from '../platform/database/database.ts';
@@ -226,15 +226,16 @@ async function describeDurability(
 /** How well the process that parses uploads is locked in. */
 async function describeCage(): Promise<Finding> {
   const subject = 'Media cage';
-  const { level, reason } = await findCage();
+  const { level, hasSeccomp, reason } = await findCage();
+  const filter = hasSeccomp ? ', and a seccomp filter' : '; no seccomp filter (it needs Perl)';
   if (level === 'namespaces') {
-    const detail = 'the media process has no network and sees only its job and its runtime';
+    const detail = `the media process has no network, sees only its job and its runtime${filter}`;
     return { subject, state: 'ok', detail };
   }
   return {
     subject,
     state: 'note',
-    detail: `only Node's permissions hold the media process; namespaces fail: ${reason}`,
+    detail: `only Node's permissions hold the media process${filter}; namespaces fail: ${reason}`,
     mend: 'Allow unprivileged user namespaces, or run the role media in a container of its own.',
   };
 }

@@ -82,9 +82,9 @@ async function storeCheck(db: Db, sealed: Buffer): Promise<Buffer> {
   });
 }
 
-/** Whether a database from before the check value may hold secrets. */
+/** Whether a database from before the check value may hold secrets: a service has run on it. */
 async function isInUse(db: Db): Promise<boolean> {
-  const { rows } = await sql`select from organization limit 1`.execute(db);
+  const { rows } = await sql`select from signing_key limit 1`.execute(db);
   return rows.length > 0;
 }
 

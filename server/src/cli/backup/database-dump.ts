@@ -67,7 +67,7 @@ async function listTables(client: Client): Promise<TableShape[]> {
        ) as columns
      from pg_class join pg_attribute on attrelid = pg_class.oid
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-       and relname <> 'schema_migration'
+       and relname not in ('schema_migration', 'schema_function')
        and attnum > 0 and not attisdropped and attgenerated = ''
      group by relname order by relname`,
   );

@@ -2,7 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { openAsBlob } from 'node:fs';
 import path from 'node:path';
-import { generateClip } from '../../features/media/sample-clips.ts';
+import { generateClip } from '../../features/media/media.ts';
 import { sleep } from '../../platform/lifecycle.ts';
 import { demoClips, type DemoClip } from './clips.ts';
 

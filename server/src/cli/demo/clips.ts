@@ -1,4 +1,4 @@
-import type { ClipSpec } from '../../features/media/sample-clips.ts';
+import type { ClipSpec } from '../../features/media/media.ts';
 
 /** One generated clip of the demo. */
 export type DemoClip = {

@@ -1,4 +1,5 @@
 import { addContentRoutes } from './reports/content-routes.ts';
+import { addDiscoveryRoutes } from './reports/discovery-routes.ts';
 import { addEngagementRoutes } from './reports/engagement-routes.ts';
 import { addOverviewRoutes } from './reports/overview-route.ts';
 import type { ReportParts } from './reports/report-parts.ts';
@@ -9,4 +10,5 @@ export function addAnalyticsRoutes(app: HttpApp, parts: ReportParts): void {
   addOverviewRoutes(app, parts);
   addContentRoutes(app, parts);
   addEngagementRoutes(app, parts);
+  addDiscoveryRoutes(app, parts);
 }

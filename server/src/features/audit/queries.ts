@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { sendAhead, type Db, type Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
+import { keyNames } from '../keys/keys.ts';
 
 export type NewEntry = {
   organizationId: OrganizationId;
@@ -59,7 +60,7 @@ export async function listEntries(
       api_key.name as key_name, entry.resource_id, entry.changes, entry.request_id,
       entry.recorded_at::text as position
     from audit_entry as entry
-    left join api_key using (organization_id, api_key_id)
+    left join ${keyNames} api_key using (organization_id, api_key_id)
     where ${matches(organizationId, filter)} 
       and ${isBehind('entry.recorded_at', 'entry.audit_id', after)}
     order by entry.recorded_at desc, entry.audit_id desc

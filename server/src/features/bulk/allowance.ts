@@ -1,7 +1,7 @@
 /**
  * The limits of bulk operations: in no window of 60 seconds does an organization get more than 60
  * requests or 1,000 items accepted, on however many processes. The counting is in the database
- * function `take_bulk_allowance`; here are the numbers, and how they are told to the client.
+ * function `take_bulk_allowance` (functions.sql); here are the numbers, and how they are told to the client.
  */
 import { ApiError } from '../../platform/http/errors.ts';
 

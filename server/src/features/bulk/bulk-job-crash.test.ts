@@ -11,6 +11,7 @@ import { inTransaction, openDatabase } from '../../platform/database/database.ts
 import type { OrganizationId } from '../../platform/ids.ts';
 import { changes, insertItems, insertOrganization, startWorkers } from './bulk-job.fixture.ts';
 import { createBulkJob, getBulkJob } from './bulk-job.ts';
+import { scaled } from '../../../test/scale.ts';
 
 const { db, connection } = await openTestDatabase();
 const script = fileURLToPath(new URL('./worker-process.fixture.ts', import.meta.url));
@@ -56,12 +57,15 @@ async function startWorker() {
   };
 }
 
-test('100,000 items survive ten kill -9 of two workers: each is changed once, memory is flat (2, 3)', async () => {
+const items = scaled(25_000, 100_000);
+const kills = scaled(3, 10);
+
+test(`${items} items survive ${kills} kill -9 of two workers: each is changed once, memory is flat (2, 3)`, async () => {
   const organizationId = 'org_crash' as const;
-  const read = await startJob(organizationId, 100_000);
+  const read = await startJob(organizationId, items);
   let workers = await Promise.all([startWorker(), startWorker()]);
   const progress: number[] = [];
-  for (let kill = 0; kill < 10; kill += 1) {
+  for (let kill = 0; kill < kills; kill += 1) {
     await delay(300 + 70 * (kill % 4));
     const victim = workers[kill % 2];
     await victim?.kill();
@@ -71,7 +75,7 @@ test('100,000 items survive ten kill -9 of two workers: each is changed once, me
     if (other !== undefined)
       workers = kill % 2 === 0 ? [await startWorker(), other] : [other, await startWorker()];
   }
-  assert.ok((progress[0] ?? 0) < 100_000, 'the job was killed on its way');
+  assert.ok((progress[0] ?? 0) < items, 'the job was killed on its way');
   const job = await eventually(
     'the job to end',
     async () => {
@@ -82,9 +86,9 @@ test('100,000 items survive ten kill -9 of two workers: each is changed once, me
   );
   assert.deepEqual(
     [job.status, job.total_items, job.successful_items, job.failed_items],
-    ['complete', 100_000, 100_000, 0],
+    ['complete', items, items, 0],
   );
-  assert.deepEqual(await changes(db, organizationId), { 1: 100_000 });
+  assert.deepEqual(await changes(db, organizationId), { 1: items });
   const { rows } = await sql<{ kind: string }>`select kind from webhook_event`.execute(db);
   assert.deepEqual(rows, [{ kind: 'bulk_job.complete' }], 'one event');
   for (const worker of workers) {

@@ -58,9 +58,20 @@ export {
   type ChangePosition,
   type FeedItemRow,
 } from './feed-items.ts';
+export {
+  countPurges,
+  findPending,
+  forgetPurged,
+  listPurges,
+  markPurged,
+  type DeletedItem,
+  type PendingPosition,
+  type PurgeRow,
+  type PurgeStatus,
+} from './deleted-items.ts';
 export { listForExport, type ExportedItem } from './export-queries.ts';
 export { entityTag, presentCaptions, presentImages, presentItem } from './item.ts';
-export type { Item, ItemRow, MediaUrls } from './item.ts';
+export type { DerivedMedia, Item, ItemRow, MediaUrls } from './item.ts';
 export {
   mergeMetadataOf,
   toItemChange,
@@ -84,6 +95,7 @@ export {
   failWithoutSource,
   findMediaSource,
   findUnnamedSources,
+  lockMedia,
   markFailed,
   markIncomplete,
   markPendingAgain,
@@ -98,6 +110,7 @@ export {
 export {
   ContentItem,
   CaptionTrack,
+  DerivedMediaFields,
   CarouselImage,
   ContentPatch,
   contentTypes,

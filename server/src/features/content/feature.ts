@@ -31,7 +31,7 @@ export const content = defineFeature({
     }),
   },
   errors: contentErrors,
-  tables: ['content', 'carousel_entry'],
+  tables: ['content', 'carousel_entry', 'deleted_content'],
   build({ db, cursors, mutations, storage, mediaAccess, hints }: Parts, { archiveRetentionMs }) {
     return {
       routes: (app) =>

@@ -35,6 +35,7 @@ export const itemColumns = [
   'playback_id',
   'media_prefix',
   'has_thumbnail',
+  'thumbnail_hash',
   'assets',
   'created_at',
   'updated_at',
@@ -43,10 +44,24 @@ export const itemColumns = [
 
 export type ItemRow = Pick<Selectable<Tables['content']>, (typeof itemColumns)[number]>;
 
+/** What was made from a video beside its stream. */
+export type DerivedMedia = {
+  /** The thumbnail in its sizes and formats, for an app to choose from; the largest first. */
+  thumbnails: { url: string; type: string; width: number; height: number }[];
+  /** Three seconds as animated WebP. */
+  previewUrl: string | null;
+  /** WebVTT whose cues name parts of one picture. */
+  storyboardUrl: string | null;
+  /** One MP4. */
+  downloadUrl: string | null;
+};
+
 /** Where the media of an item is reached; made by the playback feature. */
 export type MediaUrls = {
   streamingUrl(row: ItemRow): string | null;
   thumbnailUrl(row: ItemRow): string | null;
+  /** Files made from a video; none of them where they need a playback token. */
+  derived(row: ItemRow): DerivedMedia;
   /** A file of an asset; empty where it needs a playback token. */
   assetUrl(row: ItemRow, asset: StoredAsset, file: string): string;
 };
@@ -72,6 +87,8 @@ export function presentItem(row: ItemRow, urls: MediaUrls) {
     duration: row.duration_seconds,
     protected: row.protected,
     thumbnailUrl: urls.thumbnailUrl(row),
+    thumbnailHash: row.thumbnail_hash,
+    ...urls.derived(row),
     customMetadata: row.custom_metadata,
     captionTracks: presentCaptions(row, urls),
     images: presentImages(row, urls),

@@ -281,7 +281,8 @@ export async function selectExisting(
  * features may join. These are the columns that others may rely on.
  */
 export const contentItems = sql.raw(
-  '(select organization_id, content_id, content_type, title, tags, author, section from content)',
+  `(select organization_id, content_id, serial_number, content_type, title, tags, author, section
+    from content)`,
 );
 
 /**

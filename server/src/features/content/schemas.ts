@@ -105,6 +105,24 @@ export const CarouselImage = Type.Object(
   { title: 'CarouselImage' },
 );
 
+/** Of videos; empty or null before they are made, and for protected items. */
+export const DerivedMediaFields = {
+  thumbnails: Type.Array(
+    Type.Object({
+      url: Type.String(),
+      type: OneOf(['image/jpeg', 'image/webp'] as const),
+      width: Type.Integer(),
+      height: Type.Integer(),
+    }),
+    { description: 'The thumbnail in two sizes, each as JPEG and WebP, the largest first.' },
+  ),
+  previewUrl: Nullable(Type.String({ description: 'Three seconds as animated WebP.' })),
+  storyboardUrl: Nullable(
+    Type.String({ description: 'WebVTT; its cues name parts of one picture by `#xywh`.' }),
+  ),
+  downloadUrl: Nullable(Type.String({ description: 'One MP4 that plays while it loads.' })),
+};
+
 export const ContentItem = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
@@ -125,6 +143,10 @@ export const ContentItem = Type.Object(
     duration: Nullable(Type.Number({ description: 'Seconds.' })),
     protected: Type.Boolean(),
     thumbnailUrl: Nullable(Type.String()),
+    thumbnailHash: Nullable(
+      Type.String({ description: 'ThumbHash in base64: what to show until a thumbnail is there.' }),
+    ),
+    ...DerivedMediaFields,
     customMetadata: Type.Record(Type.String(), Type.Unknown()),
     captionTracks: Type.Array(CaptionTrack),
     images: Type.Array(CarouselImage),

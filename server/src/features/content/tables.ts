@@ -14,7 +14,7 @@ export type VideoQuality = 'basic' | 'plus';
 
 export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
 
-export type AssetKind = 'image' | 'caption';
+export type AssetKind = 'image' | 'caption' | 'preview' | 'storyboard' | 'download';
 export type AssetState = 'preparing' | 'ready';
 
 /** An asset as the column `assets` keeps it; its row is in the table of the feature `assets`. */
@@ -71,6 +71,7 @@ type ContentTable = {
   playback_id: string;
   media_prefix: Generated<string | null>;
   has_thumbnail: Generated<boolean>;
+  thumbnail_hash: Generated<string | null>;
   source_key: Generated<string | null>;
   source_format: Generated<string | null>;
   created_at: DefaultTimestamp;
@@ -82,9 +83,22 @@ type ContentTable = {
   search_text: ColumnType<string, never, never>;
 };
 
+/** Items that were deleted for good. Written by a trigger of `content`; purges end the rows. */
+type DeletedContentTable = {
+  organization_id: string;
+  content_id: string;
+  serial_number: number;
+  playback_id: string | null;
+  source_key: string | null;
+  changed_xid: ColumnType<string, never, never>;
+  deleted_at: DefaultTimestamp;
+  purged_at: NullableTimestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     content: ContentTable;
     carousel_entry: CarouselEntryTable;
+    deleted_content: DeletedContentTable;
   }
 }

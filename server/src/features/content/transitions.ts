@@ -59,6 +59,23 @@ export async function findMediaSource(
   };
 }
 
+/** Locks an item that plays from this folder; false when there is none. */
+export async function lockMedia(
+  tx: Tx,
+  { organizationId, contentId }: ItemName,
+  mediaPrefix: string,
+): Promise<boolean> {
+  const row = await tx
+    .selectFrom('content')
+    .select('content_id')
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .where('media_prefix', '=', mediaPrefix)
+    .forUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** `pending` → `processing`; an item in any other state is left as it is. */
 export async function markProcessing(
   tx: Tx,
@@ -107,14 +124,19 @@ export async function recordTransfer(
     .execute();
 }
 
-export type ReadyMedia = { mediaPrefix: string; hasThumbnail: boolean; info: MediaInfo };
+export type ReadyMedia = {
+  mediaPrefix: string;
+  /** Null where there is no thumbnail. */
+  thumbnailHash: string | null;
+  info: MediaInfo;
+};
 
 /** `processing` → `ready`, and `published` where the organization publishes by itself. */
 export async function markReady(
   tx: Tx,
   organizationId: string,
   contentId: string,
-  { mediaPrefix, hasThumbnail, info }: ReadyMedia,
+  { mediaPrefix, thumbnailHash, info }: ReadyMedia,
 ): Promise<ItemRow | null> {
   const row = await tx
     .updateTable('content')
@@ -124,7 +146,8 @@ export async function markReady(
       error_code: null,
       error_message: null,
       media_prefix: mediaPrefix,
-      has_thumbnail: hasThumbnail,
+      has_thumbnail: thumbnailHash !== null,
+      thumbnail_hash: thumbnailHash,
       duration_seconds: info.durationSeconds,
       width: info.width,
       height: info.height,

@@ -1,15 +1,18 @@
 /** The arms of an experiment as the statistics take them. */
 import type { Db } from '../../platform/database/database.ts';
-import { countExposures } from './assignments/exposure-queries.ts';
-import type { ExperimentRow } from './experiment.ts';
+import { countExposures, unitsOf, type ExposureCount } from './assignments/exposure-queries.ts';
+import type { ExperimentRow, Variant } from './experiment.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { selectArms, watchCap, type ArmRow } from './units/arm-queries.ts';
 import { dayMs } from '../../platform/time.ts';
 
 /** Retention asks about the second day after the exposure, which must be over. */
-const maturityMs = 2 * dayMs;
+export const maturityMs = 2 * dayMs;
 
-export type Arms = { readonly arms: ArmData[]; readonly crossed: number };
+export type Arms = {
+  readonly arms: ArmData[];
+  readonly exposures: readonly ExposureCount[];
+};
 
 export async function readArms(db: Db, row: ExperimentRow, asOf: Date): Promise<Arms> {
   const exposures = await countExposures(db, row.number);
@@ -18,14 +21,20 @@ export async function readArms(db: Db, row: ExperimentRow, asOf: Date): Promise<
   const maturedBefore = new Date(asOf.getTime() - maturityMs);
   const found = await selectArms(db, row.number, { capMs, maturedBefore });
   return {
-    arms: row.variants.map(({ id, traffic }, index) => ({
-      variantId: id,
-      weight: traffic,
-      assigned: exposures.find(({ variant }) => variant === index)?.units ?? 0,
-      ...toSamples(found.find(({ variant }) => variant === index)),
-    })),
-    crossed: exposures.reduce((sum, { crossed }) => sum + crossed, 0),
+    arms: row.variants.map((variant, index) =>
+      armOf(
+        variant,
+        unitsOf(exposures, index),
+        found.find((each) => each.variant === index),
+      ),
+    ),
+    exposures,
   };
+}
+
+/** @param sums undefined for an arm without a unit */
+export function armOf({ id, traffic }: Variant, assigned: number, sums?: ArmRow): ArmData {
+  return { variantId: id, weight: traffic, assigned, ...toSamples(sums) };
 }
 
 const nobody = { mean: 0, variance: 0 };

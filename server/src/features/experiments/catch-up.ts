@@ -7,8 +7,16 @@ import { readGeneration } from '../analytics/analytics.ts';
 import type { Exposures } from './assignments/exposures.ts';
 import type { ExperimentRow } from './experiment.ts';
 import { completeExperiment } from './lifecycle.ts';
-import { overdueExperiments, plannedExperiments } from './queries.ts';
-import { freezeResults, isLookDue, takeLook } from './results.ts';
+import { overdueExperiments, runningExperiments } from './queries.ts';
+import {
+  ageOf,
+  computeBetweenLooks,
+  freezeResults,
+  isLookDue,
+  renewedAfterMs,
+  takeLook,
+  type Look,
+} from './results.ts';
 import { hasUncounted, runningNumbers } from './units/queries.ts';
 import { countExposures } from './units/units.ts';
 
@@ -61,11 +69,14 @@ export async function completeDue(db: Db): Promise<ExperimentRow[]> {
   return completed;
 }
 
-/** Takes the looks that are due, so that each is made of what was known then. */
+/** Takes the looks that are due, so that each is made of what was known then, and renews what is kept. */
 export async function takeDueLooks(db: Db, now: Date): Promise<void> {
-  for (const row of await plannedExperiments(db)) {
-    if (row.ends_at !== null && row.ends_at > now && isLookDue(row, now)) {
-      await takeLook(db, row, now);
+  for (const row of await runningExperiments(db)) {
+    if (row.ends_at !== null && row.ends_at <= now) continue;
+    const kept = row.results as Look | null;
+    if (isLookDue(row, now)) await takeLook(db, row, now);
+    else if (kept?.look === -1 && ageOf(kept, now) > renewedAfterMs) {
+      await computeBetweenLooks(db, row, now);
     }
   }
 }

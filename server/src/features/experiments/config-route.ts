@@ -60,8 +60,8 @@ export function addConfigRoute(app: HttpApp, assignments: Assignments): void {
           .map((segment) => segment.trim())
           .filter((segment) => segment !== ''),
       };
-      await assignments.settled();
-      return { data: assignments.forClient(organizationId, { userId, deviceId }, audience) };
+      const data = await assignments.forClient(organizationId, { userId, deviceId }, audience);
+      return { data };
     },
   );
 }

@@ -36,7 +36,7 @@ export type Range = readonly [from: number, to: number];
 /** A row with its JSON typed. */
 export type ExperimentRow = Omit<
   Selectable<ExperimentTable>,
-  'variants' | 'metrics' | 'primary_metric' | 'targeting' | 'ranges' | 'plan'
+  'variants' | 'metrics' | 'primary_metric' | 'targeting' | 'ranges' | 'plan' | 'deleted_at'
 > & {
   readonly variants: readonly Variant[];
   readonly metrics: readonly MetricName[];
@@ -51,6 +51,14 @@ export function controlOf(variants: readonly Variant[]): Variant {
   const control = variants.find(({ id }) => id === 'control') ?? variants[0];
   if (control === undefined) throw new Error('An experiment without variants.');
   return control;
+}
+
+/**
+ * Whether what is rolled out becomes the base values themselves. Everything else is an overlay, which
+ * the row of the experiment stands for: see assignments/view.ts.
+ */
+export function becomesBase({ type, targeting }: ExperimentRow): boolean {
+  return type !== 'ranking' && Object.values(targeting).every((list) => list.length === 0);
 }
 
 /** The id that a client has sent. @throws ApiError NOT_FOUND for another form */

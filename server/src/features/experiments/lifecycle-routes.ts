@@ -142,7 +142,8 @@ function addDeleteRoute(app: HttpApp, { mutations, onChange }: LifecycleRoutePar
         operationId: 'deleteExperiment',
         summary: 'Delete an experiment',
         description:
-          'With its results. One that is running must be stopped first (409 `EXPERIMENT_RUNNING`).',
+          'With its results; what it has rolled out stays. One that is running must be stopped first ' +
+          '(409 `EXPERIMENT_RUNNING`).',
         tags,
         params: IdParams,
         headers: IfMatch,

@@ -10,7 +10,8 @@
  * 3. Running ranking experiments share one layer and never a unit. No two running experiments
  *    override one setting or flag.
  * 4. Results freeze with the move out of `running`.
- * 5. A rollout goes to the audience that the experiment was for, and to nobody else.
+ * 5. A rollout goes to the audience that the experiment was for, and to nobody else. It outlives the
+ *    experiment: a base value that is set later ends it, a deletion does not.
  */
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
@@ -20,6 +21,7 @@ import { recordAudit } from '../audit/audit.ts';
 import { lockConfiguration, upsertValue } from '../settings/settings.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import {
+  becomesBase,
   entityTag,
   requireExperimentId,
   type ExperimentRow,
@@ -215,13 +217,8 @@ export async function rollOut(
   return updateState(tx, row, { winner, rolledOutAt: await databaseNow(tx) });
 }
 
-/**
- * What is rolled out to everybody becomes the base values themselves. What is for some becomes an
- * overlay: see assignments/view.ts.
- */
 async function makeBase(tx: Tx, row: ExperimentRow, winner: string): Promise<void> {
-  const lists = Object.values(row.targeting);
-  if (row.type === 'ranking' || lists.some((list) => list.length > 0)) return;
+  if (!becomesBase(row)) return;
   const kind = row.type === 'config' ? 'setting' : 'flag';
   const config = row.variants.find(({ id }) => id === winner)?.config ?? {};
   for (const [key, value] of Object.entries(config)) {
@@ -239,7 +236,7 @@ export async function removeExperiment(
   await lockConfiguration(tx, organizationId);
   const row = await lockOrThrow(tx, organizationId, id, ifMatch);
   if (row.status === 'running') throw new ApiError(experimentErrors.EXPERIMENT_RUNNING);
-  await deleteExperiment(tx, row);
+  await deleteExperiment(tx, row, row.rolled_out_at !== null && !becomesBase(row));
   return row;
 }
 

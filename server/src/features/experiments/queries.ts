@@ -92,7 +92,8 @@ function oneExperiment(db: Kysely<Tables>, organizationId: string, experimentId:
     .selectFrom('experiment')
     .select(columns)
     .where('organization_id', '=', organizationId)
-    .where('experiment_id', '=', experimentId);
+    .where('experiment_id', '=', experimentId)
+    .where('deleted_at', 'is', null);
 }
 
 async function first(
@@ -127,6 +128,7 @@ export async function countExperiments(
     .selectFrom('experiment')
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('organization_id', '=', organizationId)
+    .where('deleted_at', 'is', null)
     .$if(status !== null, (query) => query.where('status', '=', status ?? 'draft'))
     .executeTakeFirstOrThrow();
   return count;
@@ -143,6 +145,7 @@ export async function listExperiments(
     .select(columns)
     .select(sql<string>`created_at::text`.as('position'))
     .where('organization_id', '=', organizationId)
+    .where('deleted_at', 'is', null)
     .$if(status !== null, (query) => query.where('status', '=', status ?? 'draft'))
     .where(isBehind('created_at', 'experiment_id', after))
     .orderBy('created_at', 'desc')
@@ -224,8 +227,8 @@ export async function updateState(
 }
 
 /** Keeps the look that was just taken; it is no change that anybody has made. */
-export async function saveLook(tx: Tx, row: ExperimentRow, results: unknown): Promise<void> {
-  await tx
+export async function saveLook(db: Db, row: ExperimentRow, results: unknown): Promise<void> {
+  await db
     .updateTable('experiment')
     .set({ results: JSON.stringify(results) })
     .where('organization_id', '=', row.organization_id)
@@ -234,12 +237,26 @@ export async function saveLook(tx: Tx, row: ExperimentRow, results: unknown): Pr
     .execute();
 }
 
-export async function deleteExperiment(tx: Tx, row: ExperimentRow): Promise<void> {
+/**
+ * Removes an experiment with its units and results.
+ *
+ * @param isOverlay its row stands for what it has rolled out, and stays for that alone: no call shows it
+ */
+export async function deleteExperiment(
+  tx: Tx,
+  row: ExperimentRow,
+  isOverlay: boolean,
+): Promise<void> {
   await tx.deleteFrom('experiment_unit').where('experiment_number', '=', row.number).execute();
+  if (!isOverlay) {
+    await tx.deleteFrom('experiment').where('number', '=', row.number).execute();
+    return;
+  }
+  await tx.deleteFrom('exposure').where('experiment_number', '=', row.number).execute();
   await tx
-    .deleteFrom('experiment')
-    .where('organization_id', '=', row.organization_id)
-    .where('experiment_id', '=', row.experiment_id)
+    .updateTable('experiment')
+    .set({ deleted_at: sql`clock_timestamp()`, results: null })
+    .where('number', '=', row.number)
     .execute();
 }
 
@@ -256,13 +273,11 @@ export async function overdueExperiments(db: Db): Promise<ExperimentRow[]> {
   return rows.map(asRow);
 }
 
-/** Running experiments that are looked at once a day. */
-export async function plannedExperiments(db: Db): Promise<ExperimentRow[]> {
+export async function runningExperiments(db: Db): Promise<ExperimentRow[]> {
   const rows = await db
     .selectFrom('experiment')
     .select(columns)
     .where('status', '=', 'running')
-    .where('ends_at', 'is not', null)
     .orderBy('number')
     .execute();
   return rows.map(asRow);

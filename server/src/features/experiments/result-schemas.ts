@@ -52,7 +52,17 @@ export const Results = Type.Object({
     reason: Reason,
   }),
   health: Type.Object({
-    srm: Type.Object({ pValue: Type.Number(), ok: Type.Boolean() }),
+    srm: Type.Object({
+      pValue: Type.Number(),
+      ok: Type.Boolean(),
+      segments: Type.Array(
+        Type.Object({
+          dimension: OneOf(['country', 'device'] as const),
+          value: Type.String(),
+          pValue: Type.Number(),
+        }),
+      ),
+    }),
     unitsInSeveralVariants: Type.Integer(),
   }),
 });

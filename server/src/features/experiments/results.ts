@@ -2,11 +2,13 @@
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { dayMs, formatTimestamp } from '../../platform/time.ts';
 import { readArms } from './arms.ts';
+import type { ExposureCount } from './assignments/exposure-queries.ts';
 import { controlOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
 import { lookDueAt, lookMoments, lookTimes } from './looks.ts';
 import { lockExperiment, saveLook } from './queries.ts';
+import { unevenSegments } from './segments.ts';
 import { alwaysValid } from './statistics/always-valid.ts';
-import { analyse, type Analysis, type MetricResult } from './statistics/analysis.ts';
+import { analyse, type Analysis, type ArmData, type MetricResult } from './statistics/analysis.ts';
 import { groupSequential } from './statistics/group-sequential.ts';
 import { noLook, type Monitoring } from './statistics/monitoring.ts';
 
@@ -21,20 +23,43 @@ export const defaultPlan: JudgingPlan = {
 
 export type Results = ReturnType<typeof presentResults>;
 /** What is stored of a running experiment: which look was the last, and what it has found. */
-type Look = { readonly look: number; readonly results: Results };
+export type Look = { readonly look: number; readonly results: Results };
+
+/** From so many participants on, results between looks are calculated once a minute. */
+const manyParticipants = 100_000;
+/** They are calculated anew by a chore, before they are this old. */
+const keptMs = 2 * 60_000;
+export const renewedAfterMs = 60_000;
 
 /**
  * The results as they are to be shown at a moment. Ended experiments have those that were frozen; ones
- * with a planned end those of the last look, which is taken now where it is due.
+ * with a planned end those of the last look, which is taken now where it is due. Between looks they are
+ * as of now; with many participants as of a moment ago, as `asOf` says.
  */
 export async function readResults(db: Db, row: ExperimentRow, now: Date): Promise<Results> {
   if (row.status === 'draft') return computeResults(db, row, now, noLook);
   if (row.status !== 'running') return row.results as Results;
-  if (row.ends_at === null) return computeResults(db, row, now, monitoringOf(row, -1));
-  const due = lookDueAt(momentsOf(row), now.getTime());
-  if (due < 0) return computeResults(db, row, now, noLook);
+  const due = row.ends_at === null ? -1 : lookDueAt(momentsOf(row), now.getTime());
   const kept = row.results as Look | null;
+  if (due < 0) {
+    const isFresh = ageOf(kept, now) < keptMs;
+    return kept !== null && isFresh ? kept.results : computeBetweenLooks(db, row, now);
+  }
   return kept !== null && kept.look >= due ? kept.results : takeLook(db, row, now);
+}
+
+/** How old the results are that are kept; infinite without any. */
+export function ageOf(kept: Look | null, now: Date): number {
+  const asOf = kept?.results.asOf ?? null;
+  return asOf === null ? Infinity : now.getTime() - Date.parse(asOf);
+}
+
+/** Results as of now, which are kept where it takes long to calculate them. */
+export async function computeBetweenLooks(db: Db, row: ExperimentRow, now: Date): Promise<Results> {
+  const results = await computeResults(db, row, now, monitoringAt(row, now));
+  const participants = results.variants.reduce((sum, variant) => sum + variant.participants, 0);
+  if (participants >= manyParticipants) await saveLook(db, row, { look: -1, results });
+  return results;
 }
 
 /** Takes the look that is due, unless somebody else has taken it meanwhile. */
@@ -55,8 +80,9 @@ export async function takeLook(
   });
 }
 
-/** Whether an experiment with a planned end has a look to be taken. */
+/** Whether a running experiment has a look to be taken. */
 export function isLookDue(row: ExperimentRow, now: Date): boolean {
+  if (row.ends_at === null) return false;
   const due = lookDueAt(momentsOf(row), now.getTime());
   return due > ((row.results as Look | null)?.look ?? -1);
 }
@@ -66,16 +92,13 @@ export function isLookDue(row: ExperimentRow, now: Date): boolean {
  * comes between two looks, so what the last one has found stays.
  */
 export async function freezeResults(tx: Tx, row: ExperimentRow, endedAt: Date): Promise<Results> {
-  if (row.ends_at === null) return computeResults(tx, row, endedAt, monitoringOf(row, -1));
-  const moments = momentsOf(row);
-  const due = lookDueAt(moments, endedAt.getTime());
-  if (due < 0) return computeResults(tx, row, endedAt, noLook);
+  const due = row.ends_at === null ? -1 : lookDueAt(momentsOf(row), endedAt.getTime());
   const kept = row.results as Look | null;
-  if (kept !== null && kept.look >= due) {
+  if (due >= 0 && kept !== null && kept.look >= due) {
     const { experimentId, status, duration } = framing(row, endedAt);
     return { ...kept.results, experimentId, status, duration };
   }
-  return computeResults(tx, row, endedAt, monitoringOf(row, due));
+  return computeResults(tx, row, endedAt, monitoringAt(row, endedAt));
 }
 
 function momentsOf(row: ExperimentRow): number[] {
@@ -100,20 +123,32 @@ export async function computeResults(
   asOf: Date,
   monitoring: Monitoring,
 ): Promise<Results> {
-  const { arms, crossed } = await readArms(db, row, asOf);
-  const analysis = analyse(
-    arms,
-    {
-      ...planOf(row),
-      metrics: row.metrics,
-      primaryMetric: row.primary_metric,
-      controlId: controlOf(row.variants).id,
-    },
-    monitoring,
-    runtimeMs(row, asOf) / dayMs,
-  );
+  const { arms, exposures } = await readArms(db, row, asOf);
+  const analysis = analyseArms(row, arms, asOf, monitoring);
   const participants = arms.map(({ assigned }) => assigned);
-  return presentResults(row, asOf, { analysis, participants, crossed });
+  return presentResults(row, asOf, { analysis, participants, exposures });
+}
+
+export function analyseArms(
+  row: ExperimentRow,
+  arms: readonly ArmData[],
+  asOf: Date,
+  monitoring: Monitoring,
+): Analysis {
+  const plan = {
+    ...planOf(row),
+    metrics: row.metrics,
+    primaryMetric: row.primary_metric,
+    controlId: controlOf(row.variants).id,
+  };
+  return analyse(arms, plan, monitoring, runtimeMs(row, asOf) / dayMs);
+}
+
+/** How a running experiment is judged at a moment, if it is read then. */
+export function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
+  if (row.ends_at === null) return monitoringOf(row, -1);
+  const due = lookDueAt(momentsOf(row), now.getTime());
+  return due < 0 ? noLook : monitoringOf(row, due);
 }
 
 function runtimeMs({ started_at }: ExperimentRow, asOf: Date): number {
@@ -131,7 +166,11 @@ function framing(row: ExperimentRow, asOf: Date) {
   };
 }
 
-type Found = { analysis: Analysis; participants: readonly number[]; crossed: number };
+type Found = {
+  analysis: Analysis;
+  participants: readonly number[];
+  exposures: readonly ExposureCount[];
+};
 
 function presentResults(row: ExperimentRow, asOf: Date, found: Found) {
   const { arms, recommendation, sampleRatio } = found.analysis;
@@ -154,7 +193,10 @@ function presentResults(row: ExperimentRow, asOf: Date, found: Found) {
       winner: winnerIndex === null ? null : (row.variants[winnerIndex]?.id ?? null),
       ...rest,
     },
-    health: { srm: sampleRatio, unitsInSeveralVariants: found.crossed },
+    health: {
+      srm: { ...sampleRatio, segments: unevenSegments(row.variants, found.exposures) },
+      unitsInSeveralVariants: found.exposures.reduce((sum, { crossed }) => sum + crossed, 0),
+    },
   };
 }
 

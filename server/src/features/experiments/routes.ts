@@ -16,7 +16,7 @@ import {
 } from '../../platform/http/schemas.ts';
 import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
 import { parseTimestamp, formatTimestamp } from '../../platform/time.ts';
-import { countExposures } from './assignments/exposure-queries.ts';
+import { countExposures, unitsOf } from './assignments/exposure-queries.ts';
 import {
   entityTag,
   experimentStatuses,
@@ -148,9 +148,7 @@ function addGetRoute(app: HttpApp, { db }: ExperimentRouteParts): void {
       const { organizationId } = principalOf(request);
       const row = await getExperiment(db, organizationId, request.params.id);
       const counts = await countExposures(db, row.number);
-      const participants = row.variants.map(
-        (_, index) => counts.find(({ variant }) => variant === index)?.units ?? 0,
-      );
+      const participants = row.variants.map((_, index) => unitsOf(counts, index));
       reply.header('etag', entityTag(row));
       return { data: presentExperiment(row, participants) };
     },

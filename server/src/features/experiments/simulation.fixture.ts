@@ -1,233 +1,258 @@
-/** Experiments without an effect over simulated viewers, through everything but HTTP. */
-import { sql } from 'kysely';
-import { inTransaction, type Db } from '../../platform/database/database.ts';
-import { newTypeId } from '../../platform/ids.ts';
-import { claimProjections, insertProjections } from '../../platform/projections/queries.ts';
-import { ProjectionRun } from '../../platform/projections/run.ts';
-import { allProjections } from '../../app/projections.ts';
-import { readConfig } from '../../app/config.ts';
-import {
-  insertItems,
-  makeContentIds,
-  organizationId,
-} from '../analytics/projections/projector.fixture.ts';
-import { openEventLog, type LoggedEvent } from '../events/events.ts';
-import { hashViewer } from '../analytics/analytics.ts';
-import { ViewerSecrets } from '../organizations/organizations.ts';
-import { insertExposures } from './assignments/exposure-queries.ts';
-import { assign, buildView } from './assignments/view.ts';
-import { experimentsInEffect } from './queries.ts';
-import { defaultPlan, readResults } from './results.ts';
-import { metricNames, type TreatmentResult } from './statistics/analysis.ts';
-import { createRandom, type Random } from './statistics/random.fixture.ts';
+/**
+ * Experiments over simulated viewers in one process: the real assignment, the reducers of the
+ * projection, the contributions, looks and statistics, with the clock passed in and without a
+ * database. `simulation-database.fixture.ts` does the same through the database; a test holds the two
+ * equal.
+ */
 import { dayMs } from '../../platform/time.ts';
+import { clockOf } from '../../platform/zone-clock.ts';
+import { viewerOf, type SessionState, type ViewState } from '../analytics/analytics.ts';
+import {
+  collectBlock,
+  type EngagementPass,
+} from '../analytics/projections/engagement/engagement-pass.ts';
+import { organizationId } from '../analytics/projections/projector.fixture.ts';
+import { armOf, maturityMs } from './arms.ts';
+import { assign, buildView, type OrganizationView } from './assignments/view.ts';
+import type { ExperimentRow } from './experiment.ts';
+import { analyseArms, defaultPlan, monitoringAt } from './results.ts';
+import {
+  days,
+  daysBefore,
+  eventsOf,
+  makeViewers,
+  type SimulatedViewer,
+} from './simulated-viewers.fixture.ts';
+import {
+  metricNames,
+  type Analysis,
+  type ArmData,
+  type MetricName,
+  type TreatmentResult,
+} from './statistics/analysis.ts';
+import { createRandom } from './statistics/random.fixture.ts';
+import type { ArmRow } from './units/arm-queries.ts';
+import { addSession, addView, emptyCounts, type UnitCounts } from './units/contribution.ts';
 
-const days = 14;
+const idleMs = 30 * 60_000;
 
 export type Simulation = {
-  experiments: number;
-  viewers: number;
-  seed: number;
+  readonly viewers: number;
+  readonly seed: number;
   /** Share of the control. */
-  split: number;
+  readonly split: number;
+  /** Whether it is judged at daily looks up to its end, or is always valid. */
+  readonly isPlanned?: boolean;
+  /** What watch times of the treatment are multiplied by, from the exposure on. */
+  readonly longer?: number;
 };
 
-/** How many experiments ever said something that is not true. */
-export type Outcome = {
-  /** A significant difference in the primary metric, at any look. */
-  differences: number;
-  better: number;
-  worse: number;
+/** A running experiment as its row would be. */
+export function simulatedRow(number: number, startMs: number, options: Simulation): ExperimentRow {
+  const { split, isPlanned = true } = options;
+  return {
+    organization_id: organizationId,
+    experiment_id: `exp_${String(number).padStart(26, '0')}`,
+    number,
+    name: 'A/A',
+    description: null,
+    status: 'running',
+    type: 'config',
+    traffic: 1,
+    variants: [
+      { id: 'control', name: 'Control', traffic: split, config: {} },
+      { id: 'other', name: 'Other', traffic: 1 - split, config: { [`key${number}`]: 1 } },
+    ],
+    metrics: metricNames,
+    primary_metric: metricNames[number % metricNames.length] ?? 'watchTime',
+    targeting: {},
+    ends_at: isPlanned ? new Date(startMs + days * dayMs) : null,
+    revision: 1,
+    created_at: new Date(startMs),
+    started_at: new Date(startMs),
+    ended_at: null,
+    stop_reason: null,
+    winner: null,
+    rolled_out_at: null,
+    ranges: [[0, 1]],
+    plan: defaultPlan,
+    results: null,
+  };
+}
+
+/** The unit of one viewer in one experiment. */
+export type SimulatedUnit = {
+  readonly variant: number;
+  readonly exposedAtMs: number;
+  readonly counts: UnitCounts;
+};
+
+const twentyItems = Array.from({ length: 20 }, (_, index) => `item-${index}`);
+
+/** One read: what is known of the arms at the end of a day, and what follows from that. */
+export type Read = {
+  readonly units: readonly SimulatedUnit[];
+  readonly arms: readonly ArmData[];
+  readonly analysis: Analysis;
+};
+
+/** Runs one experiment for 14 days with viewers of its own, and reads it every day. */
+export function simulateOne(
+  row: ExperimentRow,
+  options: Simulation,
+  contentIds: readonly string[] = twentyItems,
+): Read[] {
+  const random = createRandom(options.seed);
+  const viewers = makeViewers(options.viewers, random);
+  const startMs = row.started_at?.getTime() ?? 0;
+  const view = buildView(1, [], [row]);
+  const variantOf = viewers.map(({ userId }) => variantAt(view, userId, startMs));
+  const world = new SimulatedWorld();
+  const reads: Read[] = [];
+  for (let day = -daysBefore; day < days; day += 1) {
+    const fromMs = startMs + day * dayMs;
+    world.add(
+      viewers.flatMap((viewer, index) => {
+        const isTreated = day >= viewer.firstDay && variantOf[index] === 1;
+        const longer = isTreated ? (options.longer ?? 1) : 1;
+        return eventsOf(viewer, contentIds, fromMs, random, longer);
+      }),
+    );
+    if (day < 0) continue;
+    const units = viewers.flatMap((viewer, index): SimulatedUnit[] => {
+      const variant = variantOf[index] ?? -1;
+      const exposedAtMs = startMs + viewer.firstDay * dayMs;
+      return viewer.firstDay > day || variant < 0
+        ? []
+        : [{ variant, exposedAtMs, counts: world.countsOf(viewer, exposedAtMs) }];
+    });
+    const now = new Date(fromMs + dayMs);
+    const arms = armsOf(row, units, now);
+    reads.push({ units, arms, analysis: analyseArms(row, arms, now, monitoringAt(row, now)) });
+  }
+  return reads;
+}
+
+function variantAt(view: OrganizationView, userId: string, atMs: number): number {
+  return assign(view.running, userId, {}, atMs)[0]?.index ?? -1;
+}
+
+/** Views and sessions of all events so far, by the reducers of the projection. */
+export class SimulatedWorld {
+  readonly #pass: EngagementPass = new Map();
+
+  add(events: Parameters<typeof collectBlock>[1]['events']): void {
+    const block = { sequence: 0, organizationId, events, receivedAt: 0 };
+    collectBlock(this.#pass, block, { idleMs, generation: 0, clock: clockOf('UTC') });
+  }
+
+  countsOf({ userId }: Pick<SimulatedViewer, 'userId'>, exposedAtMs: number): UnitCounts {
+    const counts = emptyCounts();
+    const viewer = viewerOf({ userId }) ?? '';
+    for (const session of this.#pass.get(organizationId)?.viewers.get(viewer)?.values() ?? []) {
+      for (const state of session.states) {
+        addSession(counts, state satisfies SessionState, exposedAtMs, 1);
+      }
+      for (const { states } of session.views.values()) {
+        for (const state of states) addView(counts, state satisfies ViewState, exposedAtMs, 1);
+      }
+    }
+    return counts;
+  }
+}
+
+/** What `readArms` reads of the tables, calculated from the units themselves. */
+export function armsOf(row: ExperimentRow, units: readonly SimulatedUnit[], now: Date): ArmData[] {
+  const beyond = Math.floor(units.length / 1_000);
+  const watched = units.map(({ counts }) => counts.watchMs).toSorted((a, b) => b - a);
+  const capMs = beyond < 1 ? Infinity : watched[beyond] || Infinity;
+  return row.variants.map((variant, index) => {
+    const own = units.filter((unit) => unit.variant === index);
+    return armOf(variant, own.length, own.length === 0 ? undefined : sumsOf(own, capMs, now));
+  });
+}
+
+function sumsOf(units: readonly SimulatedUnit[], capMs: number, now: Date): ArmRow {
+  const column = (of: (counts: UnitCounts) => number) => units.map(({ counts }) => of(counts));
+  const plays = column((counts) => counts.plays);
+  const completions = column((counts) => counts.completions);
+  const watch = column(({ watchMs }) => Math.min(watchMs, capMs) / 1_000);
+  const earlierWatch = column(({ earlierWatchMs }) => Math.min(earlierWatchMs, capMs) / 1_000);
+  const sessions = column((counts) => counts.sessions);
+  const earlierSessions = column((counts) => counts.earlierSessions);
+  const matured = units.filter(({ exposedAtMs }) => exposedAtMs <= now.getTime() - maturityMs);
+  return {
+    variant: units[0]?.variant ?? 0,
+    units: units.length,
+    plays_mean: mean(plays),
+    plays_variance: covariance(plays, plays),
+    completions_mean: mean(completions),
+    completions_variance: covariance(completions, completions),
+    plays_completions: covariance(plays, completions),
+    watch_mean: mean(watch),
+    watch_variance: covariance(watch, watch),
+    earlier_watch_mean: mean(earlierWatch),
+    earlier_watch_variance: covariance(earlierWatch, earlierWatch),
+    watch_covariance: covariance(watch, earlierWatch),
+    sessions_mean: mean(sessions),
+    sessions_variance: covariance(sessions, sessions),
+    earlier_sessions_mean: mean(earlierSessions),
+    earlier_sessions_variance: covariance(earlierSessions, earlierSessions),
+    sessions_covariance: covariance(sessions, earlierSessions),
+    matured: matured.length,
+    returned: matured.filter(({ counts }) => counts.returns > 0).length,
+  };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function covariance(some: readonly number[], others: readonly number[]): number {
+  if (some.length < 2) return 0;
+  const [x, y] = [mean(some), mean(others)];
+  let sum = 0;
+  for (const [index, value] of some.entries()) sum += (value - x) * ((others[index] ?? 0) - y);
+  return sum / (some.length - 1);
+}
+
+/** How often experiments said something that is not true, at any of their reads. */
+export type Tally = {
+  runs: number;
+  /** Runs of which the metric was tested at the last read. */
+  readonly tested: Record<MetricName, number>;
+  readonly better: Record<MetricName, number>;
+  readonly worse: Record<MetricName, number>;
+  /** A winner was named in the primary metric, which takes turns. */
+  winners: number;
   /** Of the sample ratio. */
   alarms: number;
-  participants: number;
-  /** Whose primary metric was tested at the last look. */
-  tested: number;
 };
 
-/** Runs them for 14 days in a fresh database, and reads each every day. */
-export async function simulate(db: Db, options: Simulation): Promise<Outcome> {
-  const contentIds = makeContentIds(20);
-  await insertItems(db, contentIds);
-  const startMs = Math.floor(Date.now() / dayMs) * dayMs - 20 * dayMs + dayMs / 2;
-  const rows = await insertRunning(db, options, startMs);
-  const random = createRandom(options.seed);
-  const viewers = Array.from({ length: options.viewers }, (_, index) => viewer(index, random));
-  const project = await openProjection(db);
-  const secrets = new ViewerSecrets();
-  await secrets.load(db, [organizationId]);
-  const view = buildView(1, [], rows);
-  const wrong = new Map<string, 'better' | 'worse'>();
-  const alarms = new Set<string>();
-  const tested = new Set<string>();
-  for (let day = 0; day <= days; day += 1) {
-    const fromMs = startMs + day * dayMs;
-    if (day < days) {
-      await expose(db, view, secrets, viewers, fromMs);
-      await openEventLog(db).append([
-        {
-          organizationId,
-          events: viewers.flatMap((one) => eventsOf(one, contentIds, fromMs, random)),
-        },
-      ]);
-      await project();
+/** Reads many experiments without an effect, each with every metric as its primary one. */
+export function tallyFalseFindings(runs: number, options: Simulation): Tally {
+  const none = () => Object.fromEntries(metricNames.map((name) => [name, 0])) as Tally['better'];
+  const tally = { runs, tested: none(), better: none(), worse: none(), winners: 0, alarms: 0 };
+  const startMs = Date.UTC(2026, 0, 5, 12);
+  for (let run = 0; run < runs; run += 1) {
+    const row = simulatedRow(run, startMs, options);
+    const reads = simulateOne(row, { ...options, seed: options.seed + run });
+    if (reads.some(({ analysis }) => analysis.recommendation.winnerIndex !== null)) {
+      tally.winners += 1;
     }
-    const now = new Date(fromMs + dayMs);
-    for (const row of await experimentsInEffect(db, organizationId)) {
-      const results = await readResults(db, row, now);
-      const treatment = results.variants[1]?.metrics[row.primary_metric] as TreatmentResult;
-      if (treatment.significant) {
-        wrong.set(row.experiment_id, (treatment.lift ?? 0) > 0 ? 'better' : 'worse');
-      }
-      if (treatment.pValue !== null) tested.add(row.experiment_id);
-      if (!results.health.srm.ok) alarms.add(row.experiment_id);
+    if (reads.some(({ analysis }) => !analysis.sampleRatio.ok)) tally.alarms += 1;
+    for (const metric of metricNames) {
+      const found = reads.map(({ arms }, day) => {
+        const now = new Date(startMs + (day + 1) * dayMs);
+        const judged = { ...row, metrics: [metric], primary_metric: metric };
+        const analysis = analyseArms(judged, arms, now, monitoringAt(row, now));
+        return analysis.arms[1]?.metrics[metric] as TreatmentResult;
+      });
+      if (found.at(-1)?.pValue != null) tally.tested[metric] += 1;
+      const first = found.find(({ significant }) => significant);
+      if (first === undefined) continue;
+      tally[(first.interval?.[0] ?? 0) > 0 ? 'better' : 'worse'][metric] += 1;
     }
   }
-  const { rows: counted } = await sql<{ units: number }>`
-    select count(*) as units from experiment_unit`.execute(db);
-  const found = [...wrong.values()];
-  return {
-    differences: found.length,
-    better: found.filter((each) => each === 'better').length,
-    worse: found.filter((each) => each === 'worse').length,
-    alarms: alarms.size,
-    tested: tested.size,
-    participants: counted[0]?.units ?? 0,
-  };
-}
-
-async function insertRunning(db: Db, options: Simulation, startMs: number) {
-  for (let index = 0; index < options.experiments; index += 1) {
-    const variants = [
-      { id: 'control', name: 'Control', traffic: options.split, config: {} },
-      { id: 'other', name: 'Other', traffic: 1 - options.split, config: { [`key${index}`]: 1 } },
-    ];
-    await db
-      .insertInto('experiment')
-      .values({
-        organization_id: organizationId,
-        experiment_id: newTypeId('exp'),
-        name: 'A/A',
-        description: null,
-        status: 'running',
-        type: 'config',
-        traffic: 1,
-        variants: JSON.stringify(variants),
-        metrics: [...metricNames],
-        primary_metric: metricNames[index % metricNames.length] ?? 'watchTime',
-        targeting: '{}',
-        started_at: new Date(startMs),
-        ends_at: new Date(startMs + days * dayMs),
-        ranges: '[[0, 1]]',
-        plan: JSON.stringify({ ...defaultPlan, minimumUnits: 20 }),
-      })
-      .execute();
-  }
-  return experimentsInEffect(db, organizationId);
-}
-
-type SimulatedViewer = {
-  readonly userId: string;
-  readonly firstDay: number;
-  /** Chance to come on a day. */
-  readonly habit: number;
-  readonly plays: number;
-  readonly patience: number;
-};
-
-/** Viewers differ much from each other, and most of them enter in the first days. */
-function viewer(index: number, random: Random): SimulatedViewer {
-  return {
-    userId: `simulated-${index}`,
-    firstDay: Math.floor(random() * random() * 10),
-    habit: 0.2 + 0.7 * random(),
-    plays: 1 + Math.floor(-4 * Math.log(1 - random())),
-    patience: random() ** 0.7,
-  };
-}
-
-async function expose(
-  db: Db,
-  view: ReturnType<typeof buildView>,
-  secrets: ViewerSecrets,
-  viewers: readonly SimulatedViewer[],
-  atMs: number,
-): Promise<void> {
-  const startMs = view.running[0] === undefined ? 0 : view.running[0].endsAtMs - days * dayMs;
-  const exposures = viewers
-    .filter(({ firstDay }) => firstDay === Math.round((atMs - startMs) / dayMs))
-    .flatMap(({ userId }) => {
-      const hash = hashViewer(secrets, organizationId, `u:${userId}`);
-      const unitKey = Buffer.from(hash, 'latin1');
-      return assign(view, ['config'], userId, {}, atMs).map(({ experiment, index }) => ({
-        experimentNumber: experiment.number,
-        unitKey,
-        variant: index,
-        atMs,
-      }));
-    });
-  for (let at = 0; at < exposures.length; at += 2_000) {
-    await insertExposures(db, exposures.slice(at, at + 2_000));
-  }
-}
-
-function eventsOf(
-  { userId, habit, plays, patience }: SimulatedViewer,
-  contentIds: readonly string[],
-  dayStartMs: number,
-  random: Random,
-): LoggedEvent[] {
-  const day = Math.floor(dayStartMs / dayMs);
-  if (random() > habit) return [];
-  const events: LoggedEvent[] = [];
-  let at = dayStartMs + Math.floor(random() * dayMs * 0.8);
-  const count = 1 + Math.floor(random() * plays);
-  for (let play = 0; play < count; play += 1) {
-    const contentId = contentIds[Math.floor(random() * contentIds.length)] ?? '';
-    const base = { contentId, userId, sessionId: `${userId}-${day}` };
-    const name = `${userId}-${day}-${play}`;
-    events.push({
-      ...base,
-      eventId: `${name}-a`,
-      event: 'playStart',
-      at,
-      data: { startupTime: 100 },
-    });
-    const watchTime = Math.round(30 * patience * random());
-    const isCompleted = random() < patience;
-    at += 1_000 + watchTime * 1_000;
-    events.push({
-      ...base,
-      eventId: `${name}-b`,
-      event: isCompleted ? 'completion' : 'watchProgress',
-      at,
-      data: isCompleted
-        ? { watchTime, looped: false }
-        : { currentTime: watchTime, duration: 60, watchTime },
-    });
-  }
-  return events;
-}
-
-/** @returns what projects everything that is in the log by now */
-async function openProjection(db: Db): Promise<() => Promise<void>> {
-  const eventLog = openEventLog(db);
-  const projection = allProjections(readConfig({})).find(({ name }) => name === 'engagement');
-  if (projection === undefined) throw new Error('There is no projection of that name.');
-  const { name } = projection;
-  await inTransaction(db, (tx) => insertProjections(tx, [name]));
-  const [progress] = await inTransaction(db, (tx) =>
-    claimProjections(tx, { names: [name], writerId: crypto.randomUUID(), leaseMs: 3_600_000 }),
-  );
-  const run = new ProjectionRun(projection, eventLog.start);
-  if (progress === undefined) throw new Error('Somebody else holds the projection.');
-  run.resume(progress);
-  return async () => {
-    for (;;) {
-      const page = await eventLog.read(run.position, { limitBlocks: 100, limitEvents: 100_000 });
-      run.collect(page.blocks, page.next);
-      if (page.blocks.length > 0) await run.write(db);
-      if (page.isLast) return;
-    }
-  };
+  return tally;
 }

@@ -36,6 +36,7 @@ export type ExperimentTable = {
   ranges: NullableJson<unknown>;
   plan: NullableJson<unknown>;
   results: NullableJson<unknown>;
+  deleted_at: NullableTimestamp;
 };
 
 type ExposureTable = {
@@ -45,6 +46,9 @@ type ExposureTable = {
   exposed_at: Timestamp;
   is_crossed: Generated<boolean>;
   is_counted: Generated<boolean>;
+  merged_into: Buffer | null;
+  country: string | null;
+  device: string | null;
 };
 
 type ExperimentUnitTable = {

@@ -68,10 +68,8 @@ export const feed = defineFeature({
             eventLog,
             isRanked: feedRanking === 'on',
             rankingBudgetMs: feedRankingBudgetMs,
-            async assign(organizationId, viewer, audience) {
-              await assignments.settled();
-              return assignments.forFeed(organizationId, viewer, audience, audience.weightsSetAtMs);
-            },
+            assign: (organizationId, viewer, audience) =>
+              assignments.forFeed(organizationId, viewer, audience, audience.weightsSetAtMs),
           }),
         );
         opened.defer(onEventsStored((blocks) => open.eventsStored(blocks)));

@@ -1,6 +1,6 @@
 /**
  * The rate limit of a key: in no 60 seconds more requests than it allows, on however many processes.
- * The counting is in the database function `take_key_allowance`. Requests of one key that arrive
+ * The counting is in the database function `take_key_allowance` (functions.sql). Requests of one key that arrive
  * while the database is being asked are asked for together, so a busy key costs few statements.
  */
 import { sql } from 'kysely';

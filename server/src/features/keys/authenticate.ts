@@ -5,7 +5,7 @@ import type { Admit, Authenticate, Principal } from '../../platform/http/princip
 import type { ApiKeyId } from '../../platform/ids.ts';
 import { createAdmission } from './allowance.ts';
 import { hashKey, keyType } from './key-format.ts';
-import { findKeyOwner, touchKeys, type KeyOwner } from './queries.ts';
+import { findKeyOwner, touchKeys, type KeyOwner, type OrganizationOrigins } from './queries.ts';
 
 /** Less than the five seconds within which every process must refuse a revoked key. */
 const cachedForMs = 3_000;
@@ -27,6 +27,7 @@ export type Authenticator = {
 /** Finds the owner of a key: in memory, then by the checksum, then in the database. */
 export function createAuthenticator(
   db: Db,
+  organizations: OrganizationOrigins,
   publishableRateLimit: number | null = null,
 ): Authenticator {
   const owners = new LRUCache<string, Promise<Known | null>>({
@@ -40,7 +41,7 @@ export function createAuthenticator(
     const known = owners.get(key);
     if (known !== undefined) return known;
     if (keyType(key) === null) return Promise.resolve(null);
-    const owner = readOwner(db, key);
+    const owner = readOwner(db, organizations, key);
     owners.set(key, owner);
     owner.catch(() => owners.delete(key));
     return owner;
@@ -68,8 +69,12 @@ export function createAuthenticator(
   };
 }
 
-async function readOwner(db: Db, key: string): Promise<Known | null> {
-  const owner = await findKeyOwner(db, hashKey(key));
+async function readOwner(
+  db: Db,
+  organizations: OrganizationOrigins,
+  key: string,
+): Promise<Known | null> {
+  const owner = await findKeyOwner(db, organizations, hashKey(key));
   return owner && { ...owner, expiresAt: performance.now() + owner.expiresInMs };
 }
 

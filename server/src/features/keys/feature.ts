@@ -3,16 +3,24 @@ import { roles } from '../../platform/config.ts';
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
 import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { RequestObserver } from '../../platform/http/request-log.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { hourMs } from '../../platform/time.ts';
-import { createAuthenticator } from './keys.ts';
+import { createAuthenticator, organizationChanged, type OrganizationOrigins } from './keys.ts';
 import { RequestLog, writeEveryMs } from './request-log.ts';
 import { addKeyRoutes } from './routes.ts';
 
-type Parts = { db: Db; log: Logger; cursors: ListCursors; mutations: Mutations };
+type Parts = {
+  db: Db;
+  log: Logger;
+  cursors: ListCursors;
+  mutations: Mutations;
+  hints: Hints;
+  organizationOrigins: OrganizationOrigins;
+};
 
 export const keys = defineFeature({
   name: 'keys',
@@ -32,8 +40,12 @@ export const keys = defineFeature({
     }),
   },
   tables: ['api_key', 'key_allowance', 'key_request'],
-  build({ db, log, cursors, mutations }: Parts, { publishableKeyRateLimit, requestLogMs }) {
-    const authenticator = createAuthenticator(db, publishableKeyRateLimit);
+  build(
+    { db, log, cursors, mutations, hints, organizationOrigins }: Parts,
+    { publishableKeyRateLimit, requestLogMs },
+  ) {
+    const authenticator = createAuthenticator(db, organizationOrigins, publishableKeyRateLimit);
+    hints.listen(organizationChanged, () => authenticator.forget());
     const requestLog = new RequestLog(db, log);
     const observeRequest: RequestObserver =
       requestLogMs === 0 ? () => undefined : (observation) => requestLog.observe(observation);

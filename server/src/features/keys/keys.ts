@@ -10,7 +10,7 @@ import { generateKey, hashKey, keyPrefix, keyType } from './key-format.ts';
 import {
   countOtherSecretKeys,
   expireAfter,
-  findKeyOwner,
+  findOrganizationOf,
   insertKey,
   lockSecretKeys,
   lockWorkingKey,
@@ -21,7 +21,11 @@ import {
 
 export { createAuthenticator, type Authenticator } from './authenticate.ts';
 export { generateKey } from './key-format.ts';
+export { keyNames, type OrganizationOrigins } from './queries.ts';
 export type { KeyType } from './tables.ts';
+
+/** The hint that this process has changed an organization, such as its allowed origins. */
+export const organizationChanged = 'organization-changed';
 
 export type KeyRequest = {
   type: KeyType;
@@ -79,9 +83,9 @@ export async function ensureKey(
       message: `The given ${request.type} key is not well-formed. \`reelfeed keys generate\` prints one.`,
     });
   }
-  const owner = await findKeyOwner(tx, hashKey(key));
+  const owner = await findOrganizationOf(tx, hashKey(key));
   if (owner === null) await storeKey(tx, organizationId, key, request);
-  else if (owner.organizationId !== organizationId) {
+  else if (owner !== organizationId) {
     throw new ApiError('VALIDATION_ERROR', {
       message: `The given ${request.type} key belongs to another organization.`,
     });

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { KeyType } from './tables.ts';
@@ -192,10 +192,24 @@ export type KeyOwner = {
   allowedOrigins: string[];
 };
 
-export async function findKeyOwner(db: Db, hash: Buffer): Promise<KeyOwner | null> {
+/** Organizations with the origins that their keys may be used from. */
+export type OrganizationOrigins = RawBuilder<{
+  organization_id: string;
+  allowed_origins: string[];
+}>;
+
+export async function findKeyOwner(
+  db: Db,
+  organizations: OrganizationOrigins,
+  hash: Buffer,
+): Promise<KeyOwner | null> {
   const row = await db
     .selectFrom('api_key')
-    .innerJoin('organization', 'organization.organization_id', 'api_key.organization_id')
+    .innerJoin(
+      organizations.as('organization'),
+      'organization.organization_id',
+      'api_key.organization_id',
+    )
     .select([
       'api_key.organization_id',
       'api_key_id',
@@ -227,6 +241,16 @@ export async function findKeyOwner(db: Db, hash: Buffer): Promise<KeyOwner | nul
   };
 }
 
+/** The organization of a key, whatever its state; null for an unknown one. */
+export async function findOrganizationOf(db: Db, hash: Buffer): Promise<string | null> {
+  const row = await db
+    .selectFrom('api_key')
+    .select('organization_id')
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  return row?.organization_id ?? null;
+}
+
 /** Marks keys as used now, in one statement for all that were used since the last call. */
 export async function touchKeys(tx: Tx, keyIds: readonly ApiKeyId[]): Promise<void> {
   await tx
@@ -235,3 +259,6 @@ export async function touchKeys(tx: Tx, keyIds: readonly ApiKeyId[]): Promise<vo
     .where('api_key_id', 'in', keyIds)
     .execute();
 }
+
+/** The names of keys as a relation that statements of other features may join. */
+export const keyNames = sql.raw('(select organization_id, api_key_id, name from api_key)');

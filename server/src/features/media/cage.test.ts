@@ -9,13 +9,18 @@ import { cagedNode, findCage, type CageLevel } from './cage.ts';
 import { workFolder } from './testing/run-task.ts';
 
 /** Runs a script in a cage that may read `source` and write to `out`; returns what it printed. */
-async function inCage(level: CageLevel, folder: string, script: string): Promise<string> {
+async function inCage(
+  level: CageLevel,
+  folder: string,
+  script: string,
+  hasSeccomp = false,
+): Promise<string> {
   const out = join(folder, 'out');
   await mkdir(out, { recursive: true });
   const source = join(folder, 'source');
   await writeFile(source, 'the source');
   await writeFile(join(folder, 'secret'), 'a secret');
-  await using command = await cagedNode({ level, reason: null }, ['--eval', script], {
+  await using command = await cagedNode({ level, hasSeccomp, reason: null }, ['--eval', script], {
     readable: [source],
     writable: [out],
     cwd: out,
@@ -77,12 +82,16 @@ test(
     );
     server.close();
     // What Node's permissions would hide is looked at through /proc, which only lists this namespace.
-    await using command = await cagedNode({ level: 'namespaces', reason: null }, [], {
-      readable: [],
-      writable: [folder.path],
-      cwd: folder.path,
-      deadlineMs: 30_000,
-    });
+    await using command = await cagedNode(
+      { level: 'namespaces', hasSeccomp: false, reason: null },
+      [],
+      {
+        readable: [],
+        writable: [folder.path],
+        cwd: folder.path,
+        deadlineMs: 30_000,
+      },
+    );
     const start = command.args.indexOf(process.execPath);
     const shell = [
       ...command.args.slice(0, start === -1 ? command.args.lastIndexOf('--') + 1 : start),
@@ -104,3 +113,19 @@ test(
     assert.ok(!names.split(' ').includes('home') && !names.split(' ').includes('root'), names);
   },
 );
+
+const skipSeccomp = cage.hasSeccomp ? false : 'no seccomp here';
+const CONNECT = `require('node:net').connect(9, '127.0.0.1').on('error', (e) => console.log(e.code))`;
+const ORDINARY = `console.log(require('node:os').cpus().length > 0)`;
+
+for (const level of levels) {
+  test(
+    `${level} with seccomp: sockets are refused, ordinary work is not`,
+    { skip: skipSeccomp },
+    async () => {
+      await using folder = await workFolder();
+      assert.equal(await inCage(level, folder.path, CONNECT, true), 'EPERM\n');
+      assert.equal(await inCage(level, folder.path, ORDINARY, true), 'true\n');
+    },
+  );
+}

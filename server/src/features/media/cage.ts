@@ -9,7 +9,8 @@
  * |               | size, processor time, open files                                                |
  * | `permissions` | Node's permission model: the child's own code reads and writes only these paths |
  *
- * In both levels the child has none of the service's environment, FFmpeg knows no protocol but
+ * In both levels a seccomp filter refuses sockets and what else no decoder needs, where Perl is there
+ * to install it (`seccomp.ts`); the child has none of the service's environment, FFmpeg knows no protocol but
  * `file`, one fixed demuxer and the decoders on a list, and the parent kills a child that is too
  * slow or too large. Which level works depends on the system (containers often forbid user
  * namespaces), so it is found by trying.
@@ -21,11 +22,14 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { seccompCommand } from './seccomp.ts';
 
 export type CageLevel = 'namespaces' | 'permissions';
 
 export interface Cage {
   readonly level: CageLevel;
+  /** Whether a seccomp filter is in force as well. */
+  readonly hasSeccomp: boolean;
   /** Why a stronger level does not work here; null for the strongest. */
   readonly reason: string | null;
 }
@@ -78,15 +82,21 @@ function permissionArguments({ readable, writable }: CageContents): string[] {
   ];
 }
 
+/** `command` under a seccomp filter, where the cage has one. */
+function filtered({ level, hasSeccomp }: Cage, command: readonly string[]): string[] {
+  const start = hasSeccomp ? seccompCommand(level === 'namespaces') : null;
+  return [...(start ?? []), ...command];
+}
+
 /** The command that runs Node with `args` in a cage. */
 export async function cagedNode(
-  { level }: Cage,
+  cage: Cage,
   args: readonly string[],
   contents: CageContents,
 ): Promise<CagedCommand> {
   const node = [realpathSync(process.execPath), ...permissionArguments(contents), ...args];
-  if (level === 'permissions') {
-    const [file = process.execPath, ...rest] = node;
+  if (cage.level === 'permissions') {
+    const [file = process.execPath, ...rest] = filtered(cage, node);
     return { file, args: rest, async [Symbol.asyncDispose]() {} };
   }
   const root = await mkdtemp(join(tmpdir(), 'reelfeed-cage-'));
@@ -96,43 +106,66 @@ export async function cagedNode(
   const readable = [...runtimePaths(), ...contents.readable];
   const script = [CAGE_SCRIPT, root, contents.cwd, ...limits];
   const inside = [...readable, '--', ...contents.writable, '--', ...node];
+  const command = ['--kill-child=SIGKILL', '--', '/bin/sh', ...script, ...inside];
+  const [file = 'unshare', ...rest] = filtered(cage, ['unshare', ...namespaces, ...command]);
   return {
-    file: 'unshare',
-    args: [...namespaces, '--kill-child=SIGKILL', '--', '/bin/sh', ...script, ...inside],
+    file,
+    args: rest,
     [Symbol.asyncDispose]: () => rmdir(root),
   };
 }
 
 const run = promisify(execFile);
 
-/** Tries the strongest level on a program that only has to start and to be alone. */
-async function tryCage(): Promise<Cage> {
-  if (process.platform !== 'linux') {
-    return { level: 'permissions', reason: 'namespaces exist on Linux only' };
-  }
+type Attempt = Pick<Cage, 'level' | 'hasSeccomp'>;
+
+/** Tries a cage on a program that only has to start. Returns what went wrong, or null. */
+async function problemOf(attempt: Attempt): Promise<string | null> {
   const folder = await mkdtemp(join(tmpdir(), 'reelfeed-cage-probe-'));
   const contents = { readable: [], writable: [folder], cwd: folder, deadlineMs: PROBE_TIMEOUT_MS };
   try {
-    await using command = await cagedNode(
-      { level: 'namespaces', reason: null },
-      ['--eval', 'process.memoryUsage.rss()'],
-      contents,
-    );
+    const cage = { ...attempt, reason: null };
+    await using command = await cagedNode(cage, ['--eval', 'process.memoryUsage.rss()'], contents);
     await run(command.file, [...command.args], { timeout: PROBE_TIMEOUT_MS, env: {} });
-    return { level: 'namespaces', reason: null };
+    return null;
   } catch (error) {
     const { stderr = '', message = '' } = error as { stderr?: string; message?: string };
-    const reason = (stderr.trim() === '' ? message : stderr).trim().split('\n').at(-1) ?? '';
-    return { level: 'permissions', reason };
+    return (stderr.trim() === '' ? message : stderr).trim().split('\n').at(-1) ?? '';
   } finally {
     await rmdir(folder);
   }
 }
 
-let found: Promise<Cage> | null = null;
+/** Tries cages from the strongest on. */
+async function tryCages(): Promise<Cage> {
+  const hasNamespaces = process.platform === 'linux';
+  const canFilter = seccompCommand(true) !== null;
+  let reason = hasNamespaces ? null : 'namespaces exist on Linux only';
+  for (const level of hasNamespaces ? (['namespaces', 'permissions'] as const) : []) {
+    for (const hasSeccomp of canFilter ? [true, false] : [false]) {
+      const problem = await problemOf({ level, hasSeccomp });
+      if (problem === null) return { level, hasSeccomp, reason };
+      reason ??= problem;
+    }
+  }
+  return { level: 'permissions', hasSeccomp: false, reason };
+}
+
+let trying: Promise<Cage> | null = null;
+let found: Cage | null = null;
 
 /** The cage that this system allows; tried once in a process. */
 export function findCage(): Promise<Cage> {
-  found ??= tryCage();
+  trying ??= tryCages().then((cage) => (found = cage));
+  return trying;
+}
+
+/** A cage in a word, such as `namespaces+seccomp`. */
+export function describeCage({ level, hasSeccomp }: Cage): string {
+  return hasSeccomp ? `${level}+seccomp` : level;
+}
+
+/** The cage, once it has been found. */
+export function knownCage(): Cage | null {
   return found;
 }

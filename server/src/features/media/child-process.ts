@@ -16,6 +16,8 @@ export interface MediaTaskLimits {
   readonly stallMs: number;
   /** Largest resident size of the child. */
   readonly memoryLimitBytes: number;
+  /** How far other processes go before the child, 0 (not at all) to 19; 0 where it is absent. */
+  readonly niceness?: number;
 }
 
 export interface MediaTaskOptions extends MediaTaskLimits {
@@ -58,21 +60,18 @@ const CHILD_ARGUMENTS = [
   CHILD_SCRIPT,
 ];
 
-/** Below the service and the database, above idle; as `nice` counts. */
-const AUTOGROUP_NICENESS = '10';
-
 /**
  * Lowers the priority of the child's session. Linux may share the processor out between sessions
  * first (autogroup), where the niceness that the child gives itself counts within its own alone.
  */
-function lowerPriority({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  writeFile(`/proc/${pid}/autogroup`, AUTOGROUP_NICENESS).catch(() => {
+function lowerPriority({ pid }: ChildProcess, niceness: number): void {
+  if (pid === undefined || niceness === 0) return;
+  writeFile(`/proc/${pid}/autogroup`, String(niceness)).catch(() => {
     // Another system, no autogroups, or a child that has ended.
   });
 }
 
-function startChild({ file, args }: CagedCommand, workDir: string): ChildProcess {
+function startChild({ file, args }: CagedCommand, workDir: string, niceness: number): ChildProcess {
   const child = spawn(file, [...args], {
     cwd: workDir,
     env: childEnvironment(),
@@ -80,7 +79,7 @@ function startChild({ file, args }: CagedCommand, workDir: string): ChildProcess
     // An interrupt typed at the terminal is for the service, which ends its children in order.
     detached: true,
   });
-  lowerPriority(child);
+  lowerPriority(child, niceness);
   return child;
 }
 
@@ -153,9 +152,11 @@ async function runToEnd(
   options: MediaTaskOptions,
 ): Promise<Outcome> {
   const contents = cageContents(task, workDir, options.deadlineMs);
-  await using command = await cagedNode(await findCage(), CHILD_ARGUMENTS, contents);
+  const { niceness = 0 } = options;
+  const args = [...CHILD_ARGUMENTS, String(niceness)];
+  await using command = await cagedNode(await findCage(), args, contents);
   options.signal.throwIfAborted();
-  const child = startChild(command, workDir);
+  const child = startChild(command, workDir, niceness);
   const logTail = collectLogTail(child);
   const watch = new Watch(child, options);
   let answer: Outcome['answer'] = null;

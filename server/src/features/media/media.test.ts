@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import sharp from 'sharp';
+import { thumbHashToRGBA } from 'thumbhash';
 import { mediaSample, type ClipName } from '../../../test/media-samples.ts';
 import { runMediaTask } from './media.ts';
 import { readMedia, readSegments } from './testing/media-reader.ts';
@@ -34,7 +36,28 @@ test('prepare makes a clip playable: info, thumbnail, first rung and master', as
     result.remainingRungs.map((rung) => rung.name),
     ['540', '360'],
   );
-  assert.deepEqual((await readdir(outputDir)).sort(), ['720', 'master.m3u8', 'thumbnail.jpg']);
+  assert.deepEqual((await readdir(outputDir)).sort(), [
+    '720',
+    'download',
+    'master.m3u8',
+    'thumbnail-small.jpg',
+    'thumbnail-small.webp',
+    'thumbnail.jpg',
+    'thumbnail.webp',
+  ]);
+  const download = await readMedia(join(outputDir, 'download', 'video.mp4'));
+  assert.deepEqual(
+    download.map(({ isVideo, frames }) => [
+      isVideo,
+      Math.round((frames.at(-1)?.seconds ?? 0) * 10),
+    ]),
+    [
+      [true, 50],
+      [false, 50],
+    ],
+  );
+  const bytes = await readFile(join(outputDir, 'download', 'video.mp4'));
+  assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'), 'plays while it loads');
   assert.deepEqual((await readdir(join(outputDir, '720'))).sort(), [
     '000.m4s',
     '001.m4s',
@@ -77,7 +100,13 @@ test('complete adds the other rungs and a master that lists all, the first rung 
     { type: 'complete', sourcePath, outputDir, prepared },
     { ...GENEROUS, onProgress: (fraction) => fractions.push(fraction) },
   );
-  assert.deepEqual((await readdir(outputDir)).sort(), ['360', '540', 'master.m3u8']);
+  assert.deepEqual((await readdir(outputDir)).sort(), [
+    '360',
+    '540',
+    'master.m3u8',
+    'preview',
+    'storyboard',
+  ]);
   const master = await readFile(join(outputDir, result.master), 'utf8');
   assert.deepEqual(master.match(/^\d+\/index\.m3u8$/gm), [
     '720/index.m3u8',
@@ -95,6 +124,46 @@ test('complete adds the other rungs and a master that lists all, the first rung 
     fractions.toSorted((a, b) => a - b),
     'progress never falls',
   );
+});
+
+test('thumbnails come in two sizes and formats, preview and storyboard show the clip', async () => {
+  await using folder = await workFolder();
+  const { outputDir, ...prepared } = await prepareSample(folder, 'portrait.mp4');
+  const completed = join(folder.path, 'completed');
+  const sourcePath = await mediaSample('portrait.mp4');
+  await runMediaTask({ type: 'complete', sourcePath, outputDir: completed, prepared }, GENEROUS);
+  const meta = async (path: string) => {
+    const { format, width, height, pages, delay, pageHeight } = await sharp(path, {
+      animated: true,
+    }).metadata();
+    return { format, width, height: pageHeight ?? height, pages: pages ?? 1, delay };
+  };
+  for (const [name, width, height] of [
+    ['thumbnail', 360, 640],
+    ['thumbnail-small', 270, 480],
+  ] as const) {
+    for (const [ending, format] of [
+      ['jpg', 'jpeg'],
+      ['webp', 'webp'],
+    ] as const) {
+      const found = await meta(join(outputDir, `${name}.${ending}`));
+      assert.deepEqual([found.format, found.width, found.height], [format, width, height]);
+    }
+  }
+  const hash = thumbHashToRGBA(Buffer.from(prepared.thumbnailHash ?? '', 'base64'));
+  assert.ok(hash.h > hash.w, 'the hash knows that the clip is upright');
+  const preview = await meta(join(completed, 'preview', 'preview.webp'));
+  assert.deepEqual([preview.width, preview.height, preview.pages], [270, 480, 20]);
+  assert.deepEqual(new Set(preview.delay), new Set([100]));
+  const storyboard = await meta(join(completed, 'storyboard', 'storyboard.jpg'));
+  assert.deepEqual([storyboard.width, storyboard.height], [180, 160]);
+  const track = await readFile(join(completed, 'storyboard', 'storyboard.vtt'), 'utf8');
+  assert.deepEqual(track.match(/^.*(-->|#xywh).*$/gm), [
+    '00:00:00.000 --> 00:00:01.000',
+    'storyboard.jpg#xywh=0,0,90,160',
+    '00:00:01.000 --> 00:00:02.000',
+    'storyboard.jpg#xywh=90,0,90,160',
+  ]);
 });
 
 test('rungs of 60 and 30 frames per second start at the same time as their sound', async () => {
@@ -150,9 +219,9 @@ test('a silent clip gets no audio stream', async () => {
   assert.equal((await readSegments(join(outputDir, '360')))[0]?.audio, undefined);
 });
 
-test('a file with sound alone becomes one audio rendition without a thumbnail', async () => {
+test('a file with sound alone becomes one audio rendition with its waveform as thumbnail', async () => {
   await using folder = await workFolder();
-  const { info, rungs, thumbnail, remainingRungs, outputDir } = await prepareSample(
+  const { info, rungs, thumbnailHash, remainingRungs, outputDir } = await prepareSample(
     folder,
     'audio-only.m4a',
   );
@@ -161,7 +230,14 @@ test('a file with sound alone becomes one audio rendition without a thumbnail', 
     [info.width, info.height, info.maxFrameRate, info.aspectRatio],
     [null, null, null, null],
   );
-  assert.equal(thumbnail, null);
+  assert.equal(typeof thumbnailHash, 'string');
+  const { data, info: size } = await sharp(join(outputDir, 'thumbnail.webp'))
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  assert.deepEqual([size.width, size.height], [720, 1280]);
+  const greenAt = (x: number, y: number) => data[(y * size.width + x) * size.channels + 1] ?? 0;
+  assert.ok(greenAt(360, 640) > 150, 'the wave goes through the middle');
+  assert.ok(greenAt(360, 100) < 60, 'and leaves the rest dark');
   assert.deepEqual(remainingRungs, []);
   assert.equal(rungs[0]?.codecs, 'mp4a.40.2');
   assert.ok(((await readSegments(join(outputDir, 'audio')))[0]?.audio?.frames.length ?? 0) > 0);

@@ -1,85 +1,12 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { runInChild, type MediaTaskOptions } from './child-process.ts';
-import {
-  CompleteResultSchema,
-  GenerateResultSchema,
-  ImageResultSchema,
-  PrepareResultSchema,
-  type CompleteResult,
-  type CompleteTask,
-  type GenerateResult,
-  type GenerateTask,
-  type ImageResult,
-  type ImageTask,
-  type MediaTask,
-  type PrepareResult,
-  type PrepareTask,
-} from './tasks.ts';
-
 /** This file is the face of the media engine: what the rest of the service may use of it. */
-export { findCage, type Cage, type CageLevel } from './cage.ts';
+export { describeCage, findCage, knownCage, type Cage, type CageLevel } from './cage.ts';
+export { DERIVED_FILES, type DerivedFile } from './derived-files.ts';
+export { THUMBNAIL_FORMATS, thumbnailSizes, WAVEFORM_SIZE } from './thumbnail-sizes.ts';
 export { MediaError, type MediaErrorCode } from './media-error.ts';
 export { sniffImage, type ImageFormat } from './sniff-image.ts';
 export { SNIFF_BYTES, sniffMedia, type SniffedFormat } from './sniff.ts';
 export type { MediaTaskLimits, MediaTaskOptions } from './child-process.ts';
 export type { ImageResult, MediaInfo, PrepareResult, CompleteResult, Rendition } from './tasks.ts';
-
-/** Creates the output folder of a task, or makes sure that the existing one is empty. */
-async function createOutputDir(path: string): Promise<void> {
-  await mkdir(path, { recursive: true });
-  if ((await readdir(path)).length > 0) throw new Error(`The output folder ${path} is not empty.`);
-}
-
-async function runIntoFolder<T>(outputDir: string, run: () => Promise<T>): Promise<T> {
-  await createOutputDir(outputDir);
-  try {
-    return await run();
-  } catch (error) {
-    await rm(outputDir, { recursive: true, force: true });
-    throw error;
-  }
-}
-
-/**
- * Runs one media task in a child process of its own.
- *
- * `prepare`, `complete` and `image` write into `outputDir`, which must be new or empty, and which is removed
- * again if the task fails. `generate` writes the one file of its clip.
- *
- * Throws `MediaError` with a code, a message for the owner of the item and `retryable`, or the
- * signal's reason when aborted. In every case the child process is gone when the promise settles.
- */
-export function runMediaTask(task: PrepareTask, options: MediaTaskOptions): Promise<PrepareResult>;
-export function runMediaTask(
-  task: CompleteTask,
-  options: MediaTaskOptions,
-): Promise<CompleteResult>;
-export function runMediaTask(
-  task: GenerateTask,
-  options: MediaTaskOptions,
-): Promise<GenerateResult>;
-export function runMediaTask(task: ImageTask, options: MediaTaskOptions): Promise<ImageResult>;
-export function runMediaTask(
-  task: MediaTask,
-  options: MediaTaskOptions,
-): Promise<PrepareResult | CompleteResult | GenerateResult | ImageResult> {
-  switch (task.type) {
-    case 'prepare':
-      return runIntoFolder(task.outputDir, () =>
-        runInChild(task, PrepareResultSchema, task.outputDir, options),
-      );
-    case 'complete':
-      return runIntoFolder(task.outputDir, () =>
-        runInChild(task, CompleteResultSchema, task.outputDir, options),
-      );
-    case 'image':
-      return runIntoFolder(task.outputDir, () =>
-        runInChild(task, ImageResultSchema, task.outputDir, options),
-      );
-    case 'generate':
-      return runInChild(task, GenerateResultSchema, dirname(task.clip.path), options);
-    default:
-      return task satisfies never;
-  }
-}
+export { runMediaTask } from './run-task.ts';
+export { generateClip } from './sample-clips.ts';
+export type { ClipSpec } from './tasks.ts';

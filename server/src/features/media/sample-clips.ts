@@ -1,7 +1,5 @@
-import { runMediaTask } from './media.ts';
+import { runMediaTask } from './run-task.ts';
 import type { ClipSpec, GenerateResult } from './tasks.ts';
-
-export type { ClipSpec } from './tasks.ts';
 
 const DEADLINE_MS = 120_000;
 const STALL_MS = 30_000;

@@ -69,7 +69,11 @@ export type Rendition = Static<typeof RenditionSchema>;
 
 export const PrepareResultSchema = Type.Object({
   info: MediaInfoSchema,
-  thumbnail: Nullable(Type.String()),
+  /**
+   * The ThumbHash of the thumbnails in base64; null where there are none. Absent in older results,
+   * whose thumbnail is one JPEG.
+   */
+  thumbnailHash: Type.Optional(Nullable(Type.String())),
   rungs: Type.Array(RenditionSchema),
   master: Type.String(),
   remainingRungs: Type.Array(RungSchema),
@@ -87,7 +91,7 @@ export const CompleteResultSchema = Type.Object({
 });
 export type CompleteResult = Static<typeof CompleteResultSchema>;
 
-/** Probe, thumbnail, first rung. */
+/** Probe, thumbnails, first rung, and that rung as one MP4. */
 export interface PrepareTask {
   readonly type: 'prepare';
   /** Absolute path of the uploaded bytes. */
@@ -101,7 +105,7 @@ export interface PrepareTask {
   readonly threads?: number;
 }
 
-/** The rungs that `prepare` left. */
+/** The rungs that `prepare` left, a preview and a storyboard. */
 export interface CompleteTask {
   readonly type: 'complete';
   readonly sourcePath: string;

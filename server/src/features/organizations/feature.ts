@@ -1,16 +1,16 @@
 import { optional, text } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { setting } from '../../platform/settings.ts';
-import type { Authenticator } from '../keys/keys.ts';
-import { ensureFirstOrganization, type KeyPair } from './organizations.ts';
+import { ensureFirstOrganization, organizationRows, type KeyPair } from './organizations.ts';
 import { addOrganizationRoutes } from './routes.ts';
 
 type Parts = {
   db: Db;
   mutations: Mutations;
-  authenticator: Authenticator;
+  hints: Hints;
   /** Told of the keys that this start has made, since nobody can read them later. */
   onFreshKeys: (keys: KeyPair) => void;
 };
@@ -34,10 +34,11 @@ export const organizations = defineFeature({
     }),
   },
   tables: ['organization'],
-  async build({ db, mutations, authenticator, onFreshKeys }: Parts, configured) {
+  async build({ db, mutations, hints, onFreshKeys }: Parts, configured) {
     onFreshKeys(await ensureFirstOrganization(db, configured));
     return {
-      routes: (app) => addOrganizationRoutes(app, { db, mutations, authenticator }),
+      provides: { organizationOrigins: organizationRows },
+      routes: (app) => addOrganizationRoutes(app, { db, mutations, hints }),
     };
   },
 });

@@ -19,6 +19,7 @@ export { ViewerSecrets } from './viewer-secrets.ts';
 export {
   findOrganization,
   listOrganizations,
+  organizationRows,
   organizationSetting,
   organizationTimeZone,
   type OrganizationRow,

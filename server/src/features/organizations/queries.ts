@@ -123,3 +123,10 @@ export async function selectTimeZones(
     .where('organization_id', 'in', organizationIds)
     .execute();
 }
+
+/**
+ * The organizations as a relation that statements of other features may join. These are the columns
+ * that others may rely on.
+ */
+export const organizationRows = sql<{ organization_id: string; allowed_origins: string[] }>`
+  (select organization_id, allowed_origins from organization)`;

@@ -4,12 +4,13 @@ import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import type { Authenticator } from '../keys/keys.ts';
+import { organizationChanged } from '../keys/keys.ts';
+import type { Hints } from '../../platform/hints.ts';
 import { presentOrganization, toChange } from './organizations.ts';
 import { findOrganization, updateOrganization } from './queries.ts';
 import { Organization, OrganizationPatch } from './schemas.ts';
 
-type OrganizationRouteParts = { db: Db; mutations: Mutations; authenticator: Authenticator };
+type OrganizationRouteParts = { db: Db; mutations: Mutations; hints: Hints };
 
 export function addOrganizationRoutes(app: HttpApp, parts: OrganizationRouteParts): void {
   const config = { access: 'secret' as const };
@@ -51,7 +52,7 @@ export function addOrganizationRoutes(app: HttpApp, parts: OrganizationRoutePart
           await updateOrganization(tx, principalOf(request).organizationId, change),
         ),
       }));
-      parts.authenticator.forget();
+      parts.hints.give(organizationChanged);
       return reply;
     },
   );

@@ -9,21 +9,30 @@ import type { Signer } from '../../platform/signing-keys.ts';
 import {
   presentCaptions,
   presentImages,
+  type DerivedMedia,
   type ItemRow,
   type MediaUrls,
   type StoredAsset,
 } from '../content/content.ts';
+import { createFileUrls } from './file-urls.ts';
 
 /** A token is valid for six hours, or the length of the video and half an hour. */
 const shortestTokenMs = 6 * 3_600_000;
 const tokenMarginMs = 30 * 60_000;
 const signatureBytes = 16;
+const withheld: DerivedMedia = {
+  thumbnails: [],
+  previewUrl: null,
+  storyboardUrl: null,
+  downloadUrl: null,
+};
 const expiryBytes = 6;
 
 export type SignedMedia = {
   /** Null for carousels. */
   streamingUrl: string | null;
   thumbnailUrl: string | null;
+  derived: DerivedMedia;
   images: ReturnType<typeof presentImages>;
   captionTracks: ReturnType<typeof presentCaptions>;
   expiresAt: Date;
@@ -42,26 +51,13 @@ function hasVideo(row: ItemRow): boolean {
 }
 
 export function createMediaAccess(publicUrl: string, signer: Signer): MediaAccess {
-  const file = (row: ItemRow, name: string, token: string | null) =>
-    `${publicUrl}/media/${token === null ? '' : `t/${token}/`}${row.media_prefix ?? ''}/${name}`;
-
-  const assetFile = ({ folder }: StoredAsset, name: string, token: string | null) =>
-    folder === null
-      ? ''
-      : `${publicUrl}/media/${token === null ? '' : `t/${token}/`}${folder}/${name}`;
+  const { file, assetFile, thumbnail, derived } = createFileUrls(publicUrl);
 
   function tokenFor(playbackId: string, expiresAtMs: number): string {
     const expiry = Buffer.alloc(expiryBytes);
     expiry.writeUIntBE(expiresAtMs, 0, expiryBytes);
     const signature = signer.sign(Buffer.concat([expiry, Buffer.from(playbackId)]), signatureBytes);
     return Buffer.concat([expiry, signature]).toString('base64url');
-  }
-
-  /** The first frame of a video, the first image of a carousel. */
-  function thumbnail(row: ItemRow, token: string | null): string | null {
-    if (row.media_prefix !== null && row.has_thumbnail) return file(row, 'thumbnail.jpg', token);
-    const image = row.assets.find(({ kind }) => kind === 'image');
-    return image === undefined ? null : assetFile(image, 'small.jpg', token);
   }
 
   function expiryOf(row: ItemRow, nowMs: number): number {
@@ -80,6 +76,7 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
     return {
       streamingUrl: hasVideo(row) ? file(row, 'master.m3u8', token) : null,
       thumbnailUrl: thumbnail(row, token),
+      derived: derived(row, token),
       images: presentImages(row, urls),
       captionTracks: presentCaptions(row, urls),
       expiresAt: new Date(expiresAtMs),
@@ -107,6 +104,10 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
       if (row.protected) return null;
       if (row.visibility === 'private') return sign(row, Date.now()).thumbnailUrl;
       return thumbnail(row, null);
+    },
+    derived(row) {
+      if (row.protected) return withheld;
+      return derived(row, row.visibility === 'private' ? privateToken(row) : null);
     },
     assetUrl(row, asset, name) {
       if (row.protected) return '';

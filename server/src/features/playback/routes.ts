@@ -7,7 +7,7 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { formatTimestamp } from '../../platform/time.ts';
-import { CaptionTrack, CarouselImage } from '../content/content.ts';
+import { CaptionTrack, CarouselImage, DerivedMediaFields } from '../content/content.ts';
 import { checkFileRequest, type FileRequest, type FileRules } from './file-rules.ts';
 import { signItem, type MediaAccess } from './playback.ts';
 import { sendMedia } from './send-media.ts';
@@ -28,6 +28,7 @@ export function addPlaybackRoutes(app: HttpApp, parts: PlaybackRouteParts): void
 const PlaybackToken = Type.Object({
   streamingUrl: Nullable(Type.String({ description: 'Null for carousels.' })),
   thumbnailUrl: Nullable(Type.String()),
+  ...DerivedMediaFields,
   images: Type.Array(CarouselImage),
   captionTracks: Type.Array(CaptionTrack),
   expiresAt: Timestamp,
@@ -64,9 +65,10 @@ function addPlaybackTokenRoute(app: HttpApp, parts: PlaybackRouteParts): void {
 /** Signed URLs as the API answers them. */
 async function present(db: Db, access: MediaAccess, principal: Principal, id: string) {
   const nowMs = Date.now();
-  const { expiresAt, ...urls } = await signItem(db, access, principal, id, nowMs);
+  const { expiresAt, derived, ...urls } = await signItem(db, access, principal, id, nowMs);
   return {
     ...urls,
+    ...derived,
     expiresAt: formatTimestamp(expiresAt),
     expiresIn: Math.floor((expiresAt.getTime() - nowMs) / 1_000),
   };

@@ -19,6 +19,7 @@ const contentTypes: Record<string, string> = {
   m4s: 'video/iso.segment',
   mp4: 'video/mp4',
   jpg: 'image/jpeg',
+  webp: 'image/webp',
   vtt: 'text/vtt; charset=utf-8',
 };
 

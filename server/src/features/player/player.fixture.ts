@@ -24,7 +24,7 @@ export async function startPlayerPages(): Promise<{ options: TestOptions; pages:
   after(() => browser?.close());
   if (browser === null) return { options: { skip: reason }, pages: new PlayerPages(null, null) };
   return {
-    options: { timeout: 60_000 },
+    options: { timeout: 180_000 },
     pages: new PlayerPages(browser, await startService()),
   };
 }
@@ -95,7 +95,7 @@ export class PlayerPages {
       const reply = await this.service.call('GET', `/v1/content/${id}`);
       return reply.body.data.uploadStatus === 'ready' ? true : null;
     };
-    await eventually('a clip to be ready', isReady, 60_000);
+    await eventually('a clip to be ready', isReady, 180_000);
   }
 }
 
@@ -110,7 +110,7 @@ export async function playing(page: Page, except = ''): Promise<string> {
       return !video.paused && video.currentTime > 0.1 ? slide.id : null;
     },
     except,
-    { timeout: 20_000 },
+    { timeout: 40_000 },
   );
   const id = await handle.jsonValue();
   assert(id !== null);

@@ -4,9 +4,12 @@ import type { Db } from '../../platform/database/database.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { Role } from '../../platform/config.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
+import { findCage } from '../media/media.ts';
 import { attemptsJob } from './attempts.ts';
 import { mediaJob } from './jobs.ts';
 import { processMedia } from './processing.ts';
@@ -18,7 +21,21 @@ type Parts = {
   storage: Storage;
   mediaAccess: MediaUrls;
   hints: Hints;
+  metrics: Metrics;
+  roles: readonly Role[];
 };
+
+/** The level of the cage as a metric, and in `/readyz`. Finding it takes a moment, and no job waits. */
+function showCage(metrics: Metrics): void {
+  const gauge = metrics.gauge({
+    name: 'media_cage_info',
+    help: 'Always 1. How the processes that parse uploads are held: namespaces or permissions, with or without a seccomp filter.',
+    labels: ['level', 'seccomp'],
+  });
+  void findCage().then(({ level, hasSeccomp }) =>
+    gauge.set(1, { level, seccomp: String(hasSeccomp) }),
+  );
+}
 
 export const processing = defineFeature({
   name: 'processing',
@@ -29,6 +46,12 @@ export const processing = defineFeature({
       fallback: '',
       about:
         'Videos processed at the same time by this process, which share its cores. Empty: one for every two cores.',
+    }),
+    mediaNiceness: setting({
+      env: 'REELFEED_MEDIA_NICENESS',
+      parse: integer({ min: 0, max: 19 }),
+      fallback: '10',
+      about: 'How far the service and the database go before media processing for the processor.',
     }),
     mediaMaxDurationMs: setting({
       env: 'REELFEED_MEDIA_MAX_DURATION',
@@ -56,11 +79,13 @@ export const processing = defineFeature({
     }),
   },
   tables: ['media_preparation'],
-  build({ db, mutations, storage, mediaAccess, hints }: Parts, settings) {
+  build({ db, mutations, storage, mediaAccess, hints, metrics, roles }: Parts, settings) {
+    if (roles.includes('media')) showCage(metrics);
     const cores = availableParallelism();
     const concurrency = settings.mediaConcurrency ?? Math.max(1, Math.floor(cores / 2));
     const mediaLimits = {
       stallMs: settings.mediaStallMs,
+      niceness: settings.mediaNiceness,
       memoryLimitBytes: settings.mediaMemoryBytes,
     };
     const job = mediaJob({

@@ -2,7 +2,8 @@
  * Processing of one item, one step at a time. Each run looks where the item stands:
  *
  *   pending, processing   prepare: first rendition and thumbnail → ready, the next step enqueued
- *   ready                 complete: the other renditions and last the new master playlist
+ *   ready                 complete: the other renditions, preview and storyboard, and last the new
+ *                         master playlist
  *
  * 1. Files are published under a fresh attempt folder before a row names them, so a kill leaves
  *    an unnamed folder at the most, which `attempts.ts` removes, and no reader sees half a rendition.
@@ -11,7 +12,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { inTransaction, type Db } from '../../platform/database/database.ts';
+import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import {
   done,
   handle,
@@ -20,16 +21,24 @@ import {
   type JobAnswer,
   type JobContext,
 } from '../../platform/queue/job-handler.ts';
+import { newContentId } from '../../platform/ids.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
+import { addAsset, type AssetOwner } from '../assets/assets.ts';
 import {
   findMediaSource,
+  lockMedia,
   markProcessing,
   markReady,
   recordProgress,
   type MediaSource,
 } from '../content/content.ts';
-import { MediaError, runMediaTask, type MediaTaskOptions } from '../media/media.ts';
+import {
+  MediaError,
+  runMediaTask,
+  type DerivedFile,
+  type MediaTaskOptions,
+} from '../media/media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { listAttempts } from './attempts.ts';
 import { enqueueProcessing, failProcessing, processMedia, removeAttempts } from './processing.ts';
@@ -38,7 +47,7 @@ import { findPreparation, removePreparation, storePreparation } from './queries.
 export type MediaJobParts = {
   db: Db;
   storage: Storage;
-  limits: Pick<MediaTaskOptions, 'stallMs' | 'memoryLimitBytes'>;
+  limits: Pick<MediaTaskOptions, 'stallMs' | 'memoryLimitBytes' | 'niceness'>;
   maxDurationMs: number;
   deadlineMs: number;
   concurrency: number;
@@ -125,7 +134,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
   await context.finish(async (tx) => {
     const ready = await markReady(tx, organizationId, contentId, {
       mediaPrefix,
-      hasThumbnail: prepared.thumbnail !== null,
+      thumbnailHash: prepared.thumbnailHash ?? null,
       info: prepared.info,
     });
     isTaken = ready !== null;
@@ -136,8 +145,9 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       duration: ready.duration_seconds,
       status: 'ready',
     });
-    const isComplete = prepared.remainingRungs.length === 0;
-    if (!isComplete) {
+    await addDerived(tx, { organizationId, contentId }, mediaPrefix, ['download']);
+    // A sound has one rendition and nothing to look at but its waveform.
+    if (prepared.info.kind === 'video') {
       await storePreparation(tx, organizationId, contentId, { mediaPrefix, prepared });
       const { durationSeconds } = prepared.info;
       await enqueueProcessing(tx, organizationId, contentId, { step: 'further', durationSeconds });
@@ -161,8 +171,28 @@ async function complete(parts: MediaJobParts, context: JobContext, work: Work): 
   );
   const last = [completed.master];
   await storage.putIntoFolder(work.outputDir, `media/${mediaPrefix}`, { last }, signal);
-  await context.finish((tx) => removePreparation(tx, organizationId, work.contentId));
+  await context.finish(async (tx) => {
+    const owner = { organizationId, contentId: work.contentId };
+    if (await lockMedia(tx, owner, mediaPrefix)) {
+      await addDerived(tx, owner, mediaPrefix, ['preview', 'storyboard']);
+    }
+    await removePreparation(tx, organizationId, work.contentId);
+  });
   return done;
+}
+
+/** Names files of an attempt at an item that the transaction has locked. */
+async function addDerived(
+  tx: Tx,
+  owner: AssetOwner,
+  mediaPrefix: string,
+  kinds: readonly DerivedFile[],
+): Promise<void> {
+  for (const kind of kinds) {
+    const folder = `${mediaPrefix}/${kind}`;
+    const asset = { assetId: newContentId(), kind, folder, metadata: {}, state: 'ready' } as const;
+    await addAsset(tx, owner, asset);
+  }
 }
 
 /** The bytes are at fault, so another run would end the same. */

@@ -22,7 +22,6 @@ const maxPauseMs = 3_600_000;
 
 export const purges = defineFeature({
   name: 'purges',
-  tables: ['deleted_content'],
   build({ db, log, cursors, storage, everyFeature, eventLog }: Parts) {
     const forgetEvents: PurgeItems = (items, signal) => forgetItemsInLog(eventLog, items, signal);
     const parts = { db, storage, steps: [forgetEvents, everyFeature.purgeItems], log };

@@ -23,9 +23,7 @@ import {
   markPurged,
   type DeletedItem,
   type PendingPosition,
-} from './queries.ts';
-
-export type { DeletedItem } from './queries.ts';
+} from '../content/content.ts';
 
 /** What removing files needs of a storage. */
 export type FileRemover = Pick<Storage, 'remove' | 'removePrefix'>;

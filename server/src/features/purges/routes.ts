@@ -13,7 +13,7 @@ import {
 } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { formatTimestamp } from '../../platform/time.ts';
-import { countPurges, listPurges, type PurgeRow } from './queries.ts';
+import { countPurges, listPurges, type PurgeRow } from '../content/content.ts';
 
 const statuses = ['pending', 'complete'] as const;
 

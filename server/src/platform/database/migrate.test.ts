@@ -203,3 +203,25 @@ for (const [index, table] of lastTables.entries()) {
     assert.deepEqual(await shapeOf(connection), wholeShape);
   });
 }
+
+test('functions beside their features are replaced when they differ, and only then', async () => {
+  const connection = await emptyDatabase();
+  await migrate(connection, silentLog);
+  const replacedAt = async () =>
+    (await run(connection, 'select file, replaced_at::text from schema_function order by file'))
+      .rows;
+  const first = await replacedAt();
+  assert.ok(first.length >= 5);
+  await migrate(connection, silentLog);
+  assert.deepEqual(await replacedAt(), first, 'none is touched without need');
+  await run(connection, 'drop trigger content_stamp_change on content');
+  await run(connection, 'drop function content_stamp_change');
+  await run(connection, `update schema_function set checksum = '' where file like '%content%'`);
+  await migrate(connection, silentLog);
+  assert.deepEqual(await shapeOf(connection), wholeShape);
+  const again = await replacedAt();
+  assert.deepEqual(
+    again.filter(({ replaced_at: at }, place) => at !== first[place]?.replaced_at).length,
+    1,
+  );
+});

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { glob, readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import type { Logger } from 'pino';
 import { poolConnection, type DatabaseConnection } from './database.ts';
@@ -7,6 +8,7 @@ import { poolConnection, type DatabaseConnection } from './database.ts';
 /** Any number, the same in every process: the lock that lets one of them migrate. */
 const migrationLock = 7_205_019_833;
 const migrationsFolder = new URL('../../../migrations/', import.meta.url);
+const sourceFolder = fileURLToPath(new URL('../../', import.meta.url));
 
 export type Migration = { name: string; sql: string; checksum: string };
 export type MigrationStatus = {
@@ -28,7 +30,7 @@ export async function readMigrations(): Promise<Migration[]> {
   return Promise.all(
     names.toSorted().map(async (name) => {
       const sql = await readFile(new URL(name, migrationsFolder), 'utf8');
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+      return { name, sql, checksum: checksumOf(sql) };
     }),
   );
 }
@@ -36,7 +38,9 @@ export async function readMigrations(): Promise<Migration[]> {
 /**
  * Brings the database up to this version: each pending file in a transaction of its own, under a
  * lock that any number of processes starting at once may wait for. A kill at any point leaves
- * whole migrations only.
+ * whole migrations only. Then the SQL functions that lie beside their features (`functions.sql`) are
+ * replaced where this version has others. Older processes that still run use the new ones as well,
+ * so a change must suit both versions, as a migration must.
  *
  * @param only the migrations that a backup was made with; all of this version without it
  * @returns the names of the migrations that this call applied
@@ -63,8 +67,45 @@ export async function migrate(
       await apply(client, migration);
       log.info({ migration: migration.name }, 'migration applied');
     }
+    const isComplete = migrations.length === applied.size + pending.length;
+    // A backup of an older version may lack tables that the functions of this one need.
+    if (isComplete) await replaceFunctions(client, log);
     return pending.map((migration) => migration.name);
   });
+}
+
+const functionTable = `
+  create table if not exists schema_function (
+    file text primary key,
+    checksum text not null,
+    replaced_at timestamptz not null default now()
+  )`;
+
+/** Runs each `functions.sql` whose text is not the one that the database has had, all or none. */
+async function replaceFunctions(client: Client, log: Logger): Promise<void> {
+  await client.query(functionTable);
+  const { rows } = await client.query<{ file: string; checksum: string }>(
+    'select file, checksum from schema_function',
+  );
+  const known = new Map(rows.map(({ file, checksum }) => [file, checksum]));
+  const changed: Migration[] = [];
+  for await (const name of glob('**/functions.sql', { cwd: sourceFolder })) {
+    const sql = await readFile(sourceFolder + name, 'utf8');
+    const checksum = checksumOf(sql);
+    if (known.get(name) !== checksum) changed.push({ name, sql, checksum });
+  }
+  if (changed.length === 0) return;
+  await inClientTransaction(client, 'The functions', async () => {
+    for (const { name, sql, checksum } of changed) {
+      await client.query(sql);
+      await client.query(
+        `insert into schema_function (file, checksum) values ($1, $2)
+         on conflict (file) do update set checksum = excluded.checksum, replaced_at = now()`,
+        [name, checksum],
+      );
+    }
+  });
+  log.debug({ files: changed.map(({ name }) => name) }, 'database functions replaced');
 }
 
 /** What is applied, pending, and not as this version knows it. Changes nothing. */
@@ -168,22 +209,32 @@ function checkHistory(migrations: Migration[], applied: Map<string, string>): vo
   }
 }
 
-async function apply(client: Client, migration: Migration): Promise<void> {
+function checksumOf(sql: string): string {
+  return createHash('sha256').update(sql).digest('hex');
+}
+
+async function apply(client: Client, { name, sql, checksum }: Migration): Promise<void> {
+  await inClientTransaction(client, `The migration ${name}`, async () => {
+    await client.query(sql);
+    await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [
+      name,
+      checksum,
+    ]);
+  });
+}
+
+/** @throws MigrationError that begins with `what`, when `work` fails */
+async function inClientTransaction(
+  client: Client,
+  what: string,
+  work: () => Promise<void>,
+): Promise<void> {
   await client.query('begin');
   try {
-    await client.query(migration.sql);
-    await client.query('insert into schema_migration (name, checksum) values ($1, $2)', [
-      migration.name,
-      migration.checksum,
-    ]);
+    await work();
     await client.query('commit');
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
-    throw new MigrationError(
-      `The migration ${migration.name} failed: ${(error as Error).message}`,
-      {
-        cause: error,
-      },
-    );
+    throw new MigrationError(`${what} failed: ${(error as Error).message}`, { cause: error });
   }
 }

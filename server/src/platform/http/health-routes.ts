@@ -10,6 +10,8 @@ export type HealthParts = {
   checks: readonly ReadinessCheck[];
   metrics: Metrics;
   isDraining: () => boolean;
+  /** What `/readyz` tells beside its checks. */
+  facts: () => Readonly<Record<string, string>>;
 };
 
 const checkTimeoutMs = 2_000;
@@ -21,7 +23,10 @@ const metricsCacheMs = 1_000;
  * `/healthz` asks nothing of anything; `/readyz` asks database and storage. Migrations need no
  * question: every start applies them before it listens.
  */
-export function addHealthRoutes(app: HttpApp, { checks, metrics, isDraining }: HealthParts): void {
+export function addHealthRoutes(
+  app: HttpApp,
+  { checks, metrics, isDraining, facts }: HealthParts,
+): void {
   const config = { access: 'public' as const };
   const expose = coalesce(() => metrics.expose(), metricsCacheMs);
   const runChecks = coalesce(() => Promise.all(checks.map(runCheck)), 0);
@@ -36,6 +41,7 @@ export function addHealthRoutes(app: HttpApp, { checks, metrics, isDraining }: H
     return reply.status(isReady ? 200 : 503).send({
       status: isReady ? 'ready' : 'not ready',
       checks: Object.fromEntries(results.map(({ name, problem }) => [name, problem ?? 'ok'])),
+      ...facts(),
     });
   });
 

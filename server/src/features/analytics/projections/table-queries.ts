@@ -4,6 +4,7 @@ import { textArray, uuidArray } from '../../../platform/database/binary-arrays.t
 import type { Tx } from '../../../platform/database/database.ts';
 import type { Expiry, Item, Viewer } from '../../../platform/projections/projection.ts';
 import { organizationTimeZone } from '../../organizations/organizations.ts';
+import { organizationRows } from '../../organizations/organizations.ts';
 import { erasedKeys } from '../statistics/viewer-keys.ts';
 
 /** A table with rows by hour beside rows that stay. */
@@ -18,7 +19,7 @@ export function expireHours(table: HourTable): Expiry {
     // Through the primary key, organization by organization: old hours are the first of their grain.
     const { numAffectedRows = 0n } = await sql`
       delete from ${sql.table(table)} where ctid = any(array(
-        select old.ctid from organization, lateral (
+        select old.ctid from ${organizationRows} organization, lateral (
           select ctid from ${sql.table(table)} counter
           where counter.organization_id = organization.organization_id and counter.grain = 'hour'
             and counter.period < now() - make_interval(days => ${hoursKeptDays}::int)

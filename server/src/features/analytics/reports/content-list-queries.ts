@@ -3,11 +3,20 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { contentColumns } from '../projections/engagement/contribution.ts';
 import { contentItems } from '../../content/content.ts';
-import { inSpan, type Span } from './counter-queries.ts';
+import { inDays, inSpan, type Span } from './counter-queries.ts';
+import { isAboutAudience, matchesAudience, matchesFilter, type ReportFilter } from './filter.ts';
 import type { Counters } from './metrics.ts';
 
-/** Which items a list is about: those with a row on one of the days, and with one of the tags. */
-export type ItemFilter = { span: Span; days: readonly Date[]; tags: readonly string[] | null };
+/**
+ * Which items a list is about: those with a row on one of the days that the filter asks for, and with
+ * one of the tags.
+ */
+export type ItemFilter = {
+  span: Span;
+  days: readonly Date[];
+  tags: readonly string[] | null;
+  filter: ReportFilter | null;
+};
 
 export type ItemCounters = Counters & { content_id: string; title: string };
 export type SortedItem = ItemCounters & { position: number };
@@ -37,6 +46,16 @@ const sortedBy = {
     'likes shares saves impressions',
     sql`(likes + shares + saves)::float8 / nullif(impressions, 0)`,
   ],
+  views: ['views', sql`views`],
+  engagedViews: ['engaged_views', sql`engaged_views`],
+  hookRate: ['hooked_views views', sql`hooked_views::float8 / nullif(views, 0)`],
+  swipeAwayRate: ['swiped_views views', sql`swiped_views::float8 / nullif(views, 0)`],
+  loopRate: ['replayed_views views', sql`replayed_views::float8 / nullif(views, 0)`],
+  replays: ['replays', sql`replays`],
+  averagePercentWatched: [
+    'watched_permille measured_views',
+    sql`watched_permille::float8 / nullif(measured_views, 0)`,
+  ],
   // Ids grow with the time of creation, so their order is all that is needed.
   createdAt: ['', sql`0`],
 } as const satisfies Record<string, readonly [columns: string, position: RawBuilder<unknown>]>;
@@ -51,14 +70,17 @@ const lastPosition: Record<Order, number> = { asc: 1e300, desc: -1 };
  */
 function countedItems(
   organizationId: OrganizationId,
-  { span, tags }: ItemFilter,
+  { span, tags, filter }: ItemFilter,
   columns: readonly string[] = [],
 ) {
+  const rows =
+    filter === null
+      ? sql`content_counter where organization_id = ${organizationId} and ${inSpan(span)}`
+      : sql`segment_counter where ${matchesFilter(organizationId, filter)} and ${inDays(span)}`;
   const withTags = tags === null ? sql`` : sql`and item.tags && ${tags}::text[]`;
   return sql`
     summed as materialized (
-      select ${sql.join([sql`content_id`, ...columns.map(sumOf)])} from content_counter
-      where organization_id = ${organizationId} and ${inSpan(span)}
+      select ${sql.join([sql`content_id`, ...columns.map(sumOf)])} from ${rows}
       group by content_id
     ), counted as (
       select summed.*, item.title from summed
@@ -72,12 +94,16 @@ function sumOf(column: string) {
 }
 
 /** All counters of a row of `page`: a look-up for each day. */
-function allCounters(organizationId: OrganizationId, { days }: ItemFilter) {
+function allCounters(organizationId: OrganizationId, { days, filter }: ItemFilter) {
+  // The page has items that the filter asks for: what is left of it is about the audience.
+  const rows =
+    filter === null || !isAboutAudience(filter)
+      ? sql`content_counter where organization_id = ${organizationId} and grain = 'day'`
+      : sql`segment_counter where ${matchesAudience(organizationId, filter)}`;
   return sql`
     cross join lateral (
-      select ${sql.join(contentColumns.map(sumOf))} from content_counter counter
-      where counter.organization_id = ${organizationId} and counter.grain = 'day'
-        and counter.period = any(${days}::timestamptz[]) and counter.content_id = page.content_id
+      select ${sql.join(contentColumns.map(sumOf))} from ${rows}
+        and period = any(${days}::timestamptz[]) and content_id = page.content_id
     ) total`;
 }
 

@@ -11,16 +11,17 @@ import {
   type ItemFilter,
   type Order,
 } from './content-list-queries.ts';
+import { isAboutAudience, type ReportFilter } from './filter.ts';
 import type { Period } from './period.ts';
 import type { ContentSort } from './schemas.ts';
 import { daySpanOf } from './series.ts';
 import { countViewersOfItems, daysOf } from './unique-viewers.ts';
 
-type Listed = ItemCounters & { position: number; uniqueViewers: number };
+type Listed = ItemCounters & { position: number; uniqueViewers: number | null };
 type ListedStatistics = {
   contentId: string;
   title: string;
-  metrics: ReturnType<typeof presentItemMetrics<number>>;
+  metrics: ReturnType<typeof presentItemMetrics<number | null>>;
 };
 type After = { position: number; contentId: string } | null;
 
@@ -28,19 +29,27 @@ type After = { position: number; contentId: string } | null;
 export function listStatistics(
   db: Db,
   organizationId: OrganizationId,
-  options: { period: Period; tags: readonly string[] | null; sort: ContentSort; order: Order },
+  options: {
+    period: Period;
+    filter: ReportFilter | null;
+    tags: readonly string[] | null;
+    sort: ContentSort;
+    order: Order;
+  },
 ): PageSource<Listed, ListedStatistics> {
-  const { period, tags, sort, order } = options;
-  const filter: ItemFilter = { span: daySpanOf(period), days: daysOf(period), tags };
+  const { period, filter, tags, sort, order } = options;
+  const wanted: ItemFilter = { span: daySpanOf(period), days: daysOf(period), tags, filter };
+  const knowsViewers = filter === null || !isAboutAudience(filter);
   return {
-    count: () => countItems(db, organizationId, filter),
+    count: () => countItems(db, organizationId, wanted),
     read: async (limit, cursor) => {
       const after = cursor && { position: Number(cursor[0]), contentId: String(cursor[1]) };
       if (sort === 'uniqueViewers') {
-        return listByViewers(db, organizationId, { filter, period, order }, limit, after);
+        return listByViewers(db, organizationId, { filter: wanted, period, order }, limit, after);
       }
       const page = { limit, after };
-      const rows = await listItemCounters(db, organizationId, filter, { by: sort, order }, page);
+      const rows = await listItemCounters(db, organizationId, wanted, { by: sort, order }, page);
+      if (!knowsViewers) return rows.map((row) => ({ ...row, uniqueViewers: null }));
       const ids = rows.map((row) => row.content_id);
       const viewers = await countViewersOfItems(db, organizationId, ids, period);
       return rows.map((row) => ({ ...row, uniqueViewers: viewers.get(row.content_id) ?? 0 }));

@@ -8,11 +8,17 @@ import {
   stepLength,
   type Breakdown,
 } from '../projections/engagement/content-detail.ts';
-import { readItemCounters } from './counter-queries.ts';
+import {
+  readAudienceSegments,
+  readItemCounters,
+  readSeries,
+  type Segment,
+} from './counter-queries.ts';
 import { findTitle, readDetails } from './detail-queries.ts';
+import type { ReportFilter } from './filter.ts';
 import { presentCounted, ratio, seconds, sumCounters, type Counters } from './metrics.ts';
 import { bucketsOf, type Period } from './period.ts';
-import { sumByBucket } from './series.ts';
+import { daySpanOf, sumByBucket } from './series.ts';
 import { countItemViewers, daysOf } from './unique-viewers.ts';
 
 /** @throws ApiError NOT_FOUND */
@@ -20,10 +26,11 @@ export async function reportItem(
   db: Db,
   organizationId: OrganizationId,
   rawId: string,
-  period: Period,
+  { period, audience }: { period: Period; audience: ReportFilter | null },
 ) {
   const contentId = parseContentId(rawId);
   if (contentId === null) throw new ApiError('NOT_FOUND');
+  if (audience !== null) return reportItemFor(db, organizationId, contentId, { period, audience });
   const days = daysOf(period);
   const isByHour = period.granularity === 'hour';
   const [title, series, viewers, details] = await Promise.all([
@@ -60,6 +67,54 @@ export async function reportItem(
       dropoffPoints: dropoffPoints(detail.positions),
     },
   };
+}
+
+/** The same for a part of the audience. How far it watched, and who it was, is not kept that finely. */
+async function reportItemFor(
+  db: Db,
+  organizationId: OrganizationId,
+  contentId: string,
+  { period, audience }: { period: Period; audience: ReportFilter },
+) {
+  const filter = { ...audience, contentId };
+  const span = daySpanOf(period);
+  const [title, series, devices, countries] = await Promise.all([
+    findTitle(db, organizationId, contentId),
+    readSeries(db, organizationId, span, filter),
+    readAudienceSegments(db, organizationId, 'device', { span, filter }),
+    readAudienceSegments(db, organizationId, 'country', { span, filter }),
+  ]);
+  if (title === null) throw new ApiError('NOT_FOUND');
+  const counters = sumCounters(series);
+  return {
+    contentId,
+    title,
+    summary: presentItemMetrics(counters, null),
+    timeseries: sumByBucket(period, series).map((part) => ({
+      date: part.bucket.date,
+      ...presentItemMetrics(part.counters, null),
+    })),
+    devices: presentSegments(devices).map(({ label, ...part }) => ({ device: label, ...part })),
+    countries: presentSegments(countries).map(({ label, ...part }) => ({
+      country: label,
+      ...part,
+    })),
+    engagement: {
+      averagePercentWatched: ratio(counters.watched_permille / 1_000, counters.measured_views),
+      dropoffPoints: [],
+    },
+  };
+}
+
+function presentSegments(segments: readonly Segment<Counters>[]) {
+  return presentBreakdown(
+    new Map(
+      segments.map(({ segment, counters: { plays, watch_ms: watchMs } }) => [
+        segment,
+        { plays, watchMs },
+      ]),
+    ),
+  );
 }
 
 export function presentItemMetrics<Viewers extends number | null>(

@@ -1,10 +1,12 @@
 import type { HttpApp } from '../../../platform/http/app.ts';
+import { fieldError } from '../../../platform/http/errors.ts';
 import { readPage } from '../../../platform/http/list-cursor.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, IdParams } from '../../../platform/http/schemas.ts';
 import { answerReport } from './answer.ts';
 import { listStatistics } from './content-list.ts';
 import { reportItem } from './content-report.ts';
+import { checkDays, isAboutAudience, readFilter, type ReportFilter } from './filter.ts';
 import { formatDay, readLocalNow, readPeriod } from './period.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
 import {
@@ -12,9 +14,10 @@ import {
   ContentStatistics,
   ContentStatisticsQuery,
   ItemStatistics,
-  PeriodQuery,
+  ItemStatisticsQuery,
   Report,
   ReportList,
+  type ContentSort,
 } from './schemas.ts';
 
 const { config, tags } = reportRoute;
@@ -46,7 +49,10 @@ function addListRoute(app: HttpApp, parts: ReportParts): void {
       const { limit, cursor, sort = 'plays', order = 'desc', tags: wanted } = request.query;
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       // The days, not the words of the query: a cursor of the default range ends with its day.
-      const filter = {
+      const filter = readFilter(request.query, { ...period, granularity: 'day' });
+      checkSort(sort, filter);
+      const words = {
+        ...filter,
         days: `${formatDay(period.startMs)}/${formatDay(period.endMs)}`,
         tags: wanted ?? null,
         sort,
@@ -58,9 +64,9 @@ function addListRoute(app: HttpApp, parts: ReportParts): void {
       };
       const { data, meta } = await readPage(
         cursors,
-        { list: 'content analytics', organizationId, filter },
+        { list: 'content analytics', organizationId, filter: words },
         page,
-        listStatistics(db, organizationId, { period, tags: split(wanted), sort, order }),
+        listStatistics(db, organizationId, { period, filter, tags: split(wanted), sort, order }),
       );
       const answered = await answerReport(request, reply, parts, {
         data,
@@ -69,6 +75,13 @@ function addListRoute(app: HttpApp, parts: ReportParts): void {
       return { data, meta: { ...meta, ...answered.meta } };
     },
   );
+}
+
+/** @throws ApiError VALIDATION_ERROR */
+function checkSort(sort: ContentSort, filter: ReportFilter | null): void {
+  if (sort === 'uniqueViewers' && filter !== null && isAboutAudience(filter)) {
+    throw fieldError('query.sort', 'must not be uniqueViewers with a filter by device or country');
+  }
 }
 
 function split(list: string | undefined): string[] | null {
@@ -90,14 +103,19 @@ function addItemRoute(app: HttpApp, parts: ReportParts): void {
         description: `With its series, its audience, and how far viewers watch. ${asCsv} the timeseries.`,
         tags,
         params: IdParams,
-        querystring: PeriodQuery,
+        querystring: ItemStatisticsQuery,
         response: answers({ 200: Report(ItemStatistics) }),
       },
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
-      const data = await reportItem(parts.db, organizationId, request.params.id, period);
+      const audience = readFilter(request.query, period);
+      if (audience !== null) checkDays(period);
+      const data = await reportItem(parts.db, organizationId, request.params.id, {
+        period,
+        audience,
+      });
       return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
   );

@@ -1,11 +1,7 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import {
-  readAudience,
-  readAudienceSegments,
-  readTagSegments,
-  type Span,
-} from './counter-queries.ts';
+import { readAudienceSegments, readSeries, readTagSegments, type Span } from './counter-queries.ts';
+import { isAboutItems, type ReportFilter } from './filter.ts';
 import { presentCounted, presentSessions, sumCounters } from './metrics.ts';
 import type { Period } from './period.ts';
 import type { SegmentKind } from './schemas.ts';
@@ -18,41 +14,54 @@ const mostTags = 100;
 export async function reportEngagement(
   db: Db,
   organizationId: OrganizationId,
-  period: Period,
-  segment: SegmentKind,
+  {
+    period,
+    filter,
+    segment,
+  }: { period: Period; filter: ReportFilter | null; segment: SegmentKind },
 ) {
   const [series, segments] = await Promise.all([
-    readAudience(db, organizationId, spanOf(period)),
-    readSegments(db, organizationId, daySpanOf(period), segment),
+    readSeries(db, organizationId, spanOf(period), filter),
+    readSegments(db, organizationId, { span: daySpanOf(period), filter, kind: segment }),
   ]);
+  const present = presenterOf(filter);
   return {
-    summary: presentSessions(sumCounters(series)),
+    summary: present(sumCounters(series)),
     segments,
     timeseries: sumByBucket(period, series).map(({ bucket, counters }) => ({
       date: bucket.date,
-      ...presentSessions(counters),
+      ...present(counters),
     })),
   };
 }
 
-async function readSegments(db: Db, organizationId: OrganizationId, span: Span, kind: SegmentKind) {
+async function readSegments(
+  db: Db,
+  organizationId: OrganizationId,
+  { span, filter, kind }: { span: Span; filter: ReportFilter | null; kind: SegmentKind },
+) {
   if (kind === 'tag') {
-    const tags = await readTagSegments(db, organizationId, span, mostTags);
+    const tags = await readTagSegments(db, organizationId, { span, filter, limit: mostTags });
     return tags.map(({ segment, counters }) => ({
       segment,
       ...noSessions,
       ...presentCounted(counters),
     }));
   }
-  const parts = await readAudienceSegments(db, organizationId, kind, span);
+  const present = presenterOf(filter);
+  const parts = await readAudienceSegments(db, organizationId, kind, { span, filter });
   return parts.map(({ segment, counters }) => ({
     segment: segment === '' ? null : segment,
-    ...presentSessions(counters),
+    ...present(counters),
     ...presentCounted(counters),
   }));
 }
 
-/** A session is about many tags, so it belongs to none of them. */
+function presenterOf(filter: ReportFilter | null) {
+  return filter !== null && isAboutItems(filter) ? () => noSessions : presentSessions;
+}
+
+/** A session is about many items and tags, so it belongs to none of them. */
 const noSessions = {
   sessions: null,
   averageSessionLength: null,

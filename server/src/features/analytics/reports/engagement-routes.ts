@@ -3,6 +3,7 @@ import { principalOf } from '../../../platform/http/principal.ts';
 import { answers } from '../../../platform/http/schemas.ts';
 import { answerReport } from './answer.ts';
 import { reportEngagement } from './engagement-report.ts';
+import { readFilter } from './filter.ts';
 import { readLocalNow, readPeriod } from './period.ts';
 import { reportQuality } from './quality-report.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
@@ -11,6 +12,7 @@ import {
   asCsv,
   Engagement,
   EngagementQuery,
+  FilteredQuery,
   PeriodQuery,
   Quality,
   Report,
@@ -44,7 +46,8 @@ function addEngagementRoute(app: HttpApp, parts: ReportParts): void {
       const { organizationId } = principalOf(request);
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       const { segment = 'device' } = request.query;
-      const data = await reportEngagement(parts.db, organizationId, period, segment);
+      const filter = readFilter(request.query, period);
+      const data = await reportEngagement(parts.db, organizationId, { period, filter, segment });
       return answerReport(request, reply, parts, { data, rows: data.segments });
     },
   );
@@ -60,14 +63,15 @@ function addQualityRoute(app: HttpApp, parts: ReportParts): void {
         summary: 'Get the metrics of playback quality',
         description: `Start-up times, stalls and errors, also by rendition and codec. ${asCsv} the timeseries.`,
         tags,
-        querystring: PeriodQuery,
+        querystring: FilteredQuery,
         response: answers({ 200: Report(Quality) }),
       },
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
-      const data = await reportQuality(parts.db, organizationId, period);
+      const filter = readFilter(request.query, period);
+      const data = await reportQuality(parts.db, organizationId, { period, filter });
       return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
   );

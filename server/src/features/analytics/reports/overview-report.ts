@@ -1,8 +1,8 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { compare } from './comparison.ts';
-import { readAudience, readFiltered } from './counter-queries.ts';
-import type { ReportFilter } from './filter.ts';
+import { readSeries, type Span } from './counter-queries.ts';
+import { isAboutItems, type ReportFilter } from './filter.ts';
 import { presentCounted, sumCounters, type AudienceCounters } from './metrics.ts';
 import { comparablePeriods, type ComparablePeriods, type Period } from './period.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
@@ -16,7 +16,7 @@ export async function reportOverview(
 ) {
   if (filter !== null) return reportFiltered(db, organizationId, { period, filter, nowMs });
   const [series, viewers, comparison] = await Promise.all([
-    readAudience(db, organizationId, spanOf(period)),
+    readSeries(db, organizationId, spanOf(period)),
     countOrganizationViewers(db, organizationId, period),
     comparePeriods(db, organizationId, comparablePeriods(period, nowMs)),
   ]);
@@ -37,23 +37,26 @@ async function reportFiltered(
   { period, filter, nowMs }: { period: Period; filter: ReportFilter; nowMs: number },
 ) {
   const { now, before } = comparablePeriods(period, nowMs);
-  const [series, compared, comparedBefore] = await Promise.all(
-    [period, now, before].map((span) => readFiltered(db, organizationId, filter, span)),
-  );
+  const read = (span: Span) => readSeries(db, organizationId, span, filter);
+  const [series, compared, comparedBefore] = await Promise.all([
+    read(spanOf(period)),
+    read(daySpanOf(now)),
+    read(daySpanOf(before)),
+  ]);
   const presentKnown = (counters: AudienceCounters) => ({
     ...presentCounted(counters),
     uniqueViewers: null,
-    sessions: null,
+    sessions: isAboutItems(filter) ? null : counters.sessions,
   });
   return {
-    summary: presentKnown(sumCounters(series ?? [])),
-    timeseries: sumByBucket(period, series ?? []).map(({ bucket, counters }) => ({
+    summary: presentKnown(sumCounters(series)),
+    timeseries: sumByBucket(period, series).map(({ bucket, counters }) => ({
       date: bucket.date,
       ...presentKnown(counters),
     })),
     comparison: compare(
-      presentKnown(sumCounters(compared ?? [])),
-      presentKnown(sumCounters(comparedBefore ?? [])),
+      presentKnown(sumCounters(compared)),
+      presentKnown(sumCounters(comparedBefore)),
     ),
   };
 }
@@ -66,7 +69,7 @@ async function comparePeriods(
   const [one, other] = await Promise.all(
     [now, before].map(async (period) => {
       const [series, viewers] = await Promise.all([
-        readAudience(db, organizationId, daySpanOf(period)),
+        readSeries(db, organizationId, daySpanOf(period)),
         countOrganizationViewers(db, organizationId, period),
       ]);
       return present(sumCounters(series), viewers.total);

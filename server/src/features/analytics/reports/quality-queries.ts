@@ -21,17 +21,18 @@ export async function readQuality(
   return rows;
 }
 
-export type StartupCount = { period: Date; label: string; count: number; total: number };
+export type LabelCount = { period: Date; label: string; count: number; total: number };
 
-/** The histogram of start-up times of each hour or day. */
-export async function readStartups(
+/** The counts of one measure of each hour or day, such as the histogram of start-up times. */
+export async function readLabelSeries(
   db: Db,
   organizationId: OrganizationId,
+  measure: 'startup' | 'source',
   span: Span,
-): Promise<StartupCount[]> {
-  const { rows } = await sql<StartupCount>`
+): Promise<LabelCount[]> {
+  const { rows } = await sql<LabelCount>`
     select period, label, count, total from quality_counter
-    where organization_id = ${organizationId} and ${inSpan(span)} and measure = 'startup'
+    where organization_id = ${organizationId} and ${inSpan(span)} and measure = ${measure}
   `.execute(db);
   return rows;
 }

@@ -1,21 +1,29 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { startupPercentile } from '../statistics/startup-histogram.ts';
-import { readAudience } from './counter-queries.ts';
+import { readSeries } from './counter-queries.ts';
+import type { ReportFilter } from './filter.ts';
 import { presentPlayback, ratio, seconds, sumCounters } from './metrics.ts';
 import { bucketIndex, type Period } from './period.ts';
-import { readQuality, readStartups, type QualityCount } from './quality-queries.ts';
+import { readLabelSeries, readQuality, type QualityCount } from './quality-queries.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
 
 /** Of each list, the entries with the highest counts. */
 const mostLabels = 100;
 
-/** How well playback works: starting, stalling, failing. */
-export async function reportQuality(db: Db, organizationId: OrganizationId, period: Period) {
+/**
+ * How well playback works: starting, stalling, failing. What clients name (renditions, codecs, error
+ * codes) and start-up times are kept for the organization as a whole alone, so a filter leaves them out.
+ */
+export async function reportQuality(
+  db: Db,
+  organizationId: OrganizationId,
+  { period, filter }: { period: Period; filter: ReportFilter | null },
+) {
   const [audience, counts, startups] = await Promise.all([
-    readAudience(db, organizationId, spanOf(period)),
-    readQuality(db, organizationId, daySpanOf(period)),
-    readStartups(db, organizationId, spanOf(period)),
+    readSeries(db, organizationId, spanOf(period), filter),
+    filter === null ? readQuality(db, organizationId, daySpanOf(period)) : [],
+    filter === null ? readLabelSeries(db, organizationId, 'startup', spanOf(period)) : [],
   ]);
   const startupsByBucket = Map.groupBy(startups, (row) =>
     bucketIndex(period, row.period.getTime()),

@@ -33,8 +33,8 @@ export class EventCounts {
     this.#visits = toVisits(own);
   }
 
-  itemMetrics(id: string, from: number, to: number) {
-    const part = { contentIds: new Set([id]) };
+  itemMetrics(id: string, from: number, to: number, audience: Part = {}) {
+    const part = { ...audience, contentIds: new Set([id]) };
     return {
       ...this.counted(part, from, to),
       uniqueViewers: this.viewers(part, from, to),
@@ -79,8 +79,8 @@ export class EventCounts {
     };
   }
 
-  playback(from: number, to: number) {
-    const views = this.viewsOf({}, from, to);
+  playback(from: number, to: number, part: Part = {}) {
+    const views = this.viewsOf(part, from, to);
     const watchMs = total(views.map((view) => view.watchMs));
     const stallMs = total(views.map((view) => view.stallMs));
     const attempts = views.filter((view) => view.plays > 0 || view.errors > 0);
@@ -116,12 +116,13 @@ export class EventCounts {
   }
 
   /** Whether anything was counted for an item: the list has no lines of zeros. */
-  hasRow(id: string, from: number, to: number): boolean {
+  hasRow(id: string, from: number, to: number, audience: Part = {}): boolean {
     const { totalWatchTime, impressions, plays, completions, likes, shares, saves, swipesAway } =
-      this.itemMetrics(id, from, to);
+      this.itemMetrics(id, from, to, audience);
     const views = this.#views.filter(
       (view) =>
         view.contentId === id &&
+        isOf(audience, view) &&
         isWithin(view.firstAt, from, to) &&
         (view.isWatched || view.errors > 0 || view.stalls > 0),
     );

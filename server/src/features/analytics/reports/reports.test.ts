@@ -3,7 +3,7 @@ import { dayMs, hourMs } from '../../../platform/time.ts';
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { eventKinds, type LoggedEvent } from '../../events/events.ts';
-import { Recount, type Range } from './recount.fixture.ts';
+import { Recount, type Filter, type Range } from './recount.fixture.ts';
 import { contentSorts } from './schemas.ts';
 import { makeItems, startReportService } from './reports.fixture.ts';
 import { createRandom, makeTraffic, shuffled } from './traffic.fixture.ts';
@@ -62,32 +62,73 @@ describe('a week of traffic is answered as it is recounted', () => {
     }
   });
 
-  test('overview with filters, alone and combined', async () => {
-    const contentId = items[0]?.id ?? '';
-    const filters = [
-      { device: 'ios' },
-      { country: 'DE' },
-      { tag: 'group-1' },
-      { contentId },
-      { device: 'web', country: 'FR' },
-      { device: 'android', country: 'US', tag: 'all' },
-      { device: 'ios', country: 'DE', tag: 'group-0', contentId },
-      { country: 'AQ' },
-    ];
+  const contentId = items[0]?.id ?? '';
+  const filters: Filter[] = [
+    { device: 'ios' },
+    { country: 'DE' },
+    { tag: 'group-1' },
+    { contentId },
+    { device: 'web', country: 'FR' },
+    { device: 'android', country: 'US', tag: 'all' },
+    { device: 'ios', country: 'DE', tag: 'group-0', contentId },
+    { country: 'AQ' },
+  ];
+  const isAboutItems = ({ tag, contentId: id }: Filter) => tag !== undefined || id !== undefined;
+
+  test('every report with filters, alone and combined', async () => {
     for (const filter of filters) {
-      for (const one of ranges.filter(({ granularity }) => granularity !== 'hour')) {
-        const { summary, timeseries } = (await service.read('overview', { ...one, ...filter })) as {
-          summary: object;
-          timeseries: object[];
-        };
-        const expected = recount.filtered(filter, one);
-        assert.deepEqual({ summary, timeseries }, expected, JSON.stringify({ filter, one }));
+      for (const one of ranges) {
+        const query = { ...one, ...filter };
+        const about = JSON.stringify(query);
+        if (one.granularity === 'hour' && isAboutItems(filter)) {
+          for (const path of ['overview', 'engagement', 'quality']) {
+            assert.equal((await service.ask(path, query)).status, 400, about);
+          }
+          continue;
+        }
+        const { summary, timeseries } = (await service.read('overview', query)) as Summed;
+        assert.deepEqual({ summary, timeseries }, recount.filtered(filter, one), about);
+        const sessions = (await service.read('engagement', query)) as Summed;
+        assert.deepEqual(sessions.summary, recount.filteredSessions(filter, one), about);
+        const playback = (await service.read('quality', query)) as Summed;
+        assert.deepEqual(playback.summary, recount.filteredPlayback(filter, one), about);
+        const list = await service.read('content', query);
+        assert.deepEqual(list, recount.filteredContent(filter, one), about);
       }
     }
-    const hours = await service.ask('overview', { granularity: 'hour', device: 'ios' });
-    assert.equal(hours.status, 400);
-    assert.equal((await service.ask('overview', { country: 'Germany' })).status, 400);
-    assert.equal((await service.ask('overview', { contentId: 'x' })).status, 400);
+  });
+
+  type Summed = { summary: object; timeseries: object[] };
+
+  test('one item for a part of the audience', async () => {
+    const week = range(9, 3);
+    for (const filter of filters.filter((one) => !isAboutItems(one))) {
+      const { summary, devices } = (await service.read(`content/${contentId}`, {
+        ...week,
+        ...filter,
+      })) as Summed & { devices: { device: string | null; plays: number }[] };
+      const [listed] = recount.filteredContent({ ...filter, contentId }, week);
+      if (listed === undefined) assert.deepEqual(devices, []);
+      else {
+        assert.deepEqual(summary, listed.metrics, JSON.stringify(filter));
+        const plays = devices.reduce((sum, device) => sum + device.plays, 0);
+        assert.equal(plays, listed.metrics.plays);
+      }
+    }
+  });
+
+  test('filters that make no sense are refused', async () => {
+    const refused: [path: string, query: Record<string, string>][] = [
+      ['overview', { country: 'Germany' }],
+      ['overview', { contentId: 'x' }],
+      ['overview', { granularity: 'hour', tag: 'all' }],
+      [`content/${contentId}`, { granularity: 'hour', device: 'ios' }],
+      ['content', { sort: 'uniqueViewers', device: 'ios' }],
+      ['quality', { device: 'toaster' }],
+    ];
+    for (const [path, query] of refused) {
+      assert.equal((await service.ask(path, query)).status, 400, JSON.stringify({ path, query }));
+    }
   });
 
   test('the list of items', async () => {
@@ -135,6 +176,67 @@ describe('a week of traffic is answered as it is recounted', () => {
     }
   });
 
+  test('sources of impressions', async () => {
+    const week = range(9, 3);
+    const impressions = recountOnce(traffic).filter(({ event }) => event === 'impression');
+    const counts = Map.groupBy(
+      impressions,
+      ({ data }) => (data['entryPoint'] as string | undefined) ?? null,
+    );
+    const expected = [...counts]
+      .map(([entryPoint, { length }]) => ({
+        entryPoint,
+        impressions: length,
+        share: length / impressions.length,
+      }))
+      .toSorted((a, b) => b.impressions - a.impressions);
+    const { sources, timeseries } = (await service.read('sources', week)) as {
+      sources: unknown;
+      timeseries: { impressions: Record<string, number> }[];
+    };
+    assert.deepEqual(sources, expected);
+    const total = timeseries.flatMap((one) => Object.values(one.impressions));
+    assert.equal(
+      total.reduce((sum, count) => sum + count, 0),
+      impressions.length,
+    );
+  });
+
+  test('items that have moved most', async () => {
+    const [now, before] = [range(5, 4), range(7, 6)];
+    for (const filter of [{}, { country: 'DE' }, { tag: 'group-1' }]) {
+      const of = (one: Range) =>
+        new Map(
+          recount.filteredContent(filter, one).map((item) => [item.contentId, item.metrics.plays]),
+        );
+      const [current, previous] = [of(now), of(before)];
+      const expected = items
+        .map(({ id }) => ({ id, difference: (current.get(id) ?? 0) - (previous.get(id) ?? 0) }))
+        .filter(({ difference }) => difference !== 0)
+        .toSorted(
+          (a, b) => Math.abs(b.difference) - Math.abs(a.difference) || (a.id < b.id ? -1 : 1),
+        );
+      for (const direction of ['both', 'up', 'down'] as const) {
+        const query = { ...now, ...filter, limit: '5', direction };
+        const moved = (await service.read('movers', query)) as {
+          contentId: string;
+          current: number;
+          previous: number;
+          difference: number;
+        }[];
+        const sign = { both: 0, up: 1, down: -1 }[direction];
+        assert.deepEqual(
+          moved.map(({ contentId: id, difference }) => ({ id, difference })),
+          expected.filter((one) => sign === 0 || sign * one.difference > 0).slice(0, 5),
+        );
+        for (const one of moved) {
+          assert.equal(one.current, current.get(one.contentId) ?? 0);
+          assert.equal(one.previous, previous.get(one.contentId) ?? 0);
+        }
+      }
+    }
+  });
+
   test('retention by day and week', async () => {
     for (const one of ranges.filter(({ granularity }) => granularity !== 'hour')) {
       assert.deepEqual(
@@ -145,6 +247,11 @@ describe('a week of traffic is answered as it is recounted', () => {
     }
   });
 });
+
+/** Of events that have the same id, one counts. */
+function recountOnce(events: readonly LoggedEvent[]): LoggedEvent[] {
+  return [...new Map(events.map((event) => [event.eventId, event])).values()];
+}
 
 const percentiles = ['p50', 'p75', 'p95', 'p99'] as const;
 

@@ -2,6 +2,7 @@
 import { Type, type TSchema } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
+import { directions, moverMetrics } from './movers-report.ts';
 import { granularities, mostDaysOfHours } from './period.ts';
 
 /** Read by `readPeriod`. */
@@ -112,12 +113,14 @@ const counted = {
     }),
   ),
 };
-const uniqueViewers = count('Distinct viewers that have played.');
+const uniqueViewers = Nullable(
+  count('Distinct viewers that have played. Null with a filter by device or country, and by hour.'),
+);
 
 const overviewMetrics = {
   ...counted,
   uniqueViewers: Nullable(count('Distinct viewers that have played. Null with a filter.')),
-  sessions: Nullable(count('Null with a filter.')),
+  sessions: Nullable(count('Null with a filter by items.')),
 };
 
 const date = Type.String({
@@ -181,6 +184,13 @@ export const contentSorts = [
   'saves',
   'uniqueViewers',
   'swipesAway',
+  'views',
+  'engagedViews',
+  'hookRate',
+  'swipeAwayRate',
+  'loopRate',
+  'replays',
+  'averagePercentWatched',
   'createdAt',
 ] as const;
 export type ContentSort = (typeof contentSorts)[number];
@@ -189,6 +199,7 @@ export const ContentStatisticsQuery = Closed({
   startDate: periodQuery.startDate,
   endDate: periodQuery.endDate,
   granularity: periodQuery.granularity,
+  ...filterQuery,
   ...pageQuery,
   sort: Type.Optional(
     OneOf(
@@ -211,6 +222,12 @@ export const ContentStatistics = Type.Object({
 const breakdown = { plays: count(), totalWatchTime: seconds('Seconds.') };
 const label = (description: string) => Nullable(Type.String({ description }));
 
+export const ItemStatisticsQuery = Closed({
+  ...periodQuery,
+  device: filterQuery.device,
+  country: filterQuery.country,
+});
+
 export const ItemStatistics = Type.Object({
   contentId: Type.String({ format: 'uuid' }),
   title: Type.String(),
@@ -219,13 +236,13 @@ export const ItemStatistics = Type.Object({
     Type.Object({
       date,
       ...contentMetrics,
-      uniqueViewers: Nullable(count('Null by hour: they are kept by day.')),
     }),
   ),
   devices: Type.Array(Type.Object({ device: label('Null is unknown.'), ...breakdown })),
   countries: Type.Array(Type.Object({ country: label('Null is unknown.'), ...breakdown })),
   engagement: Type.Object({
     averagePercentWatched: counted.averagePercentWatched,
+    // Empty with a filter: how far views got is kept for all of them together.
     dropoffPoints: Type.Array(
       Type.Object({
         second: count(
@@ -241,16 +258,56 @@ export const ItemStatistics = Type.Object({
   }),
 });
 
+export const MoversQuery = Closed({
+  ...periodQuery,
+  ...filterQuery,
+  metric: Type.Optional(OneOf(moverMetrics, 'What is compared. Default: plays.')),
+  direction: Type.Optional(OneOf(directions, 'Gains, losses, or both. Default: both.')),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, description: 'Items. Default: 10.' }),
+  ),
+});
+
+export const Movers = Type.Array(
+  Type.Object({
+    contentId: Type.String({ format: 'uuid' }),
+    title: Type.String(),
+    current: seconds('The metric in the range.'),
+    previous: seconds('In as many days before.'),
+    difference: Type.Number({ description: 'current − previous' }),
+    change: Nullable(Type.Number({ description: 'Relative: 0.25 is a quarter more.' })),
+  }),
+);
+
+export const Sources = Type.Object({
+  sources: Type.Array(
+    Type.Object({
+      entryPoint: label('`data.entryPoint` of impressions; null is unknown.'),
+      impressions: count(),
+      share: rate('Of all impressions.'),
+    }),
+  ),
+  timeseries: Type.Array(
+    Type.Object({
+      date,
+      impressions: Type.Record(Type.String(), count(), {
+        description: "By entry point; the unknown ones are under ''.",
+      }),
+    }),
+  ),
+});
+
 export const segmentKinds = ['device', 'country', 'tag'] as const;
 export type SegmentKind = (typeof segmentKinds)[number];
 
 export const EngagementQuery = Closed({
   ...periodQuery,
+  ...filterQuery,
   segment: Type.Optional(OneOf(segmentKinds, 'How to split `segments`. Default: device.')),
 });
 
 const sessionMetrics = {
-  sessions: count(),
+  sessions: Nullable(count('Null for items and tags: a session is about many.')),
   averageSessionLength: average('Seconds from the first to the last event.'),
   averageVideosPerSession: Nullable(Type.Number({ minimum: 0 })),
   averageWatchTimePerSession: average('Seconds.'),
@@ -262,7 +319,6 @@ export const Engagement = Type.Object({
     Type.Object({
       segment: label('The device, country or tag; null is unknown.'),
       ...sessionMetrics,
-      sessions: Nullable(count('Null for tags: a session is about many.')),
       ...counted,
     }),
   ),
@@ -274,7 +330,7 @@ const milliseconds = (description: string) =>
 
 const playback = {
   startupTime: Type.Object({
-    average: milliseconds('Mean.'),
+    average: milliseconds('Mean. As the percentiles, null with a filter.'),
     p50: milliseconds('Median, as all percentiles within 2 %.'),
     p75: milliseconds('Three quarters start as fast.'),
     p95: milliseconds('95 of 100 start as fast.'),

@@ -5,6 +5,9 @@
  */
 import type { EventDevice, EventKind, LoggedEvent } from '../../events/events.ts';
 
+/** Where viewers come from; not every app tells. */
+const entryPoints = [{ entryPoint: 'feed' }, { entryPoint: 'search' }, {}, { entryPoint: 'feed' }];
+
 export type TrafficOptions = {
   seed: number;
   contentIds: readonly string[];
@@ -124,7 +127,10 @@ class Session {
 
   /** One item from its impression to its end, and the seconds that were watched. */
   #watch(contentId: string): number {
-    this.#add('impression', contentId, { position: this.#position, entryPoint: 'feed' });
+    this.#add('impression', contentId, {
+      position: this.#position,
+      ...entryPoints[this.#position % entryPoints.length],
+    });
     this.#pass(300);
     if (this.#random() < 0.05) return 0;
     if (this.#random() < 0.03) {

@@ -1,4 +1,4 @@
-/** The SQL of the deduplication ledger, beside what `append_event_blocks` does. */
+/** The SQL of the deduplication ledger, beside its functions in functions.sql. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 

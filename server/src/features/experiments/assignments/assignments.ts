@@ -1,14 +1,15 @@
 /**
  * What viewers are given, decided from memory. Each process holds a view of every organization that
  * has settings or experiments; it compares versions twice a second, and at once after a change of its
- * own. A viewer's assignment needs no view to stay the same: it is a pure function of ids.
+ * own. A viewer's assignment needs no view to stay the same: it is a pure function of ids, and of what
+ * a viewer who has signed in was given before (`known-variants.ts`).
  */
 import type { Logger } from 'pino';
 import type { Audience } from '@reelfeed/client/assignment';
 import type { Db } from '../../../platform/database/database.ts';
 import { background } from '../../../platform/lifecycle.ts';
 import { Doorbell, type Hints } from '../../../platform/hints.ts';
-import { hashViewer, viewerOf } from '../../analytics/analytics.ts';
+import { hashViewer, viewerOf, type ViewerIds } from '../../analytics/analytics.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
 import {
   configurationChanged,
@@ -18,6 +19,7 @@ import {
 import type { ExperimentType } from '../experiment.ts';
 import { experimentsInEffect } from '../queries.ts';
 import type { Exposures } from './exposures.ts';
+import { KnownVariants, nothingKnown } from './known-variants.ts';
 import {
   assign,
   buildView,
@@ -48,6 +50,7 @@ const clientTypes: readonly ExperimentType[] = ['config', 'feature'];
 export class Assignments implements AsyncDisposable {
   readonly #db: Db;
   readonly #exposures: Exposures;
+  readonly #known: KnownVariants;
   readonly #secrets = new ViewerSecrets();
   readonly #views = new Map<string, OrganizationView>();
   readonly #bell = new Doorbell();
@@ -60,6 +63,7 @@ export class Assignments implements AsyncDisposable {
   constructor({ db, exposures, hints, log }: AssignmentParts) {
     this.#db = db;
     this.#exposures = exposures;
+    this.#known = new KnownVariants(db);
     this.#loop = background('assignments', (signal) => this.#run(signal), log);
     this.#unlisten = hints.listen(configurationChanged, () => {
       // A load that fails is tried again by the loop.
@@ -72,14 +76,15 @@ export class Assignments implements AsyncDisposable {
    *
    * @param weightsSetAtMs what was rolled out before is no longer in effect
    */
-  forFeed(
+  async forFeed(
     organizationId: string,
     viewer: Viewer,
     audience: Audience,
     weightsSetAtMs: number,
-  ): { experiments: ExperimentEntry[]; rankingWeights: Record<string, number> | null } {
+  ): Promise<{ experiments: ExperimentEntry[]; rankingWeights: Record<string, number> | null }> {
+    await this.#settled();
     const view = this.#view(organizationId);
-    const assigned = this.#assign(organizationId, rankingTypes, viewer, audience);
+    const assigned = await this.#assign(organizationId, view, rankingTypes, viewer, audience);
     return {
       experiments: assigned.map(entryOf),
       rankingWeights: rankingWeightsOf(view, assigned, audience, weightsSetAtMs),
@@ -87,13 +92,14 @@ export class Assignments implements AsyncDisposable {
   }
 
   /** Settings and flags for a viewer; records the exposures. */
-  forClient(
+  async forClient(
     organizationId: string,
     viewer: Viewer,
     audience: Audience,
-  ): ClientValues & { experiments: ExperimentEntry[] } {
+  ): Promise<ClientValues & { experiments: ExperimentEntry[] }> {
+    await this.#settled();
     const view = this.#view(organizationId);
-    const assigned = this.#assign(organizationId, clientTypes, viewer, audience);
+    const assigned = await this.#assign(organizationId, view, clientTypes, viewer, audience);
     return {
       ...clientValuesOf(view, assigned, audience),
       experiments: assigned.map(entryOf),
@@ -113,7 +119,7 @@ export class Assignments implements AsyncDisposable {
    * Resolves when this process knows of its own changes: the answer to a change is sent before the
    * views are up to date, and who has it may ask at once. Usually there is nothing to wait for.
    */
-  async settled(): Promise<void> {
+  async #settled(): Promise<void> {
     // Without the database, what was known before is the best there is.
     await this.#changing?.catch(() => undefined);
   }
@@ -136,24 +142,44 @@ export class Assignments implements AsyncDisposable {
     return this.#views.get(organizationId) ?? emptyView;
   }
 
-  #assign(
+  async #assign(
     organizationId: string,
+    view: OrganizationView,
     types: readonly ExperimentType[],
     { userId, deviceId }: Viewer,
     audience: Audience,
-  ): AssignedVariant[] {
-    const view = this.#view(organizationId);
+  ): Promise<AssignedVariant[]> {
     const unit = userId ?? deviceId ?? null;
-    if (unit === null || view.running.length === 0) return [];
+    const running = view.running.filter(({ type }) => types.includes(type));
+    if (unit === null || running.length === 0) return [];
+    const keyOf = (ids: ViewerIds) =>
+      Buffer.from(hashViewer(this.#secrets, organizationId, viewerOf(ids) ?? ''), 'latin1');
+    const unitKey = keyOf(userId == null ? { deviceId: unit } : { userId });
+    const deviceKey = userId == null || deviceId == null ? null : keyOf({ deviceId });
+    const numbers = running.map(({ number }) => number);
+    const known =
+      userId == null
+        ? nothingKnown
+        : await this.#known.of(numbers, view.version, unitKey, deviceKey);
     const nowMs = Date.now();
-    const assigned = assign(view, types, unit, audience, nowMs);
-    if (assigned.length === 0) return assigned;
-    const viewer = viewerOf(userId == null ? { deviceId: unit } : { userId: unit }) ?? '';
-    const unitKey = Buffer.from(hashViewer(this.#secrets, organizationId, viewer), 'latin1');
+    const assigned = assign(running, unit, audience, nowMs, known);
+    const { device = null } = audience;
+    const country = audience.country?.toUpperCase() ?? null;
+    let isSignIn = false;
     for (const { experiment, index } of assigned) {
-      const experimentNumber = experiment.number;
-      this.#exposures.record({ experimentNumber, unitKey, variant: index, atMs: nowMs });
+      const isWaiting = this.#exposures.record({
+        experimentNumber: experiment.number,
+        unitKey,
+        deviceKey,
+        variant: index,
+        atMs: nowMs,
+        country,
+        device,
+      });
+      if (isWaiting && known.get(experiment.number)?.isOwn === false) isSignIn = true;
     }
+    // Another process may see the user next, and finds the variant of the device only as a row.
+    if (isSignIn) await this.#exposures.flush().catch(() => undefined);
     return assigned;
   }
 

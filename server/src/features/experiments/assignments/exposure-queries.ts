@@ -1,55 +1,117 @@
 /** The SQL of exposures. */
 import { sql } from 'kysely';
-import { byteaArray, int8Array, timestampArray } from '../../../platform/database/binary-arrays.ts';
+import {
+  bytesArray,
+  int8Array,
+  textArray,
+  timestampArray,
+} from '../../../platform/database/binary-arrays.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Exposure } from './exposures.ts';
-
-const keyBytes = 8;
 
 /**
  * Stores first exposures; a unit that has one with another variant is marked. Exposures to experiments
  * that have ended meanwhile are left out.
+ *
+ * A device that is named beside its user belongs to the user's unit from now on: the person counts
+ * once, since the first exposure of either, in that variant.
  */
 export async function insertExposures(db: Db, exposures: readonly Exposure[]): Promise<void> {
   if (exposures.length === 0) return;
-  const keys = byteaArray(exposures.length, keyBytes, (index, bytes, at) => {
-    exposures[index]?.unitKey.copy(bytes, at);
-  });
+  const noKey = Buffer.alloc(0);
   await sql`
     with given as (
-      select * from unnest(
+      select experiment_number, unit_key, nullif(device_key, '') as device_key, variant, exposed_at,
+        country, device
+      from unnest(
         ${int8Array(exposures.map(({ experimentNumber }) => experimentNumber))}::int8[],
-        ${keys}::bytea[],
+        ${bytesArray(exposures.map(({ unitKey }) => unitKey))}::bytea[],
+        ${bytesArray(exposures.map(({ deviceKey }) => deviceKey ?? noKey))}::bytea[],
         ${int8Array(exposures.map(({ variant }) => variant))}::int8[],
-        ${timestampArray(exposures.map(({ atMs }) => atMs))}::timestamptz[]
-      ) as given (experiment_number, unit_key, variant, exposed_at)
-    ), first as (
-      select distinct on (experiment_number, unit_key) given.*,
-        count(*) over (partition by experiment_number, unit_key) > 1 as is_crossed
-      from given join experiment on experiment.number = given.experiment_number
+        ${timestampArray(exposures.map(({ atMs }) => atMs))}::timestamptz[],
+        ${textArray(exposures.map(({ country }) => country ?? null))}::text[],
+        ${textArray(exposures.map(({ device }) => device ?? null))}::text[]
+      ) as given (experiment_number, unit_key, device_key, variant, exposed_at, country, device)
+      join experiment on experiment.number = given.experiment_number
       where experiment.status = 'running'
+    ), merged as (
+      update exposure set merged_into = given.unit_key, is_counted = false
+      from given
+      where exposure.experiment_number = given.experiment_number
+        and exposure.unit_key = given.device_key and exposure.merged_into is null
+      returning exposure.experiment_number, given.unit_key, exposure.variant, exposure.exposed_at,
+        exposure.country, exposure.device, exposure.is_crossed
+    ), known as (
+      select experiment_number, unit_key, variant, exposed_at, country, device, false as is_crossed
+      from given
+      union all select experiment_number, unit_key, variant, exposed_at, country, device, is_crossed
+      from merged
+    ), first as (
+      select distinct on (experiment_number, unit_key)
+        experiment_number, unit_key, variant, exposed_at, country, device,
+        bool_or(is_crossed) over unit or min(variant) over unit <> max(variant) over unit
+          as is_crossed
+      from known
+      window unit as (partition by experiment_number, unit_key)
       order by experiment_number, unit_key, exposed_at, variant
     )
-    insert into exposure (experiment_number, unit_key, variant, exposed_at, is_crossed)
-    select experiment_number, unit_key, variant, exposed_at, is_crossed from first
+    insert into exposure
+      (experiment_number, unit_key, variant, exposed_at, country, device, is_crossed)
+    select experiment_number, unit_key, variant, exposed_at, country, device, is_crossed from first
     order by experiment_number, unit_key
     on conflict (experiment_number, unit_key) do update set is_crossed = true
       where (exposure.variant <> excluded.variant or excluded.is_crossed)
         and not exposure.is_crossed`.execute(db);
 }
 
-/** How many units were exposed first to each variant, by its place. */
-export async function countExposures(
+/** A unit's variant, by its place, and whether that is of the unit itself or of its device. */
+export type KnownVariant = { experimentNumber: number; variant: number; isOwn: boolean };
+
+/** What a user was exposed to before, or the user's device while nobody was signed in on it. */
+export async function selectKnownVariants(
   db: Db,
-  experimentNumber: number,
-): Promise<{ variant: number; units: number; crossed: number }[]> {
-  const { rows } = await sql<{ variant: number; units: number; crossed: number }>`
-    select variant, count(*) as units, count(*) filter (where is_crossed) as crossed
-    from exposure where experiment_number = ${experimentNumber} group by variant`.execute(db);
+  experimentNumbers: readonly number[],
+  unitKey: Buffer,
+  deviceKey: Buffer | null,
+): Promise<KnownVariant[]> {
+  const { rows } = await sql<{ experiment_number: number; variant: number; is_own: boolean }>`
+    select experiment_number, variant, unit_key = ${unitKey} as is_own
+    from exposure
+    where experiment_number = any(${int8Array(experimentNumbers)}::int8[])
+      and (unit_key = ${unitKey} or unit_key = ${deviceKey}
+        and (merged_into is null or merged_into = ${unitKey}))`.execute(db);
+  return rows.map((row) => ({
+    experimentNumber: row.experiment_number,
+    variant: row.variant,
+    isOwn: row.is_own,
+  }));
+}
+
+/** Units of one variant, by its place, from one country and with one kind of device. */
+export type ExposureCount = {
+  variant: number;
+  country: string | null;
+  device: string | null;
+  units: number;
+  crossed: number;
+};
+
+/** How many units were exposed first to each variant. Devices of units that have a user are not units. */
+export async function countExposures(db: Db, experimentNumber: number): Promise<ExposureCount[]> {
+  const { rows } = await sql<ExposureCount>`
+    select variant, country, device, count(*) as units,
+      count(*) filter (where is_crossed) as crossed
+    from exposure where experiment_number = ${experimentNumber} and merged_into is null
+    group by variant, country, device`.execute(db);
   return rows;
 }
 
-/** Removes one unit from all experiments of its organization. @returns how many rows were removed */
+/** Units of a variant, by its place. */
+export function unitsOf(counts: readonly ExposureCount[], variant: number): number {
+  return counts.reduce((sum, each) => sum + (each.variant === variant ? each.units : 0), 0);
+}
+
+/** Removes one unit and its devices from all experiments of its organization. @returns how many rows were removed */
 export async function deleteExposuresOf(
   db: Db,
   organizationId: string,
@@ -59,6 +121,6 @@ export async function deleteExposuresOf(
     delete from exposure using experiment
     where experiment.organization_id = ${organizationId}
       and exposure.experiment_number = experiment.number
-      and exposure.unit_key = ${unitKey}`.execute(db);
+      and (exposure.unit_key = ${unitKey} or exposure.merged_into = ${unitKey})`.execute(db);
   return Number(numAffectedRows);
 }

@@ -13,8 +13,13 @@ export type Exposure = {
   readonly experimentNumber: number;
   /** Eight bytes; see `features/analytics`. */
   readonly unitKey: Buffer;
+  /** The device of a unit that is a user: what it was exposed to before counts for the user. */
+  readonly deviceKey?: Buffer | null;
   readonly variant: number;
   readonly atMs: number;
+  /** Where the unit is, as far as the request says. */
+  readonly country?: string | null;
+  readonly device?: string | null;
 };
 
 const flushMs = 100;
@@ -39,21 +44,28 @@ export class Exposures implements AsyncDisposable {
     this.#loop = background('exposures', (signal) => this.#run(signal), log);
   }
 
-  /** Takes an exposure; it is written within a fraction of a second. */
-  record(exposure: Exposure): void {
-    const { experimentNumber, unitKey, variant } = exposure;
-    const key = `${experimentNumber} ${variant} ${unitKey.toString('latin1')}`;
-    if (this.#recorded.has(key) || this.#waiting.has(key)) return;
+  /**
+   * Takes an exposure; it is written within a fraction of a second.
+   *
+   * @returns whether it waits to be written, as one that is not known yet does
+   */
+  record(exposure: Exposure): boolean {
+    const { experimentNumber, unitKey, deviceKey, variant } = exposure;
+    const keys = unitKey.toString('latin1') + (deviceKey?.toString('latin1') ?? '');
+    const key = `${experimentNumber} ${variant} ${keys}`;
+    if (this.#recorded.has(key)) return false;
+    if (this.#waiting.has(key)) return true;
     if (this.#recordedBefore.has(key)) {
       this.#remember(key);
-      return;
+      return false;
     }
     if (this.#waiting.size >= maxWaiting) {
       this.#dropped += 1;
-      return;
+      return false;
     }
     this.#waiting.set(key, exposure);
     this.#bell.ring();
+    return true;
   }
 
   /** Exposures that were left to a later request because too many were waiting. */

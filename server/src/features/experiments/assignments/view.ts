@@ -9,7 +9,13 @@ import {
   type Audience,
 } from '@reelfeed/client/assignment';
 import type { BaseValue } from '../../settings/settings.ts';
-import { type ExperimentRow, type ExperimentType, type Variant } from '../experiment.ts';
+import {
+  becomesBase,
+  type ExperimentRow,
+  type ExperimentType,
+  type Variant,
+} from '../experiment.ts';
+import { nothingKnown, type KnownByExperiment } from './known-variants.ts';
 
 export type RunningExperiment = {
   readonly number: number;
@@ -86,10 +92,7 @@ export function assignmentPlanOf(row: ExperimentRow): AssignmentPlan {
 
 function toRollout(row: ExperimentRow): Rollout | null {
   const variant = row.variants.find(({ id }) => id === row.winner);
-  if (variant === undefined || row.rolled_out_at === null) return null;
-  // Settings and flags for everybody have become the base values: see lifecycle.ts.
-  const isForAll = Object.values(row.targeting).every((list) => list.length === 0);
-  if (isForAll && row.type !== 'ranking') return null;
+  if (variant === undefined || row.rolled_out_at === null || becomesBase(row)) return null;
   return {
     type: row.type,
     targeting: row.targeting,
@@ -105,24 +108,54 @@ export type AssignedVariant = {
   readonly variant: Variant;
 };
 
-/** The variants of a unit in the running experiments of these types. */
+/**
+ * The variants of a unit in running experiments.
+ *
+ * @param known what the unit was given before it was this unit: it stays
+ */
 export function assign(
-  view: OrganizationView,
-  types: readonly ExperimentType[],
+  running: readonly RunningExperiment[],
   unit: string,
   audience: Audience,
   nowMs: number,
+  known: KnownByExperiment = nothingKnown,
 ): AssignedVariant[] {
   const assigned: AssignedVariant[] = [];
-  for (const experiment of view.running) {
-    if (!types.includes(experiment.type) || experiment.endsAtMs <= nowMs) continue;
-    const variantId = assignVariant(experiment.plan, unit, audience);
-    if (variantId === null) continue;
-    const index = experiment.variants.findIndex(({ id }) => id === variantId);
+  for (const experiment of running) {
+    if (experiment.endsAtMs <= nowMs) continue;
+    const index = placeOf(experiment, unit, audience, known);
     const variant = experiment.variants[index];
     if (variant !== undefined) assigned.push({ experiment, index, variant });
   }
-  return assigned;
+  return oneRanking(assigned, known);
+}
+
+/** @returns −1 outside of the experiment */
+function placeOf(
+  { number, plan, variants }: RunningExperiment,
+  unit: string,
+  audience: Audience,
+  known: KnownByExperiment,
+): number {
+  const before = known.get(number);
+  if (before !== undefined) return isTargeted(plan.targeting, audience) ? before.variant : -1;
+  const variantId = assignVariant(plan, unit, audience);
+  return variantId === null ? -1 : variants.findIndex(({ id }) => id === variantId);
+}
+
+/**
+ * Of several experiments with the ranking the one that came first: that of the unit itself, else that
+ * of its device. Ranges keep them apart, so only a viewer who has signed in can be in several.
+ */
+function oneRanking(assigned: AssignedVariant[], known: KnownByExperiment): AssignedVariant[] {
+  const rank = ({ experiment }: AssignedVariant) => {
+    const before = known.get(experiment.number);
+    return before === undefined ? 2 : before.isOwn ? 0 : 1;
+  };
+  const [first] = assigned
+    .filter(({ experiment }) => experiment.type === 'ranking')
+    .toSorted((a, b) => rank(a) - rank(b));
+  return assigned.filter((each) => each.experiment.type !== 'ranking' || each === first);
 }
 
 /** Weights of the ranking that differ from the base for this viewer; null for none. */

@@ -12,9 +12,14 @@ const alarmBelow = 0.001;
 const leastUnits = 100;
 const leastExpected = 5;
 
-/** Pearson's chi-square test of counts against weights; arms without weight take no part. */
+/**
+ * Pearson's chi-square test of counts against weights; arms without weight take no part.
+ *
+ * @param tests how many are made at once; p-values are multiplied by it
+ */
 export function checkSampleRatio(
   arms: readonly { readonly units: number; readonly weight: number }[],
+  tests = 1,
 ): SampleRatio {
   const taking = arms.filter(({ weight }) => weight > 0);
   const total = taking.reduce((sum, { units }) => sum + units, 0);
@@ -25,7 +30,7 @@ export function checkSampleRatio(
     const share = expected[index] ?? 0;
     return sum + (units - share) ** 2 / share;
   }, 0);
-  const pValue = chiSquareUpper(statistic, taking.length - 1);
+  const pValue = Math.min(1, tests * chiSquareUpper(statistic, taking.length - 1));
   const isJudged = total >= leastUnits && Math.min(...expected) >= leastExpected;
   return { pValue, ok: !isJudged || pValue >= alarmBelow };
 }

@@ -10,6 +10,7 @@ import { adjustByCovariate, covariateEffect, ratioEstimate, type Estimate } from
 import { boundariesOf, groupSequential } from './group-sequential.ts';
 import { holm } from './holm.ts';
 import { detectableEffect, requiredUnits } from './power.ts';
+import { unevenSegments } from '../segments.ts';
 import { checkSampleRatio } from './sample-ratio.ts';
 import { commonShare, compareShares } from './shares.ts';
 import { chiSquareUpper, normalTwoSided, studentTwoSided } from './tails.ts';
@@ -217,9 +218,16 @@ test('group-sequential boundaries', () => {
   // A single look is the plain test; the first look spends alpha · t².
   near(boundariesOf([1], 0.05)[0], 1.959963985);
   near(normalTwoSided(boundariesOf([0.25], 0.01)[0] ?? 0), 0.01 * 0.25 ** 2);
-  // Looks at the whole of an experiment that has outrun its plan of 300 units.
-  const [first, second, third] = boundariesOf([250 / 300 / 2.5, 0.65, 0.9], 0.01);
-  assert.ok((first ?? 0) > (second ?? 0) && (second ?? 0) > (third ?? 0));
+  // A published case that outruns its plan: both arms have 250, 450, 630 and 810 units in the end.
+  const outrun = boundariesOf([250 / 810, 450 / 810, 630 / 810, 1], 0.01).map(normalTwoSided);
+  for (const [look, level] of [0.00095, 0.00241, 0.0041, 0.00636].entries()) {
+    assert.ok(Math.abs((outrun[look] ?? 0) - level) < 1e-4, `${outrun[look]} is not ${level}`);
+  }
+  // A published first look at a quarter of 10,000 units.
+  const quarter = means([1250, 2510, 6304], [1250, 2492, 6163]);
+  const early = quarter.intervalsAt(groupSequential([0.25, 1], 0).nominalLevel(0.01, 2_500));
+  assert.ok(Math.abs((early?.interval[0] ?? 0) + 0.151) < 1e-3);
+  assert.ok(Math.abs((early?.interval[1] ?? 0) - 0.121) < 1e-3);
   // Two equal looks that spend alpha t²: by integration in SciPy.
   const times = [0.5, 1];
   const [half, whole] = boundariesOf(times, 0.05);
@@ -272,6 +280,26 @@ test('sample ratio mismatch', () => {
   assert.equal(check([1000, 1200], [0.5, 0.5]).ok, false);
   // Too few to be judged.
   assert.equal(check([0, 10, 10], [0.34, 0.33, 0.33]).ok, true);
+});
+
+test('segments in which the split is wrong are named, judged as many tests at once', () => {
+  const variants = ['a', 'b'].map((id) => ({ id, name: id, traffic: 0.5, config: {} }));
+  const count = (variant: number, country: string, device: string | null, units: number) => ({
+    variant,
+    country,
+    device,
+    units,
+    crossed: 0,
+  });
+  const exposures = [
+    ...[0, 1].map((variant) => count(variant, 'DE', 'ios', 1_000)),
+    count(0, 'FR', null, 400),
+    count(1, 'FR', null, 250),
+  ];
+  const [segment, ...others] = unevenSegments(variants, exposures);
+  assert.deepEqual(others, []);
+  assert.deepEqual([segment?.dimension, segment?.value], ['country', 'FR']);
+  near(segment?.pValue, 3 * chiSquareUpper(150 ** 2 / 650, 1), 1e-9);
 });
 
 test('tails keep their digits where 1 − cdf has none', () => {

@@ -40,8 +40,10 @@ export async function watchCap(db: Db, experimentNumber: number, units: number):
 }
 
 /**
- * Means, variances and covariances by PostgreSQL's aggregates, which add up without cancellation. As
- * float8: over integers they would calculate with decimals, which takes ten times as long.
+ * Means, variances and covariances by PostgreSQL's regression aggregates, which add up without
+ * cancellation; those over one pair of columns share one state, so each row is added three times and
+ * not twenty. As float8: over integers they would calculate with decimals, which takes ten times as
+ * long.
  */
 export async function selectArms(
   db: Db,
@@ -49,6 +51,16 @@ export async function selectArms(
   { capMs, maturedBefore }: { capMs: number; maturedBefore: Date },
 ): Promise<ArmRow[]> {
   const cap = Number.isFinite(capMs) ? capMs : 2 ** 62;
+  const pair = (y: string, x: string, prefix: [string, string, string]) => {
+    const [of, on] = [sql.ref(y), sql.ref(x)];
+    const [yName, xName, both] = prefix;
+    const freedom = sql`nullif(count(*) - 1, 0)`;
+    return sql`regr_avgy(${of}, ${on}) as ${sql.ref(`${yName}_mean`)},
+      coalesce(regr_syy(${of}, ${on}) / ${freedom}, 0) as ${sql.ref(`${yName}_variance`)},
+      regr_avgx(${of}, ${on}) as ${sql.ref(`${xName}_mean`)},
+      coalesce(regr_sxx(${of}, ${on}) / ${freedom}, 0) as ${sql.ref(`${xName}_variance`)},
+      coalesce(regr_sxy(${of}, ${on}) / ${freedom}, 0) as ${sql.ref(both)}`;
+  };
   const { rows } = await sql<ArmRow>`
     with unit as (
       select variant, plays::float8 as plays, completions::float8 as completions,
@@ -63,18 +75,9 @@ export async function selectArms(
             and exposure.unit_key = experiment_unit.unit_key and exposure.is_crossed)
     )
     select variant, count(*) as units,
-      avg(plays) as plays_mean, coalesce(var_samp(plays), 0) as plays_variance,
-      avg(completions) as completions_mean,
-      coalesce(var_samp(completions), 0) as completions_variance,
-      coalesce(covar_samp(plays, completions), 0) as plays_completions,
-      avg(watch) as watch_mean, coalesce(var_samp(watch), 0) as watch_variance,
-      avg(earlier_watch) as earlier_watch_mean,
-      coalesce(var_samp(earlier_watch), 0) as earlier_watch_variance,
-      coalesce(covar_samp(watch, earlier_watch), 0) as watch_covariance,
-      avg(sessions) as sessions_mean, coalesce(var_samp(sessions), 0) as sessions_variance,
-      avg(earlier_sessions) as earlier_sessions_mean,
-      coalesce(var_samp(earlier_sessions), 0) as earlier_sessions_variance,
-      coalesce(covar_samp(sessions, earlier_sessions), 0) as sessions_covariance,
+      ${pair('completions', 'plays', ['completions', 'plays', 'plays_completions'])},
+      ${pair('watch', 'earlier_watch', ['watch', 'earlier_watch', 'watch_covariance'])},
+      ${pair('sessions', 'earlier_sessions', ['sessions', 'earlier_sessions', 'sessions_covariance'])},
       count(*) filter (where is_matured) as matured,
       count(*) filter (where is_matured and returned) as returned
     from unit group by variant`.execute(db);

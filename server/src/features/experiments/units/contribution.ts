@@ -4,9 +4,8 @@
  * events and exposures, whatever order they are told in.
  *
  * A view belongs to the experiment when it began at the exposure or later, a session when it lasted
- * until then; they belong to the
- * history that the unit is compared with when they began on one of the seven UTC days before the day of
- * the exposure.
+ * until then. They belong to the history that the unit is compared with when they began on one of the
+ * seven UTC days before the day of the exposure.
  */
 import { watchOf, type SessionState, type ViewState } from '../../analytics/analytics.ts';
 import { dayMs } from '../../../platform/time.ts';
@@ -35,6 +34,11 @@ export function emptyCounts(): UnitCounts {
     earlierWatchMs: 0,
     earlierSessions: 0,
   };
+}
+
+/** Adds what was counted of another viewer who is the same person. */
+export function addCounts(counts: UnitCounts, others: UnitCounts): void {
+  for (const name of Object.keys(counts) as (keyof UnitCounts)[]) counts[name] += others[name];
 }
 
 export function addView(

@@ -1,6 +1,7 @@
 /** The SQL of what exposed units did. */
 import { sql } from 'kysely';
 import {
+  bytesArray,
   dateArray,
   int8Array,
   textArray,
@@ -18,6 +19,13 @@ export type Unit = {
 };
 export type CountedUnit = Unit & { readonly counts: UnitCounts };
 
+/** A viewer of whom a unit consists: the unit itself, or a device whose viewer has signed in. */
+export type Member = Unit & {
+  readonly viewer: Hash;
+  /** A device that was exposed later than its user says nothing about who came back when. */
+  readonly tellsReturns: boolean;
+};
+
 const exposedAtMs = sql<number>`(extract(epoch from exposed_at) * 1000)::float8`;
 
 export async function runningNumbers(tx: Tx): Promise<number[]> {
@@ -29,30 +37,37 @@ export async function runningNumbers(tx: Tx): Promise<number[]> {
   return rows.map(({ number }) => number);
 }
 
-/** Units of running experiments that have no row yet. */
+/** Viewers who were exposed to running experiments, and have not been counted yet. */
+export type Uncounted = Unit & { readonly variant: number; readonly mergedInto: Hash | null };
+
+/** Users come before devices, which are added to them. */
 export async function selectUncounted(
   tx: Tx,
   numbers: readonly number[],
   limit: number,
-): Promise<(Unit & { variant: number })[]> {
+): Promise<Uncounted[]> {
   const { rows } = await sql<{
     experiment_number: number;
     unit_key: Buffer;
     variant: number;
     exposed_at_ms: number;
+    merged_into: Buffer | null;
   }>`
-    select experiment_number, unit_key, variant, ${exposedAtMs} as exposed_at_ms
+    select experiment_number, unit_key, variant, ${exposedAtMs} as exposed_at_ms, merged_into
     from exposure
     where not is_counted and experiment_number = any(${int8Array(numbers)}::int8[])
+    order by merged_into is not null
     limit ${limit}`.execute(tx);
   return rows.map((row) => ({
     experimentNumber: row.experiment_number,
     unit: row.unit_key.toString('latin1'),
     variant: row.variant,
     exposedAtMs: row.exposed_at_ms,
+    mergedInto: row.merged_into?.toString('latin1') ?? null,
   }));
 }
 
+/** Units that have a row keep it. */
 export async function insertUnits(
   tx: Tx,
   units: readonly (CountedUnit & { variant: number })[],
@@ -72,11 +87,62 @@ export async function insertUnits(
     ) as given (number, unit_key, variant, exposed_at, plays, completions, watch_ms, sessions,
       returns, earlier_watch_ms, earlier_sessions)
     on conflict do nothing`.execute(tx);
+}
+
+/**
+ * Notes that exposures were counted; one that was merged into another unit meanwhile has to be counted
+ * there, so it is left out.
+ */
+export async function markCounted(tx: Tx, exposures: readonly Uncounted[]): Promise<void> {
+  if (exposures.length === 0) return;
   await sql`
     update exposure set is_counted = true
-    from unnest(${numbers}::int8[], ${keys}::bytea[]) as counted (number, unit_key)
+    from unnest(
+      ${int8Array(exposures.map(({ experimentNumber }) => experimentNumber))}::int8[],
+      ${viewerKeys(exposures.map(({ unit }) => unit))}::bytea[],
+      ${bytesArray(exposures.map(({ mergedInto }) => Buffer.from(mergedInto ?? '', 'latin1')))}::bytea[]
+    ) as counted (number, unit_key, merged_into)
     where exposure.experiment_number = counted.number
-      and exposure.unit_key = counted.unit_key`.execute(tx);
+      and exposure.unit_key = counted.unit_key
+      and coalesce(exposure.merged_into, '') = counted.merged_into`.execute(tx);
+}
+
+/** Adds devices to the units of the users who have signed in on them, and removes them as units. */
+export async function moveToUsers(tx: Tx, devices: readonly Uncounted[]): Promise<void> {
+  if (devices.length === 0) return;
+  await sql`
+    with moved as (
+      delete from experiment_unit unit
+      using unnest(
+        ${int8Array(devices.map(({ experimentNumber }) => experimentNumber))}::int8[],
+        ${viewerKeys(devices.map(({ unit }) => unit))}::bytea[],
+        ${viewerKeys(devices.map(({ mergedInto }) => mergedInto ?? ''))}::bytea[]
+      ) as device (number, unit_key, user_key)
+      where unit.experiment_number = device.number and unit.unit_key = device.unit_key
+      returning unit.*, device.user_key
+    ), added as (
+      select moved.experiment_number, moved.user_key,
+        sum(moved.plays) as plays, sum(moved.completions) as completions,
+        sum(moved.watch_ms) as watch_ms, sum(moved.sessions) as sessions,
+        bool_or(moved.returned and moved.exposed_at = person.exposed_at) as returned,
+        sum(moved.earlier_watch_ms) as earlier_watch_ms,
+        sum(moved.earlier_sessions) as earlier_sessions
+      from moved
+      join experiment_unit person on person.experiment_number = moved.experiment_number
+        and person.unit_key = moved.user_key
+      group by moved.experiment_number, moved.user_key
+    )
+    update experiment_unit unit set
+      plays = unit.plays + added.plays,
+      completions = unit.completions + added.completions,
+      watch_ms = unit.watch_ms + added.watch_ms,
+      sessions = unit.sessions + added.sessions,
+      returned = unit.returned or added.returned,
+      earlier_watch_ms = unit.earlier_watch_ms + added.earlier_watch_ms,
+      earlier_sessions = unit.earlier_sessions + added.earlier_sessions
+    from added
+    where unit.experiment_number = added.experiment_number
+      and unit.unit_key = added.user_key`.execute(tx);
 }
 
 function columnsOf(units: readonly CountedUnit[]) {
@@ -93,27 +159,45 @@ function columnsOf(units: readonly CountedUnit[]) {
   ]);
 }
 
-/** Which of these viewers are units of these experiments. */
-export async function selectUnits(
+/** The units of these experiments to which these viewers belong. */
+export async function selectMembers(
   tx: Tx,
   numbers: readonly number[],
   viewers: readonly Hash[],
-): Promise<Unit[]> {
+): Promise<Member[]> {
   if (numbers.length === 0 || viewers.length === 0) return [];
   const { rows } = await sql<{
     experiment_number: number;
     unit_key: Buffer;
+    viewer_key: Buffer;
     exposed_at_ms: number;
+    tells_returns: boolean;
   }>`
-    select unit.experiment_number, unit.unit_key, ${exposedAtMs} as exposed_at_ms
-    from unnest(${int8Array(numbers)}::int8[]) as running (number)
-    cross join unnest(${viewerKeys(viewers)}::bytea[]) as wanted (unit_key)
-    join experiment_unit unit on unit.experiment_number = running.number
-      and unit.unit_key = wanted.unit_key`.execute(tx);
+    with wanted as materialized (
+      select number, viewer_key
+      from unnest(${int8Array(numbers)}::int8[]) as running (number)
+      cross join unnest(${viewerKeys(viewers)}::bytea[]) as wanted (viewer_key)
+    )
+    select unit.experiment_number, unit.unit_key, unit.unit_key as viewer_key,
+      ${exposedAtMs} as exposed_at_ms, true as tells_returns
+    from wanted
+    join experiment_unit unit on unit.experiment_number = wanted.number
+      and unit.unit_key = wanted.viewer_key
+    union all
+    select unit.experiment_number, unit.unit_key, device.unit_key,
+      (extract(epoch from device.exposed_at) * 1000)::float8, device.exposed_at = unit.exposed_at
+    from wanted
+    join exposure device on device.experiment_number = wanted.number
+      and device.unit_key = wanted.viewer_key and device.merged_into is not null
+      and device.is_counted
+    join experiment_unit unit on unit.experiment_number = device.experiment_number
+      and unit.unit_key = device.merged_into`.execute(tx);
   return rows.map((row) => ({
     experimentNumber: row.experiment_number,
     unit: row.unit_key.toString('latin1'),
+    viewer: row.viewer_key.toString('latin1'),
     exposedAtMs: row.exposed_at_ms,
+    tellsReturns: row.tells_returns,
   }));
 }
 
@@ -225,7 +309,35 @@ export async function copyExposures(db: Db, schema: string): Promise<void> {
       (experiment_number, unit_key, variant, exposed_at)
     select experiment_number, unit_key, variant, exposed_at
     from exposure join experiment on experiment.number = exposure.experiment_number
-    where experiment.status = 'running' and is_counted`.execute(db);
+    where experiment.status = 'running' and is_counted and merged_into is null`.execute(db);
+}
+
+/**
+ * What the copies of a rebuild lack, just before they take the place of the tables. Units that were
+ * counted meanwhile are counted once more; what the log has lost is taken over.
+ */
+export async function keepOldUnits(tx: Tx, schema: string, firstDayMs: number): Promise<void> {
+  const copy = sql.id(schema, 'experiment_unit');
+  await sql`
+    update exposure set is_counted = false
+    from experiment
+    where experiment.number = exposure.experiment_number and experiment.status = 'running'
+      and exposure.is_counted and not exists (
+        select from ${copy} unit where unit.experiment_number = exposure.experiment_number
+          and unit.unit_key = coalesce(exposure.merged_into, exposure.unit_key))`.execute(tx);
+  if (!Number.isFinite(firstDayMs)) return;
+  const firstDay = timestampArray([firstDayMs]);
+  const firstOf = sql`(${firstDay}::timestamptz[])[1]`;
+  await sql`
+    delete from ${copy} unit where exposed_at < ${firstOf}`.execute(tx);
+  await sql`
+    insert into ${copy} select * from experiment_unit where exposed_at < ${firstOf}`.execute(tx);
+  const days = sql.id(schema, 'viewer_day');
+  await sql`
+    delete from ${days} where day < (${firstOf} at time zone 'UTC')::date`.execute(tx);
+  await sql`
+    insert into ${days}
+    select * from viewer_day where day < (${firstOf} at time zone 'UTC')::date`.execute(tx);
 }
 
 /** Whether an exposure to a running experiment has waited for a pass of the projection in vain. */

@@ -14,7 +14,7 @@ import {
   type Hash,
 } from '../../analytics/analytics.ts';
 import { deleteExposuresOf } from '../assignments/exposure-queries.ts';
-import { addSession, addView, emptyCounts, historyDays } from './contribution.ts';
+import { addCounts, addSession, addView, emptyCounts, historyDays } from './contribution.ts';
 import {
   addToUnits,
   addViewerDays,
@@ -22,10 +22,13 @@ import {
   deleteOldDays,
   deleteUnit,
   insertUnits,
+  keepOldUnits,
+  markCounted,
+  moveToUsers,
   runningNumbers,
   selectHistory,
+  selectMembers,
   selectUncounted,
-  selectUnits,
   type CountedUnit,
   type Unit,
 } from './queries.ts';
@@ -55,6 +58,7 @@ export const experimentUnits: EngagementFollower = {
   },
   expire: [(tx, limit) => deleteOldDays(tx, daysKept, limit)],
   carryOver: ({ db, schema }: { db: Db; schema: string }) => copyExposures(db, schema),
+  keepOld: keepOldUnits,
 };
 
 /**
@@ -70,6 +74,7 @@ export async function countExposures(
 ): Promise<number> {
   const exposures = await selectUncounted(tx, numbers, maxUncounted);
   if (exposures.length === 0) return 0;
+  const devices = exposures.filter(({ mergedInto }) => mergedInto !== null);
   const byUnit = Map.groupBy(exposures, ({ unit }) => unit);
   const units = new Map(
     exposures.map((exposure) => [keyOf(exposure), { ...exposure, counts: emptyCounts() }]),
@@ -95,6 +100,8 @@ export async function countExposures(
     unit.counts.earlierSessions = history.sessions;
   }
   await insertUnits(tx, [...units.values()]);
+  await moveToUsers(tx, devices);
+  await markCounted(tx, exposures);
   return exposures.length;
 }
 
@@ -108,11 +115,11 @@ async function addChanges(
   { views, sessions }: EngagementChanges,
 ): Promise<void> {
   const viewers = new Set([...views, ...sessions].map(({ viewer }) => viewer));
-  const units = await selectUnits(tx, numbers, [...viewers]);
-  if (units.length === 0) return;
+  const members = await selectMembers(tx, numbers, [...viewers]);
+  if (members.length === 0) return;
   const byViewer = Map.groupBy(
-    units.map((unit): CountedUnit => ({ ...unit, counts: emptyCounts() })),
-    ({ unit }) => unit,
+    members.map((member) => ({ ...member, counts: emptyCounts() })),
+    ({ viewer }) => viewer,
   );
   for (const { viewer, before, after } of views) {
     for (const { counts, exposedAtMs } of byViewer.get(viewer) ?? []) {
@@ -126,8 +133,17 @@ async function addChanges(
       for (const session of after) addSession(counts, session, exposedAtMs, 1);
     }
   }
-  const changed = [...byViewer.values()].flat().filter(({ counts }) => hasCounts(counts));
-  await addToUnits(tx, changed);
+  const units = new Map<string, CountedUnit>();
+  for (const member of [...byViewer.values()].flat()) {
+    if (!member.tellsReturns) member.counts.returns = 0;
+    const unit = units.get(keyOf(member));
+    if (unit === undefined) units.set(keyOf(member), member);
+    else addCounts(unit.counts, member.counts);
+  }
+  await addToUnits(
+    tx,
+    [...units.values()].filter(({ counts }) => hasCounts(counts)),
+  );
 }
 
 function hasCounts(counts: object): boolean {

@@ -6,7 +6,14 @@ import {
   smoothedRate,
   type DurationBucket,
 } from '../ranking/signals/completion-rate.ts';
-import { engagement, lowerBound, type EngagementScale } from '../ranking/signals/engagement.ts';
+import {
+  engagement,
+  lowerBound,
+  priorShowings,
+  usualRate,
+  type EngagementCounts,
+  type EngagementScale,
+} from '../ranking/signals/engagement.ts';
 import type { PlaysByCountry } from '../ranking/signals/geo-relevance.ts';
 import type { FeedEntry } from './feed-entry.ts';
 import {
@@ -43,16 +50,19 @@ const weights: Partial<Record<string, number>> = {
   unsave: -2,
   share: 3,
 };
-const unknownSignals = { engagement: 0, completionRate: 0.5 };
+const unknown = 0.5;
+const emptyShown: EngagementCounts = { shown: 0, reactions: 0 };
+/** An item shown more often counts no more than this for its tags, so that none speaks for all. */
+const mostShownPerTag = 100;
 
 /** What viewers did with the items of one organization, and the scales that single items have. */
 export class ItemStatistics {
   readonly #items: Items;
   #stats = new Map<number, ItemStats>();
-  #scale: EngagementScale = { mean: 0, high: 0 };
+  #scale: EngagementScale = { mean: 0, tagRates: new Map(), low: 0, high: 0 };
   #buckets: readonly DurationBucket[] = emptyBuckets();
-  /** Signals of entries that nobody has met yet, by bucket. */
-  #untouched = Array.from({ length: bucketCount }, () => ({ ...unknownSignals }));
+  /** Completion rates of entries that nobody has met yet, by bucket. */
+  #untouched: readonly number[] = [];
   #version = 0;
   #isDirty = false;
   /** Entries that viewers like best at the moment, best first. */
@@ -65,9 +75,9 @@ export class ItemStatistics {
     this.#items = items;
   }
 
-  /** Reactions per showing over all items. */
-  get meanReaction(): number {
-    return this.#scale.mean;
+  /** Reactions per showing that are believed of an entry nobody has met: those that its tags get. */
+  usualRateOf({ tags }: FeedEntry): number {
+    return usualRate(tags, this.#scale);
   }
 
   /** Whether events have come since the scales were made. */
@@ -141,10 +151,9 @@ export class ItemStatistics {
     this.#isDirty = false;
     this.#version += 1;
     this.#makeScales();
-    this.#untouched = this.#buckets.map((bucket) => ({
-      engagement: engagement({ shown: 0, reactions: 0 }, this.#scale),
-      completionRate: completionRate({ plays: 0, completions: 0 }, bucket),
-    }));
+    this.#untouched = this.#buckets.map((bucket) =>
+      completionRate({ plays: 0, completions: 0 }, bucket),
+    );
     this.popular = this.#mostPopular(nowMs);
     this.unexplored = this.#leastShown();
   }
@@ -152,10 +161,12 @@ export class ItemStatistics {
   /** The signals of an entry that do not depend on the viewer. */
   signalsOf(entry: FeedEntry): { readonly engagement: number; readonly completionRate: number } {
     const { stats } = entry;
-    if (stats === null) return this.#untouched[bucketOf(entry.durationSeconds)] ?? unknownSignals;
+    if (stats === null) {
+      const completionRate = this.#untouched[bucketOf(entry.durationSeconds)] ?? unknown;
+      return { engagement: this.#engagementOf(entry, emptyShown), completionRate };
+    }
     if (stats.version !== this.#version) {
-      const counts = { shown: shownOf(stats), reactions: Math.max(0, reactionsOf(stats)) };
-      stats.engagement = engagement(counts, this.#scale);
+      stats.engagement = this.#engagementOf(entry, shownAndReactions(stats));
       const bucket = this.#buckets[bucketOf(entry.durationSeconds)];
       const watched = { plays: playsOf(stats), completions: completionsOf(stats) };
       stats.completionRate = bucket === undefined ? 0.5 : completionRate(watched, bucket);
@@ -181,12 +192,16 @@ export class ItemStatistics {
     return stats;
   }
 
+  #engagementOf(entry: FeedEntry, counts: EngagementCounts): number {
+    return engagement(counts, this.usualRateOf(entry), this.#scale);
+  }
+
   #makeScales(): void {
     let shown = 0;
     let reactions = 0;
     const plays = new Float64Array(bucketCount);
     const completions = new Float64Array(bucketCount);
-    const sample: { stats: ItemStats; bucket: number }[] = [];
+    const sample: { entry: FeedEntry; stats: ItemStats; bucket: number }[] = [];
     const stride = Math.max(1, Math.floor(this.#stats.size / sampleSize));
     let index = 0;
     for (const [serialNumber, stats] of this.#stats) {
@@ -195,20 +210,21 @@ export class ItemStatistics {
       const entry = this.#items.find(serialNumber);
       if (entry === undefined) continue;
       const bucket = bucketOf(entry.durationSeconds);
-      sample.push({ stats, bucket });
+      sample.push({ entry, stats, bucket });
       shown += shownOf(stats);
       reactions += Math.max(0, reactionsOf(stats));
       plays[bucket] = (plays[bucket] ?? 0) + playsOf(stats);
       completions[bucket] = (completions[bucket] ?? 0) + completionsOf(stats);
     }
     const mean = shown > 0 ? Math.min(1, reactions / shown) : 0;
-    const bounds = sample
-      .filter(({ stats }) => shownOf(stats) > 0)
-      .map(({ stats }) =>
-        lowerBound({ shown: shownOf(stats), reactions: Math.max(0, reactionsOf(stats)) }, mean),
-      )
+    const met = sample.filter(({ stats }) => shownOf(stats) > 0);
+    const tagRates = ratesOfTags(met, mean);
+    const usual = { mean, tagRates, low: 0, high: 0 };
+    const bounds = met
+      .map(({ entry, stats }) => lowerBound(shownAndReactions(stats), usualRate(entry.tags, usual)))
       .toSorted((a, b) => a - b);
-    this.#scale = { mean, high: bounds[Math.floor(bounds.length * 0.95)] ?? 0 };
+    const at = (share: number) => bounds[Math.floor(bounds.length * share)] ?? 0;
+    this.#scale = { mean, tagRates, low: at(0.05), high: at(0.95) };
     this.#buckets = Array.from({ length: bucketCount }, (_, bucket): DurationBucket => {
       const played = plays[bucket] ?? 0;
       if (played <= 0) return { mean: null, rates: [] };
@@ -258,6 +274,30 @@ export class ItemStatistics {
     }
     return found;
   }
+}
+
+type Met = { readonly entry: FeedEntry; readonly stats: ItemStats };
+
+/** Reactions per showing of the items with each tag, smoothed towards the mean of all. */
+function ratesOfTags(met: readonly Met[], mean: number): Map<string, number> {
+  const counts = new Map<string, { shown: number; reactions: number }>();
+  for (const { entry, stats } of met) {
+    const { shown, reactions } = shownAndReactions(stats);
+    const share = Math.min(1, mostShownPerTag / shown);
+    for (const tag of entry.tags) {
+      let count = counts.get(tag);
+      if (count === undefined) counts.set(tag, (count = { shown: 0, reactions: 0 }));
+      count.shown += shown * share;
+      count.reactions += reactions * share;
+    }
+  }
+  const rateOf = ({ shown, reactions }: EngagementCounts) =>
+    Math.min(1, (reactions + priorShowings * mean) / (shown + priorShowings));
+  return new Map(Array.from(counts, ([tag, count]) => [tag, rateOf(count)]));
+}
+
+function shownAndReactions(stats: ItemStats): EngagementCounts {
+  return { shown: shownOf(stats), reactions: Math.max(0, reactionsOf(stats)) };
 }
 
 /** Sorts by popularity and drops what is too much. @returns the least popularity that is kept */

@@ -3,8 +3,8 @@
  * and the highest draw gets the place. So an item that nobody has met yet has its chance, and one that
  * was shown in vain loses it.
  *
- * The belief is a Beta distribution whose prior has the organization's mean rate and the weight of
- * twenty showings. A uniform prior would take every new item for a coin toss, which is far above what
+ * The belief is a Beta distribution whose prior has the organization's mean rate, as far as it is known
+ * that of the item's tags, and the weight of some showings. A uniform prior would take every new item for a coin toss, which is far above what
  * items get, and would show weak items for too long.
  */
 import type { FeedEntry } from '../items/feed-entry.ts';
@@ -15,20 +15,29 @@ import { priorShowings } from './signals/engagement.ts';
 /** Candidates that are drawn for one choice: mostly of the newest ones. */
 const drawnOfNewest = 10;
 const drawnOfOthers = 5;
+/** Items of the last day go first in this share of choices, so that each is met soon. */
+const newFirst = 0.5;
+const newForMs = 24 * 3_600_000;
 
 /** Takes entries that few viewers have met, the most promising draw first. */
 export function drawExplorations(choice: Choice): FeedEntry[] {
-  const { index, random } = choice.parts;
-  const { unexplored, meanReaction } = index.statistics;
-  const middle = unexplored.length >> 1;
+  const { index, nowMs, random } = choice.parts;
+  const { statistics } = index;
+  const { unexplored } = statistics;
   const drawn: { entry: FeedEntry; draw: number }[] = [];
+  const bonus = random() < newFirst ? 1 : 0;
+  const isNew = (entry: FeedEntry) => nowMs - entry.freshSinceMs < newForMs;
   const drawFrom = (from: number, to: number, count: number) => {
     for (let tries = 0; tries < count && to > from; tries += 1) {
       const entry = unexplored[from + Math.floor(random() * (to - from))];
       if (entry === undefined || !isInIndex(choice, entry) || !choice.take(entry)) continue;
-      drawn.push({ entry, draw: drawRate(entry, meanReaction, random) });
+      const draw = drawRate(entry, statistics.usualRateOf(entry), random);
+      drawn.push({ entry, draw: isNew(entry) ? draw + bonus : draw });
     }
   };
+  const middle = unexplored.length >> 1;
+  const firstOld = unexplored.findIndex((entry) => !isNew(entry));
+  drawFrom(0, firstOld === -1 ? middle : Math.min(firstOld, middle), drawnOfNewest);
   drawFrom(0, Math.max(middle, Math.min(unexplored.length, drawnOfNewest)), drawnOfNewest);
   drawFrom(middle, unexplored.length, drawnOfOthers);
   return drawn.toSorted((a, b) => b.draw - a.draw).map(({ entry }) => entry);
@@ -40,11 +49,11 @@ export function isInIndex({ parts: { index } }: Choice, entry: FeedEntry): boole
 }
 
 /** A draw from what is believed of an item's rate of reactions. */
-export function drawRate({ stats }: FeedEntry, mean: number, random: () => number): number {
+export function drawRate({ stats }: FeedEntry, usual: number, random: () => number): number {
   const shown = stats === null ? 0 : shownOf(stats);
   const reactions = stats === null ? 0 : Math.min(shown, Math.max(0, reactionsOf(stats)));
-  // A mean of 0 or 1 would be no distribution.
-  const prior = Math.min(0.99, Math.max(0.01, mean));
+  // A rate of 0 or 1 would be no distribution.
+  const prior = Math.min(0.99, Math.max(0.01, usual));
   return drawBeta(
     priorShowings * prior + reactions,
     priorShowings * (1 - prior) + shown - reactions,

@@ -9,10 +9,13 @@ import { FreshEncounters, type FreshItems } from './fresh-encounters.ts';
 import { ViewerProfile, type About } from './viewer-profile.ts';
 import { selectEncounters, selectTraits } from './viewer-queries.ts';
 
-/** Most viewers whose profiles are in memory; those who were not there for longest go first. */
-const maxProfiles = 10_000;
-/** And most encounters of all of them together: about 80 bytes each. */
-const maxEncounters = 1_000_000;
+/** What is in memory at most; viewers who were not there for longest go first. */
+export type ProfileLimits = {
+  readonly profiles: number;
+  /** Of all profiles together: about 40 bytes each. */
+  readonly encounters: number;
+};
+const defaultLimits: ProfileLimits = { profiles: 10_000, encounters: 1_000_000 };
 /** Then a profile is read anew, so that an erasure or a rebuild reaches every process. */
 const freshForMs = 5 * 60_000;
 /** Items outside the index whose traits are looked up for one profile. */
@@ -29,14 +32,16 @@ export const unknownViewer = new ViewerProfile(new Map(), () => null, {
 /** The profiles of the viewers that this process serves, and what viewers did a moment ago. */
 export class ViewerProfiles {
   readonly #db: Db;
+  readonly #limits: ProfileLimits;
   readonly #secrets = new ViewerSecrets();
   readonly #fresh = new FreshEncounters();
   readonly #known = new Map<string, Known>();
   readonly #loading = new Map<string, Promise<ViewerProfile>>();
   #encounters = 0;
 
-  constructor(db: Db) {
+  constructor(db: Db, limits = defaultLimits) {
     this.#db = db;
+    this.#limits = limits;
   }
 
   /** How many profiles and encounters are in memory. */
@@ -142,7 +147,8 @@ export class ViewerProfiles {
     this.#known.set(name, { profile, readAtMs, size: profile.size });
     this.#encounters += profile.size;
     for (const [oldest] of this.#known) {
-      const fits = this.#known.size <= maxProfiles && this.#encounters <= maxEncounters;
+      const { profiles, encounters } = this.#limits;
+      const fits = this.#known.size <= profiles && this.#encounters <= encounters;
       if (fits || oldest === name) return;
       this.#remove(oldest);
     }

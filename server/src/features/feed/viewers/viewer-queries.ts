@@ -8,6 +8,7 @@ import {
 } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
+import { contentItems } from '../../content/content.ts';
 import { viewerKeys, type Hash } from '../../analytics/analytics.ts';
 
 export type AddedEncounters = {
@@ -98,7 +99,7 @@ export async function selectSerialNumbers(
     from unnest(${textArray(items.map(({ organizationId }) => organizationId))}::text[],
       ${uuidArray(items.map(({ contentId }) => contentId))}::uuid[])
       as wanted (organization_id, content_id)
-    join content on content.organization_id = wanted.organization_id
+    join ${contentItems} content on content.organization_id = wanted.organization_id
       and content.content_id = wanted.content_id
   `.execute(tx);
   return rows;
@@ -120,7 +121,7 @@ export async function selectTraits(
   serialNumbers: readonly number[],
 ): Promise<Traits[]> {
   const { rows } = await sql<Traits>`
-    select serial_number as "serialNumber", tags, author from content
+    select serial_number as "serialNumber", tags, author from ${contentItems} item
     where organization_id = ${organizationId} and serial_number = any(${serialNumbers}::bigint[])
   `.execute(db);
   return rows;

@@ -13,6 +13,7 @@ import { summarizeMediaPlaylist, withTargetDuration } from '../media-playlist.ts
 import { roundFrameRate } from '../picture.ts';
 import type { Rendition } from '../tasks.ts';
 import { check, required } from './engine.ts';
+import { ProgressiveFile } from './progressive-file.ts';
 
 export const MEDIA_PLAYLIST = 'index.m3u8';
 export const INIT_SEGMENT = 'init.mp4';
@@ -28,7 +29,7 @@ const TIMELINE_START_SECONDS = 0.2;
 
 /** How far picture and sound of a source may lie apart and still end up in the same segment. */
 export const MAX_INTERLEAVE_SECONDS = 120;
-const MICROSECONDS = 1_000_000;
+const MAX_INTERLEAVE_DELTA = BigInt(MAX_INTERLEAVE_SECONDS * 1_000_000);
 /**
  * A last segment shorter than this part of the others joins the one before it. RFC 8216 measures
  * bit rates over no less, and a segment of a few frames, one of them a key frame, would claim many
@@ -54,6 +55,7 @@ export class HlsOutput {
   readonly #muxer: FormatContext;
   readonly #video: Track | null;
   readonly #audio: Track | null;
+  readonly #download: ProgressiveFile | null;
   /** Length in frames of the shortest last segment. */
   readonly #minLastFrames: bigint;
   #lastWrite: Promise<void> = Promise.resolve();
@@ -67,7 +69,9 @@ export class HlsOutput {
     muxer: FormatContext,
     tracks: { video: Track | null; audio: Track | null },
     segmentSeconds: number,
+    download: ProgressiveFile | null,
   ) {
+    this.#download = download;
     this.#rung = rung;
     this.#folder = folder;
     this.#muxer = muxer;
@@ -77,12 +81,15 @@ export class HlsOutput {
     this.#minLastFrames = BigInt(Math.floor(segmentSeconds * MIN_LAST_SEGMENT * framesPerSecond));
   }
 
-  /** Creates the rung's folder inside `outputDir` and writes the header for opened encoders. */
+  /**
+   * Creates the rung's folder inside `outputDir` and writes the header for opened encoders. With
+   * `hasDownload` the rung is written as one MP4 as well.
+   */
   static async open(
     outputDir: string,
     rung: Rung,
     encoders: { video: CodecContext | null; audio: CodecContext | null },
-    segmentSeconds: number,
+    { segmentSeconds, hasDownload }: { segmentSeconds: number; hasDownload: boolean },
   ): Promise<HlsOutput> {
     const folder = join(outputDir, rung.name);
     await mkdir(folder);
@@ -92,7 +99,7 @@ export class HlsOutput {
       video: encoders.video === null ? null : addTrack(muxer, encoders.video),
       audio: encoders.audio === null ? null : addTrack(muxer, encoders.audio),
     };
-    muxer.maxInterleaveDelta = BigInt(MAX_INTERLEAVE_SECONDS * MICROSECONDS);
+    muxer.maxInterleaveDelta = MAX_INTERLEAVE_DELTA;
     using options = Dictionary.fromObject({
       hls_time: segmentSeconds,
       hls_playlist_type: 'vod',
@@ -105,7 +112,11 @@ export class HlsOutput {
       hls_segment_filename: join(folder, '%03d.m4s'),
     });
     check(await muxer.writeHeader(options), 'write HLS header');
-    return new HlsOutput(rung, folder, muxer, tracks, segmentSeconds);
+    const opened = [encoders.video, encoders.audio].filter((encoder) => encoder !== null);
+    const download = hasDownload
+      ? await ProgressiveFile.open(outputDir, opened, MAX_INTERLEAVE_DELTA)
+      : null;
+    return new HlsOutput(rung, folder, muxer, tracks, segmentSeconds, download);
   }
 
   /** Takes over a packet in the time base of the video encoder. */
@@ -134,11 +145,14 @@ export class HlsOutput {
   }
 
   #write(packet: Packet, track: Track): Promise<void> {
+    const download = this.#download;
+    const copy = download === null ? null : required(packet.clone(), 'memory');
     packet.rescaleTs(track.encoder.timeBase, track.stream.timeBase);
     packet.streamIndex = track.stream.index;
     const write = this.#lastWrite.then(async () => {
       check(await this.#muxer.interleavedWriteFrame(packet), 'write segment');
       packet.free();
+      if (copy !== null) await download?.write(copy, track.encoder);
     });
     this.#lastWrite = write;
     return write;
@@ -152,6 +166,7 @@ export class HlsOutput {
     if (start !== undefined) await this.#release();
     await this.#lastWrite;
     check(await this.#muxer.writeTrailer(), 'finish HLS output');
+    await this.#download?.finish();
     const codecs = [this.#video, this.#audio].flatMap((track) =>
       track === null ? [] : [required(avGetCodecString(track.stream.codecpar), 'a codec string')],
     );

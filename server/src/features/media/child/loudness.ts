@@ -4,6 +4,7 @@ import { AUDIO_SAMPLE_RATE } from './encoders.ts';
 import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
 import { openDecoder, openSource } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
+import type { Waveform } from './waveform.ts';
 
 /**
  * Loudness by EBU R 128: clips follow each other in a feed, so each is brought to the same
@@ -68,7 +69,8 @@ function readTags(frame: Frame): Loudness | null {
 }
 
 /**
- * Decodes the sound of a file once and measures it. Null for a file without sound.
+ * Decodes the sound of a file once, measures it and draws it into `waveform`. Null for a file
+ * without sound.
  *
  * Throws {@link MediaError} where the sound can't be decoded, as `transcode` would.
  */
@@ -76,6 +78,7 @@ export async function measureLoudness(
   sourcePath: string,
   maxSeconds: number,
   meter: TaskMeter,
+  waveform: Waveform | null,
 ): Promise<Loudness | null> {
   const opened = await openSource(sourcePath);
   const stream = opened.audio;
@@ -105,7 +108,10 @@ export async function measureLoudness(
     );
     format ||= description;
     // A recording that changes its format in the middle is measured by its first part.
-    if (format === description) await take(graph.push(frame));
+    if (format === description) {
+      await waveform?.take(frame, { timeBase: stream.stream.timeBase });
+      await take(graph.push(frame));
+    }
     frame.free();
   }
   if (graph !== null) await take(graph.push(null));

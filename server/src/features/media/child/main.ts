@@ -11,8 +11,6 @@ import type { TaskMeter } from './task-meter.ts';
  */
 
 const PROGRESS_INTERVAL_MS = 250;
-/** Below the service and the database, above idle. */
-const CPU_NICENESS = 10;
 
 function die(): never {
   process.kill(process.pid, 'SIGKILL');
@@ -78,7 +76,7 @@ async function answer(task: MediaTask): Promise<void> {
 
 process.on('disconnect', die);
 try {
-  setPriority(Math.min(CPU_NICENESS, constants.priority.PRIORITY_LOW));
+  setPriority(Math.min(Number(process.argv[2]), constants.priority.PRIORITY_LOW));
 } catch {
   // Without the right to lower its priority the child works at the inherited one.
 }

@@ -26,8 +26,6 @@ interface Target {
   readonly width: number;
   readonly height: number;
   readonly orientation: Orientation;
-  readonly matrix: 'bt709' | 'smpte170m';
-  readonly range: 'tv' | 'pc';
 }
 
 /** Scaling happens before turning: turning fewer pixels is cheaper. */
@@ -46,8 +44,8 @@ function sdrFilters(frame: Frame, target: Target): string[] {
     `h=${height}`,
     'flags=bicubic',
     ...(frame.colorSpace === AVCOL_SPC_UNSPECIFIED ? [`in_color_matrix=${guessedMatrix}`] : []),
-    `out_color_matrix=${target.matrix}`,
-    `out_range=${target.range}`,
+    'out_color_matrix=bt709',
+    'out_range=tv',
   ];
   return [`scale=${options.join(':')}`, 'format=yuv420p'];
 }
@@ -65,7 +63,7 @@ function hdrFilters(frame: Frame, target: Target): string[] {
     'format=gbrpf32le',
     'zscale=p=bt709',
     'tonemap=tonemap=hable:desat=0',
-    `zscale=t=bt709:m=${target.matrix === 'bt709' ? '709' : '170m'}:r=${target.range}`,
+    'zscale=t=bt709:m=709:r=tv',
     'format=yuv420p',
   ];
 }
@@ -84,6 +82,7 @@ function deinterlacing(frame: Frame): string[] {
   return isInterlaced ? ['bwdif=mode=send_frame:deint=interlaced'] : [];
 }
 
+/** Makes pictures of the target's size in limited range BT.709, upright, with square pixels. */
 function pictureFilters(frame: Frame, target: Target): string[] {
   const toTarget =
     isHdrTransfer(frame.colorTrc) && canToneMap()
@@ -104,34 +103,45 @@ export function rungGraph(
     videoInput(frame, timing),
     ...deinterlacing(frame),
     `fps=fps=${num}/${den}:start_time=0`,
-    ...pictureFilters(frame, {
-      width: rung.width,
-      height: rung.height,
-      orientation,
-      matrix: 'bt709',
-      range: 'tv',
-    }),
+    ...pictureFilters(frame, { width: rung.width, height: rung.height, orientation }),
     'setparams=color_primaries=bt709:color_trc=bt709:colorspace=bt709:range=tv',
     GRAPH_OUTPUT,
   ].join(',');
 }
 
-/** The graph text for a still picture; JPEG means full range and the BT.601 matrix. */
+/** Red, green and blue bytes out of what {@link pictureFilters} makes for BT.709. */
+const TO_RGB = [
+  'scale=in_color_matrix=bt709:in_range=tv:flags=bicubic+accurate_rnd',
+  'format=rgb24',
+];
+
+/**
+ * The graph text that makes `rgb24` pictures of a size out of frames like `frame`. `sampling` are
+ * filters that choose among the frames, while they are still large and cost nothing to pass on.
+ */
+export function sampledGraph(
+  frame: Frame,
+  timing: InputTiming,
+  size: { width: number; height: number },
+  orientation: Orientation,
+  sampling: readonly string[],
+): string {
+  return [
+    videoInput(frame, timing),
+    ...deinterlacing(frame),
+    ...sampling,
+    ...pictureFilters(frame, { ...size, orientation }),
+    ...TO_RGB,
+    GRAPH_OUTPUT,
+  ].join(',');
+}
+
+/** The graph text that makes one `rgb24` picture out of one frame. */
 export function stillGraph(
   frame: Frame,
   timing: InputTiming,
   size: { width: number; height: number },
   orientation: Orientation,
 ): string {
-  return [
-    videoInput(frame, timing),
-    ...deinterlacing(frame),
-    ...pictureFilters(frame, {
-      ...size,
-      orientation,
-      matrix: 'smpte170m',
-      range: 'pc',
-    }),
-    GRAPH_OUTPUT,
-  ].join(',');
+  return sampledGraph(frame, timing, size, orientation, []);
 }

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import type { Frame } from 'node-av/lib';
 import { planLadder } from '../ladder.ts';
 import { masterPlaylist } from '../master-playlist.ts';
 import { MediaError } from '../media-error.ts';
@@ -11,11 +12,12 @@ import { loudnessChange, measureLoudness } from './loudness.ts';
 import { orientationFromMatrix, type Orientation } from './orientation.ts';
 import { DAMAGED, openSource, type Source, type SourceStream } from './source.ts';
 import { TaskMeter } from './task-meter.ts';
-import { writeThumbnail } from './thumbnail.ts';
+import { writeStills } from './still.ts';
+import { writeThumbnails } from './thumbnail.ts';
 import { transcode, type TranscodeResult } from './transcode.ts';
+import { Waveform } from './waveform.ts';
 
 export const MASTER_PLAYLIST = 'master.m3u8';
-const THUMBNAIL = 'thumbnail.jpg';
 
 /** Clips up to a minute get short segments, so that the first one arrives sooner. */
 const SHORT_CLIP_SECONDS = 60;
@@ -90,7 +92,10 @@ export async function prepare(
   const ladder = planLadder(declared, task.quality);
   const meter = new TaskMeter({ seconds: source.declaredSeconds, bytes: source.sizeBytes });
   watch(meter);
-  const loudness = loudnessChange(await measureLoudness(task.sourcePath, maxSeconds, meter));
+  const waveform = source.video === null ? new Waveform() : null;
+  const measured = await measureLoudness(task.sourcePath, maxSeconds, meter, waveform);
+  const loudness = loudnessChange(measured);
+  const thumbnails = thumbnailWatcher(source, declared, task.outputDir);
   const result = await transcode({
     source,
     rungs: [ladder.first],
@@ -101,7 +106,8 @@ export async function prepare(
     maxSeconds,
     meter,
     loudness,
-    ...thumbnailWatcher(source, declared, task.outputDir),
+    hasDownload: true,
+    watchFrames: (frames) => thumbnails.watch(frames),
   });
   checkCoverage(source, result);
   const rungs = await result.finish();
@@ -114,7 +120,7 @@ export async function prepare(
   await writeFile(join(task.outputDir, MASTER_PLAYLIST), masterPlaylist(rungs));
   return {
     info,
-    thumbnail: source.video === null ? null : THUMBNAIL,
+    thumbnailHash: waveform === null ? thumbnails.hash() : await drawn(waveform, task.outputDir),
     rungs,
     master: MASTER_PLAYLIST,
     remainingRungs: [...ladder.remaining],
@@ -122,17 +128,22 @@ export async function prepare(
   };
 }
 
-function thumbnailWatcher(source: Source, info: MediaInfo, outputDir: string) {
-  const { video } = source;
-  if (video === null || info.width === null || info.height === null) return {};
-  const options = {
-    path: join(outputDir, THUMBNAIL),
-    width: info.width,
-    height: info.height,
-    timeBase: video.stream.timeBase,
-    orientation: readOrientation(video),
-  };
+/** Writes the waveform as thumbnails. Returns the ThumbHash. */
+async function drawn(waveform: Waveform, outputDir: string): Promise<string | null> {
+  const still = await waveform.finish();
+  return still === null ? null : writeStills(still, outputDir);
+}
+
+function thumbnailWatcher(source: Source, { width, height }: MediaInfo, folder: string) {
+  let hash: string | null = null;
   return {
-    watchFrames: (frames: Parameters<typeof writeThumbnail>[0]) => writeThumbnail(frames, options),
+    hash: () => hash,
+    async watch(frames: AsyncIterable<Frame>): Promise<void> {
+      const { video } = source;
+      if (video === null || width === null || height === null) return;
+      const orientation = readOrientation(video);
+      const timeBase = video.stream.timeBase;
+      hash = await writeThumbnails(frames, { folder, width, height, timeBase, orientation });
+    },
   };
 }

@@ -24,6 +24,8 @@ export interface TranscodeOptions {
   readonly meter: TaskMeter;
   /** See `AudioStage.loudness`. */
   readonly loudness: LoudnessChange | null;
+  /** Writes the first rung as one MP4 as well. */
+  readonly hasDownload: boolean;
   /** One more reader of the decoded pictures, beside the rungs; it frees what it takes. */
   readonly watchFrames?: (frames: AsyncIterable<Frame>) => Promise<void>;
 }
@@ -84,10 +86,11 @@ async function openOutputs(
   const { outputDir, segmentSeconds, threads } = options;
   const lanes: VideoLane[] = [];
   const outputs: HlsOutput[] = [];
-  for (const rung of rungs) {
+  for (const [index, rung] of rungs.entries()) {
     const encoder = rung.kind === 'video' ? await openVideoEncoder(rung, threads) : null;
     const encoders = { video: encoder, audio: audioEncoder };
-    const output = await HlsOutput.open(outputDir, rung, encoders, segmentSeconds);
+    const hasDownload = options.hasDownload && index === 0;
+    const output = await HlsOutput.open(outputDir, rung, encoders, { segmentSeconds, hasDownload });
     outputs.push(output);
     if (rung.kind === 'video' && encoder !== null) lanes.push({ rung, encoder, output });
   }

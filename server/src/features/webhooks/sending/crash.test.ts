@@ -1,6 +1,6 @@
 /**
  * The real service, with its own database, killed again and again under load. A tenth of the full
- * load by default; REELFEED_TEST_SCALE=full does 10,000 events, twenty kills and three crashes of
+ * load by default; `npm run test:faults` does 10,000 events, twenty kills and three crashes of
  * the database.
  */
 import assert from 'node:assert/strict';
@@ -17,9 +17,9 @@ import { openDatabase, type Database } from '../../../platform/database/database
 import { connectionToRunningServer } from '../../../platform/postgres/running-server.ts';
 import { generateKey } from '../../keys/keys.ts';
 import { cause } from '../webhooks.fixture.ts';
+import { isFullScale } from '../../../../test/scale.ts';
 
-const isFull = process.env['REELFEED_TEST_SCALE'] === 'full';
-const scale = isFull
+const scale = isFullScale
   ? { events: 10_000, kills: 20, crashes: 3 }
   : { events: 1_000, kills: 4, crashes: 1 };
 
@@ -74,7 +74,7 @@ async function causeAll(
       } catch {
         await delay(20);
       }
-      await delay(isFull ? 4 : 10);
+      await delay(isFullScale ? 4 : 10);
     }
   };
   await Promise.all([one(), one(), one()]);

@@ -114,7 +114,10 @@ export function createEngagement(
       async carryOver(rebuild) {
         for (const follower of followers) await follower.carryOver(rebuild);
       },
-      keepOld: keepOldEngagement,
+      async keepOld(tx, schema, firstDayMs) {
+        await keepOldEngagement(tx, schema, firstDayMs);
+        for (const follower of followers) await follower.keepOld(tx, schema, firstDayMs);
+      },
     },
   };
 }

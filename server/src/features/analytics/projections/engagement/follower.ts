@@ -33,4 +33,9 @@ export type EngagementFollower = {
   readonly expire: readonly Expiry[];
   /** Prepares the copies of a rebuild, before the log is read. */
   readonly carryOver: (rebuild: { readonly db: Db; readonly schema: string }) => Promise<void>;
+  /**
+   * Takes over what the log has lost, days before `firstDayMs`, and what came while the log was read,
+   * in the transaction that swaps the tables.
+   */
+  readonly keepOld: (tx: Tx, schema: string, firstDayMs: number) => Promise<void>;
 };

@@ -1,5 +1,6 @@
 /**
- * The projection `quality`: how playing went, counted by labels that clients send. Each event counts
+ * The projection `quality`: how playing went and where viewers came from, counted by labels that
+ * clients send. Each event counts
  * by itself, so there is no state. Labels are bounded, since anyone with the publishable key can make
  * them up: the first 200 of a measure on a day count, the rest under one label. That is the one place
  * where the order of events can show, and only for who sends more.
@@ -128,6 +129,8 @@ function collectEvent(
       count(hours, at, 'error', data['errorCode'], 0);
       break;
     case 'impression':
+      count(hours, at, 'source', data['entryPoint'], 0);
+      break;
     case 'completion':
     case 'swipe':
     case 'like':

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { affinityOf, usualRate } from './affinity.ts';
 import { bucketOf, completionRate, smoothedRate } from './completion-rate.ts';
 import { creatorAffinity } from './creator-affinity.ts';
-import { engagement, lowerBound } from './engagement.ts';
+import { engagement, lowerBound, usualRate as usualRateOfTags } from './engagement.ts';
 import { geoRelevance, mayBeShownIn, readGeoTargeting } from './geo-relevance.ts';
 import { recency } from './recency.ts';
 import { topicAffinity } from './topic-affinity.ts';
@@ -25,16 +25,17 @@ describe('recency', () => {
 });
 
 describe('engagement', () => {
-  const scale = { mean: 0.1, high: 0.2 };
+  const scale = { mean: 0.1, tagRates: new Map([['loved', 0.3]]), low: 0.05, high: 0.2 };
 
-  test('is the lower bound of Wilson, relative to the 95th percentile', () => {
-    // p = (30 + 20·0.1) / (80 + 20) = 0.32 over 100 trials.
-    near(lowerBound({ shown: 80, reactions: 30 }, 0.1), 0.24907382868794542);
-    near(engagement({ shown: 80, reactions: 30 }, { mean: 0.1, high: 0.5 }), 0.49814765737589084);
+  test('is the place of the lower bound of Wilson between the 5th and the 95th percentile', () => {
+    // p = (30 + 60·0.1) / (80 + 60) = 0.257142857 over 140 trials.
+    near(lowerBound({ shown: 80, reactions: 30 }, 0.1), 0.20154116858451757);
+    const wide = { ...scale, high: 0.45 };
+    near(engagement({ shown: 80, reactions: 30 }, 0.1, wide), (0.20154116858451757 - 0.05) / 0.4);
   });
 
   test('grows with reactions, and with certainty at the same rate', () => {
-    const at = (shown: number, reactions: number) => engagement({ shown, reactions }, scale);
+    const at = (shown: number, reactions: number) => engagement({ shown, reactions }, 0.1, scale);
     assert.ok(at(100, 20) > at(100, 10));
     assert.ok(at(1_000, 100) > at(100, 10));
     assert.ok(at(0, 0) < at(1_000, 100));
@@ -48,8 +49,18 @@ describe('engagement', () => {
     }
   });
 
-  test('is 0 where nobody has reacted to anything', () => {
-    assert.equal(engagement({ shown: 50, reactions: 0 }, { mean: 0, high: 0 }), 0);
+  test('an item is believed to do as items with its tags do, until it is known itself', () => {
+    near(usualRateOfTags(['loved', 'unknown'], scale), 0.2);
+    near(usualRateOfTags([], scale), 0.1);
+    const at = (shown: number, reactions: number, tags: string[]) =>
+      engagement({ shown, reactions }, usualRateOfTags(tags, scale), scale);
+    assert.ok(at(0, 0, ['loved']) > at(0, 0, []));
+    assert.ok(at(5_000, 400, ['loved']) < at(5_000, 700, []));
+  });
+
+  test('is neutral where all items are alike', () => {
+    const flat = { ...scale, low: 0, high: 0 };
+    assert.equal(engagement({ shown: 50, reactions: 0 }, 0, flat), 0.5);
   });
 });
 

@@ -1,0 +1,122 @@
+/** The rows that items leave behind when they are deleted for good; see the feature `purges`. */
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+
+export type DeletedItem = {
+  organizationId: string;
+  contentId: string;
+  serialNumber: number;
+  playbackId: string | null;
+  sourceKey: string | null;
+  /** When it was deleted, exactly. */
+  position: string;
+};
+
+export type PendingPosition = Pick<DeletedItem, 'position' | 'contentId'>;
+
+/**
+ * Items that wait for their purge, the longest waiting first, behind `after`. Those that a live job
+ * named `name` may still write files for are left out.
+ */
+export async function findPending(
+  db: Db,
+  { name, after }: { name: string; after: PendingPosition | null },
+  limit: number,
+): Promise<DeletedItem[]> {
+  const from = after ?? {
+    position: '-infinity',
+    contentId: '00000000-0000-0000-0000-000000000000',
+  };
+  const { rows } = await sql<DeletedItem>`
+    select organization_id as "organizationId", content_id as "contentId", serial_number as "serialNumber",
+      playback_id as "playbackId", source_key as "sourceKey", deleted_at::text as position
+    from deleted_content
+    where purged_at is null
+      and (deleted_at, content_id) > (${from.position}::timestamptz, ${from.contentId}::uuid)
+      and not exists (
+        select from job
+        where job.name = ${name} and job.state <> 'failed'
+          and job.organization_id = deleted_content.organization_id
+          and job.payload ->> 'contentId' = deleted_content.content_id::text
+      )
+    order by deleted_content.deleted_at, deleted_content.content_id
+    limit ${limit}
+  `.execute(db);
+  return rows;
+}
+
+/** pending → complete; the names of the files are forgotten with it. */
+export async function markPurged(tx: Tx, items: readonly DeletedItem[]): Promise<void> {
+  await sql`
+    update deleted_content set purged_at = now(), playback_id = null, source_key = null
+    from unnest(
+      ${items.map((item) => item.organizationId)}::text[],
+      ${items.map((item) => item.contentId)}::uuid[]
+    ) as purged (organization_id, content_id)
+    where deleted_content.organization_id = purged.organization_id
+      and deleted_content.content_id = purged.content_id
+      and deleted_content.purged_at is null
+  `.execute(tx);
+}
+
+const keptForDays = 30;
+
+/**
+ * Forgets purges that ended long ago; the feed's indexes have read these rows within a second.
+ *
+ * @returns how many, at most `limit`
+ */
+export async function forgetPurged(tx: Tx, limit: number): Promise<number> {
+  const { rows } = await sql`
+    delete from deleted_content where (organization_id, content_id) in (
+      select organization_id, content_id from deleted_content
+      where purged_at < now() - make_interval(days => ${keptForDays})
+      order by purged_at limit ${limit} for update skip locked)
+    returning content_id
+  `.execute(tx);
+  return rows.length;
+}
+
+export type PurgeStatus = 'pending' | 'complete';
+export type PurgeRow = {
+  content_id: string;
+  deleted_at: Date;
+  purged_at: Date | null;
+  position: string;
+};
+
+function purges(db: Db, organizationId: OrganizationId, status: PurgeStatus | null) {
+  const query = db.selectFrom('deleted_content').where('organization_id', '=', organizationId);
+  if (status === null) return query;
+  return query.where('purged_at', status === 'pending' ? 'is' : 'is not', null);
+}
+
+/** One page of purges, the latest deletion first. */
+export async function listPurges(
+  db: Db,
+  organizationId: OrganizationId,
+  status: PurgeStatus | null,
+  page: KeysetPage,
+): Promise<PurgeRow[]> {
+  return purges(db, organizationId, status)
+    .select(['content_id', 'deleted_at', 'purged_at'])
+    .select(sql<string>`deleted_at::text`.as('position'))
+    .where(isBehind('deleted_at', 'content_id', page.after))
+    .orderBy('deleted_at', 'desc')
+    .orderBy('content_id', 'desc')
+    .limit(page.limit)
+    .execute();
+}
+
+export async function countPurges(
+  db: Db,
+  organizationId: OrganizationId,
+  status: PurgeStatus | null,
+): Promise<number> {
+  const { count } = await purges(db, organizationId, status)
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return count;
+}

@@ -1,0 +1,69 @@
+/** Viewers of simulated experiments and what they do: many sessions, uneven habits, and a past. */
+import { dayMs } from '../../platform/time.ts';
+import type { LoggedEvent } from '../events/events.ts';
+import type { Random } from './statistics/random.fixture.ts';
+
+/** How long simulated experiments run. */
+export const days = 14;
+/** Days before the start on which viewers are already active. */
+export const daysBefore = 7;
+
+export type SimulatedViewer = {
+  readonly userId: string;
+  /** The day of the experiment on which it is exposed. */
+  readonly firstDay: number;
+  /** Chance to come on a day. */
+  readonly habit: number;
+  readonly plays: number;
+  readonly patience: number;
+};
+
+/** Viewers differ much from each other, and most of them enter in the first days. */
+export function makeViewers(count: number, random: Random): SimulatedViewer[] {
+  return Array.from({ length: count }, (_, index) => ({
+    userId: `simulated-${index}`,
+    firstDay: Math.floor(random() * random() * 10),
+    habit: 0.2 + 0.7 * random(),
+    plays: 1 + Math.floor(-4 * Math.log(1 - random())),
+    patience: random() ** 0.7,
+  }));
+}
+
+/**
+ * What a viewer does in the 24 hours from `dayStartMs` on: nothing, or one session.
+ *
+ * @param longer what its watch times are multiplied by
+ */
+export function eventsOf(
+  { userId, habit, plays, patience }: SimulatedViewer,
+  contentIds: readonly string[],
+  dayStartMs: number,
+  random: Random,
+  longer = 1,
+): LoggedEvent[] {
+  if (random() > habit) return [];
+  const day = Math.floor(dayStartMs / dayMs);
+  const events: LoggedEvent[] = [];
+  let at = dayStartMs + Math.floor(random() * dayMs * 0.8);
+  const count = 1 + Math.floor(random() * plays);
+  for (let play = 0; play < count; play += 1) {
+    const contentId = contentIds[Math.floor(random() * contentIds.length)] ?? '';
+    const base = { contentId, userId, sessionId: `${userId}-${day}` };
+    const name = `${userId}-${day}-${play}`;
+    const eventId = `${name}-a`;
+    events.push({ ...base, eventId, event: 'playStart', at, data: { startupTime: 100 } });
+    const watchTime = Math.round(30_000 * patience * random() * longer) / 1_000;
+    const isCompleted = random() < patience;
+    at += 1_000 + Math.ceil(watchTime * 1_000);
+    events.push({
+      ...base,
+      eventId: `${name}-b`,
+      event: isCompleted ? 'completion' : 'watchProgress',
+      at,
+      data: isCompleted
+        ? { watchTime, looped: false }
+        : { currentTime: watchTime, duration: 60, watchTime },
+    });
+  }
+  return events;
+}

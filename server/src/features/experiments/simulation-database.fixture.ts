@@ -1,0 +1,117 @@
+/** The same experiment as `simulation.fixture.ts` runs in memory, through everything but HTTP. */
+import { dayMs } from '../../platform/time.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { inTransaction } from '../../platform/database/database.ts';
+import { claimProjections, insertProjections } from '../../platform/projections/queries.ts';
+import { ProjectionRun } from '../../platform/projections/run.ts';
+import { allProjections } from '../../app/projections.ts';
+import { readConfig } from '../../app/config.ts';
+import { insertItems, organizationId } from '../analytics/projections/projector.fixture.ts';
+import { hashViewer } from '../analytics/analytics.ts';
+import { openEventLog, type EventProjection } from '../events/events.ts';
+import { ViewerSecrets } from '../organizations/organizations.ts';
+import { readArms } from './arms.ts';
+import { insertExposures } from './assignments/exposure-queries.ts';
+import { assign, buildView } from './assignments/view.ts';
+import type { ExperimentId, ExperimentRow } from './experiment.ts';
+import { findExperiment } from './queries.ts';
+import { readResults, type Results } from './results.ts';
+import { days, daysBefore, eventsOf, makeViewers } from './simulated-viewers.fixture.ts';
+import type { Simulation } from './simulation.fixture.ts';
+import type { ArmData } from './statistics/analysis.ts';
+import { createRandom } from './statistics/random.fixture.ts';
+
+/** Stores a row as it is, its number excepted. @returns the stored one */
+export async function insertRow(db: Db, row: ExperimentRow): Promise<ExperimentRow> {
+  const { number: _, ...values } = row;
+  await db
+    .insertInto('experiment')
+    .values({
+      ...values,
+      variants: JSON.stringify(row.variants),
+      metrics: [...row.metrics],
+      targeting: JSON.stringify(row.targeting),
+      ranges: JSON.stringify(row.ranges),
+      plan: JSON.stringify(row.plan),
+      results: null,
+    })
+    .execute();
+  const id = row.experiment_id as ExperimentId;
+  const stored = await findExperiment(db, organizationId, id);
+  if (stored === null) throw new Error('The experiment is gone.');
+  return stored;
+}
+
+export type DatabaseRead = { readonly arms: readonly ArmData[]; readonly results: Results };
+
+/** Runs it in a fresh database, and reads it every day. */
+export async function simulateInDatabase(
+  db: Db,
+  wanted: ExperimentRow,
+  options: Simulation,
+  contentIds: readonly string[],
+): Promise<DatabaseRead[]> {
+  await insertItems(db, contentIds);
+  const row = await insertRow(db, wanted);
+  const view = buildView(1, [], [row]);
+  const random = createRandom(options.seed);
+  const viewers = makeViewers(options.viewers, random);
+  const project = await openProjection(db);
+  const secrets = new ViewerSecrets();
+  await secrets.load(db, [organizationId]);
+  const startMs = row.started_at?.getTime() ?? 0;
+  const reads: DatabaseRead[] = [];
+  for (let day = -daysBefore; day < days; day += 1) {
+    const fromMs = startMs + day * dayMs;
+    const entering = viewers.filter(({ firstDay }) => firstDay === day);
+    await insertExposures(
+      db,
+      entering.flatMap(({ userId }) => {
+        const unitKey = Buffer.from(hashViewer(secrets, organizationId, `u:${userId}`), 'latin1');
+        return assign(view.running, userId, {}, fromMs).map(({ experiment, index }) => ({
+          experimentNumber: experiment.number,
+          unitKey,
+          variant: index,
+          atMs: fromMs,
+        }));
+      }),
+    );
+    const events = viewers.flatMap((viewer) => eventsOf(viewer, contentIds, fromMs, random));
+    await openEventLog(db).append([{ organizationId, events }]);
+    await project();
+    if (day < 0) continue;
+    const now = new Date(fromMs + dayMs);
+    const { arms } = await readArms(db, row, now);
+    const current = await findExperiment(db, organizationId, row.experiment_id as ExperimentId);
+    reads.push({ arms, results: await readResults(db, current ?? row, now) });
+  }
+  return reads;
+}
+
+export function engagementProjection(): EventProjection {
+  const found = allProjections(readConfig({})).find(({ name }) => name === 'engagement');
+  if (found === undefined) throw new Error('There is no projection of that name.');
+  return found;
+}
+
+/** @returns what projects everything that is in the log by now */
+async function openProjection(db: Db): Promise<() => Promise<void>> {
+  const eventLog = openEventLog(db);
+  const projection = engagementProjection();
+  const { name } = projection;
+  await inTransaction(db, (tx) => insertProjections(tx, [name]));
+  const [progress] = await inTransaction(db, (tx) =>
+    claimProjections(tx, { names: [name], writerId: crypto.randomUUID(), leaseMs: 3_600_000 }),
+  );
+  const run = new ProjectionRun(projection, eventLog.start);
+  if (progress === undefined) throw new Error('Somebody else holds the projection.');
+  run.resume(progress);
+  return async () => {
+    for (;;) {
+      const page = await eventLog.read(run.position, { limitBlocks: 100, limitEvents: 100_000 });
+      run.collect(page.blocks, page.next);
+      if (page.blocks.length > 0) await run.write(db);
+      if (page.isLast) return;
+    }
+  };
+}

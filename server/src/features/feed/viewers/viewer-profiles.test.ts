@@ -1,0 +1,90 @@
+/** Proves that profiles of many viewers at once stay within what the guide says of their memory. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import v8 from 'node:v8';
+import vm from 'node:vm';
+import { sql } from 'kysely';
+import { openTestDatabase } from '../../../../test/database.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+import { viewerKeyOf } from '../../analytics/analytics.ts';
+import { ViewerSecrets } from '../../organizations/organizations.ts';
+import { OrganizationIndex } from '../items/organization-index.ts';
+import { emptyEncounter, writeEncounters } from './encounter.ts';
+import { ViewerProfiles } from './viewer-profiles.ts';
+
+v8.setFlagsFromString('--expose-gc');
+const collectGarbage = vm.runInNewContext('gc') as () => void;
+
+const organizationId: OrganizationId = 'org_01jd0000000000000000000000';
+const viewers = 2_000;
+const itemsEach = 100;
+/** docs/ranking.md says about 9 KB. */
+const bytesEach = 12_000;
+const atOnce = 50;
+
+test('2,000 viewers in memory take no more memory each than the guide says, and the oldest go', async () => {
+  const { db } = await openTestDatabase();
+  await sql`insert into organization (organization_id, name, viewer_secret)
+    values (${organizationId}, 'Test', ${Buffer.alloc(32, 7)}) on conflict do nothing`.execute(db);
+  const secrets = new ViewerSecrets();
+  const idsOf = (number: number) => ({ userId: `viewer-${number}` });
+  const second = Math.floor(Date.now() / 1_000);
+  const history = writeEncounters(
+    Array.from({ length: itemsEach }, (_, index) => [
+      index + 1,
+      { ...emptyEncounter(), second: second - index, seenSecond: second - index, flags: 2 },
+    ]),
+  );
+  for (let number = 0; number < viewers; number += 1) {
+    const key = await viewerKeyOf(db, secrets, organizationId, idsOf(number));
+    await sql`insert into feed_viewer (viewer_key, organization_id, last_at, folded)
+      values (${key}, ${organizationId}, now(), ${history})`.execute(db);
+  }
+  const index = new OrganizationIndex(
+    Array.from({ length: itemsEach }, (_, at) => ({
+      organizationId,
+      isMember: true,
+      serialNumber: at + 1,
+      contentId: `00000000-0000-7000-8000-${String(at).padStart(12, '0')}`,
+      revision: 1,
+      freshSinceMs: 0,
+      publishAtMs: -Infinity,
+      expiresAtMs: Infinity,
+      contentType: 'video',
+      section: null,
+      author: `author-${at % 10}`,
+      tags: [`tag-${at % 20}`],
+      durationSeconds: 15,
+      geo: null,
+    })),
+  );
+  const usedBytes = () => {
+    collectGarbage();
+    collectGarbage();
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const loadAll = async (profiles: ViewerProfiles) => {
+    for (let from = 0; from < viewers; from += atOnce) {
+      const loading = Array.from({ length: atOnce }, (_, at) =>
+        profiles.load(organizationId, idsOf(from + at), index),
+      );
+      for (const profile of await Promise.all(loading)) {
+        assert.equal(profile.size, itemsEach);
+        assert.ok(profile.favourites.tags.length <= 8);
+      }
+    }
+  };
+  await loadAll(new ViewerProfiles(db));
+  const before = usedBytes();
+  const profiles = new ViewerProfiles(db);
+  await loadAll(profiles);
+  const each = (usedBytes() - before) / viewers;
+  assert.equal(profiles.sizes.profiles, viewers);
+  assert.equal(profiles.sizes.encounters, viewers * itemsEach);
+  assert.ok(each < bytesEach, `${Math.round(each)} bytes for a viewer`);
+
+  const few = new ViewerProfiles(db, { profiles: 500, encounters: 30_000 });
+  await loadAll(few);
+  assert.deepEqual(few.sizes, { profiles: 300, encounters: 30_000, fresh: 0 });
+});

@@ -1,0 +1,49 @@
+import type { Frame } from 'node-av/lib';
+import sharp from 'sharp';
+import { WAVEFORM_SIZE } from '../thumbnail-sizes.ts';
+import { audioInput, FrameGraph, GRAPH_OUTPUT, type InputTiming } from './frame-graph.ts';
+import { stillFromFrame, type Still } from './still.ts';
+
+const WAVE = { width: 640, height: 320 } as const;
+const BACKGROUND = '#14181f';
+const COLOR = '0x7cc4ff';
+/** The filter keeps all samples until the end: an hour at this rate is 60 MB. */
+const SAMPLE_RATE = 8_000;
+
+/** Draws the waveform of a sound, which stands for the picture that it does not have. */
+export class Waveform {
+  #graph: FrameGraph | null = null;
+
+  /** Takes note of a frame, which stays the caller's. All must have the format of the first. */
+  async take(frame: Frame, timing: InputTiming): Promise<void> {
+    this.#graph ??= await FrameGraph.open(
+      `${audioInput(frame, timing)},aresample=${SAMPLE_RATE},` +
+        'aformat=sample_fmts=s16:channel_layouts=mono,' +
+        `showwavespic=s=${WAVE.width}x${WAVE.height}:colors=${COLOR}:draw=full:scale=sqrt,` +
+        `format=rgba,${GRAPH_OUTPUT}`,
+    );
+    const input = frame.clone();
+    for await (const output of this.#graph.push(input)) output.free();
+    input?.free();
+  }
+
+  /** The picture; null for a sound without a single frame. */
+  async finish(): Promise<Still | null> {
+    if (this.#graph === null) return null;
+    let wave: Still | null = null;
+    for await (const output of this.#graph.push(null)) {
+      wave ??= stillFromFrame(output, 4);
+      output.free();
+    }
+    this.#graph[Symbol.dispose]();
+    const raw = { ...WAVE, channels: 4 } as const;
+    const overlays = wave === null ? [] : [{ input: wave.data, raw }];
+    const { width, height } = WAVEFORM_SIZE;
+    const data = await sharp({ create: { width, height, channels: 3, background: BACKGROUND } })
+      .composite(overlays)
+      .removeAlpha()
+      .raw()
+      .toBuffer();
+    return { data, width, height };
+  }
+}

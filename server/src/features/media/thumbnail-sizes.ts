@@ -1,0 +1,37 @@
+/** The still pictures of an item; the engine writes them and URLs are made from their names. */
+
+export interface ThumbnailSize {
+  /** Of the files, without the ending. */
+  readonly name: string;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Each size is written in both. */
+export const THUMBNAIL_FORMATS = [
+  { ending: 'jpg', type: 'image/jpeg' },
+  { ending: 'webp', type: 'image/webp' },
+] as const;
+
+/** The waveform that stands for a sound without a picture. */
+export const WAVEFORM_SIZE = { width: 720, height: 1280 } as const;
+
+const SHORT_SIDES = [
+  { name: 'thumbnail', pixels: 720 },
+  { name: 'thumbnail-small', pixels: 270 },
+] as const;
+
+/** The size whose short side is at most `pixels`, even and never enlarged. */
+export function fitShortSide(
+  { width, height }: { width: number; height: number },
+  pixels: number,
+): { width: number; height: number } {
+  const scale = Math.min(1, pixels / Math.min(width, height));
+  const even = (side: number): number => Math.max(2, Math.floor((side * scale) / 2) * 2);
+  return { width: even(width), height: even(height) };
+}
+
+/** The thumbnails of a picture of this size, the largest first. */
+export function thumbnailSizes(picture: { width: number; height: number }): ThumbnailSize[] {
+  return SHORT_SIDES.map(({ name, pixels }) => ({ name, ...fitShortSide(picture, pixels) }));
+}

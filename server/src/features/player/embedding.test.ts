@@ -1,0 +1,105 @@
+/** Proves that the page of the guide, served from an origin of its own, plays and counts. */
+import { strict as assert } from 'node:assert';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { eventually } from '../../../test/service.ts';
+import { openStoredEvents } from '../../../test/stored-events.ts';
+import { playing, startPlayerPages } from './player.fixture.ts';
+
+const { options, pages } = await startPlayerPages();
+const hasBrowser = !('skip' in options);
+const stored = hasBrowser ? await openStoredEvents(pages.service) : null;
+const example = readFileSync(
+  new URL('../../../../docs/examples/feed.html', import.meta.url),
+  'utf8',
+);
+
+/** Serves a page on another port, which is another origin. @returns its address */
+async function servePage(html: string): Promise<string> {
+  const server = createServer((_request, response) =>
+    response.setHeader('content-type', 'text/html; charset=utf-8').end(html),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The example with the service and the key of this test. */
+function filledIn(): string {
+  const { url, publishableKey } = pages.service;
+  return example
+    .replaceAll('https://video.example.com', url)
+    .replaceAll('rf_pk_YOUR_KEY', publishableKey);
+}
+
+test('the example has fewer than 40 lines', () => {
+  assert(example.trim().split('\n').length < 40);
+});
+
+test(
+  'the example plays in a page of an allowed origin, with its words, and its events are stored',
+  options,
+  async (context) => {
+    const clip = await pages.upload('small.mp4', 'An embedded clip');
+    await pages.ready(clip);
+    await pages.upload('small.mp4', 'Another').then((id) => pages.ready(id));
+    const origin = await servePage(filledIn());
+    await pages.service.call('PATCH', '/v1/organization', { body: { allowedOrigins: [origin] } });
+    const { page, errors } = await pages.visit(context, '', {
+      viewport: { width: 1000, height: 800 },
+    });
+    await page.goto(origin);
+    const first = await playing(page);
+    await page.locator('#count').filter({ hasText: '1' }).waitFor();
+    const slide = page.locator('.slide:not([inert])');
+    await slide.getByRole('button', { name: 'Applaud' }).click();
+    await page.getByRole('button', { name: 'Turn the sound on' }).click();
+    await slide.locator('.surface').press('j');
+    await playing(page, first);
+    assert.equal(await page.title(), 'Clips of the day', 'the page keeps its own title');
+    const font = await slide
+      .locator('.title')
+      .evaluate((node) => getComputedStyle(node).fontFamily);
+    assert.match(font, /Georgia/);
+    assert.deepEqual(errors, []);
+    await page.goto('about:blank');
+    const kinds = new Set<string>();
+    await eventually('the events', async () => {
+      for (const { event, userId } of (await stored?.fresh()) ?? []) {
+        assert.equal(userId, 'ada');
+        kinds.add(event);
+      }
+      return ['impression', 'playStart', 'like', 'swipe'].every((kind) => kinds.has(kind))
+        ? true
+        : null;
+    });
+  },
+);
+
+test('out of sight nothing plays and nothing is told', options, async (context) => {
+  const page = filledIn().replace('<h1>', '<div style="height:3000px"></div><h1>');
+  const origin = await servePage(page);
+  await pages.service.call('PATCH', '/v1/organization', { body: { allowedOrigins: [] } });
+  const visit = await pages.visit(context, '', { viewport: { width: 1000, height: 800 } });
+  await stored?.fresh();
+  await visit.page.goto(origin);
+  await visit.page.locator('.slide video').first().waitFor({ state: 'attached' });
+  await visit.page.waitForTimeout(1_000);
+  assert.equal(await visit.page.locator('#count').innerText(), '0');
+  await visit.page.locator('reelfeed-feed').scrollIntoViewIfNeeded();
+  await playing(visit.page);
+  await visit.page.locator('#count').filter({ hasText: '1' }).waitFor();
+});
+
+test('a page of another origin is refused and the viewer is told', options, async (context) => {
+  const origin = await servePage(filledIn());
+  const allowedOrigins = ['https://elsewhere.example'];
+  await pages.service.call('PATCH', '/v1/organization', { body: { allowedOrigins } });
+  const { page } = await pages.visit(context, '', { viewport: { width: 1000, height: 800 } });
+  await page.goto(origin);
+  await page.getByText('The service can’t be reached').waitFor();
+});

@@ -1,0 +1,39 @@
+-- Appending to the event log. The ledger is in features/events/ledger/functions.sql.
+-- The migrator runs this file when it has changed: each statement creates or replaces.
+
+-- Adds blocks to the log, in one statement with the ledger: a key for each event, in the order of
+-- the blocks. The result has a row for each block, in their order; `added_sequence` is null for a
+-- block of which every event was in the log before, and is then not stored.
+create or replace function append_event_blocks(
+  organizations text[], counts integer[], blocks bytea[], keys uuid[]
+) returns table (added_sequence bigint, left_out integer[]) language plpgsql as $$
+declare
+  fresh uuid[] := claim_event_keys(keys);
+  repeated integer[] := '{}';
+  first integer := 0;
+begin
+  if cardinality(fresh) < cardinality(keys) then
+    -- Of keys that were given several times, the first counts.
+    select array_agg(place order by place) into repeated from (
+      select given.place::integer - 1 as place,
+        row_number() over (partition by given.key order by given.place) as nth, new_key is null as known
+      from unnest(keys) with ordinality as given (key, place)
+      left join unnest(fresh) new_key on new_key = given.key) judged
+    where nth > 1 or known;
+  end if;
+  for block in 1 .. cardinality(blocks) loop
+    added_sequence := null;
+    left_out := '{}';
+    if cardinality(repeated) > 0 then
+      select coalesce(array_agg(place - first order by place), '{}') into left_out
+      from unnest(repeated) place where place >= first and place < first + counts[block];
+    end if;
+    if cardinality(left_out) < counts[block] then
+      insert into event_block (organization_id, event_count, duplicates, events)
+      values (organizations[block], counts[block] - cardinality(left_out), left_out, blocks[block])
+      returning sequence into added_sequence;
+    end if;
+    first := first + counts[block];
+    return next;
+  end loop;
+end $$;

@@ -1,0 +1,240 @@
+/** Proves who counts as one participant: viewers who sign in, processes that are killed, erasures. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assignVariant } from '@reelfeed/client/assignment';
+import { engagementProjection } from '../src/features/experiments/simulation-database.fixture.ts';
+import { openEventLog } from '../src/features/events/events.ts';
+import { openDatabase } from '../src/platform/database/database.ts';
+import { rebuildProjection } from '../src/platform/projections/rebuild.ts';
+import { silentLog } from './database.ts';
+import { createExperiment } from './experiment-samples.ts';
+import { startProcess } from './processes.ts';
+import { createReadyItems, query } from './seed.ts';
+import { eventually, send, startService, type Reply, type TestService } from './service.ts';
+
+const service = await startService();
+const [item = ''] = await createReadyItems(service, 1);
+
+async function start(change: object = {}): Promise<string> {
+  const id = await createExperiment(service, {
+    metrics: ['watchTime', 'sessionsPerUser'],
+    ...change,
+  });
+  const reply = await service.call('POST', `/v1/experiments/${id}/start`);
+  assert.equal(reply.status, 200, reply.text);
+  return id;
+}
+
+/** The variant that a request is given; null outside of the experiment. */
+async function variantOf(id: string, ids: object, at: TestService = service) {
+  const query = new URLSearchParams({ ...ids }).toString();
+  const reply = await send(`${at.url}/v1/config?${query}`, 'GET', { key: at.publishableKey });
+  assert.equal(reply.status, 200, reply.text);
+  const found = reply.body.data.experiments.find((one: Reply['body']) => one.experimentId === id);
+  return (found?.variantId ?? null) as string | null;
+}
+
+async function watch(ids: object, watchTime: number): Promise<void> {
+  const event = {
+    event: 'completion',
+    contentId: item,
+    ...ids,
+    data: { watchTime, looped: false },
+  };
+  const reply = await send(`${service.url}/v1/events`, 'POST', {
+    key: service.publishableKey,
+    body: event,
+  });
+  assert.equal(reply.status, 200, reply.text);
+}
+
+type Found = { participants: number; crossed: number; watched: number };
+
+async function resultsOf(id: string): Promise<Found> {
+  const { body, text } = await service.call('GET', `/v1/experiments/${id}/results`);
+  assert.ok(body.data, text);
+  const { variants, health } = body.data;
+  const sum = (of: (variant: Reply['body']) => number) =>
+    variants.reduce((total: number, variant: Reply['body']) => total + of(variant), 0);
+  return {
+    participants: sum(({ participants }) => participants),
+    crossed: health.unitsInSeveralVariants,
+    watched: Math.round(sum(({ participants, metrics }) => participants * metrics.watchTime.value)),
+  };
+}
+
+async function eventuallyFinds(id: string, expected: Partial<Found>): Promise<void> {
+  let found: Found | null = null;
+  await eventually(JSON.stringify(expected), async () => {
+    found = await resultsOf(id);
+    return Object.entries(expected).every(([key, value]) => found?.[key as keyof Found] === value)
+      ? true
+      : null;
+  }).catch((error: unknown) => {
+    throw new Error(`found ${JSON.stringify(found)}`, { cause: error });
+  });
+}
+
+test('a viewer who signs in keeps the variant of the device, on every process, and counts once', async () => {
+  const id = await start();
+  const other = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
+  const people = Array.from({ length: 16 }, (_, index) => ({
+    deviceId: `phone-${index}`,
+    userId: `person-${index}`,
+  }));
+  const given = new Map<string, string | null>();
+  for (const { deviceId, userId } of people) {
+    given.set(userId, await variantOf(id, { deviceId }));
+    await watch({ deviceId }, 10);
+  }
+  await eventuallyFinds(id, { participants: 16, watched: 160 });
+  for (const person of people) {
+    assert.equal(await variantOf(id, person), given.get(person.userId));
+    // Later on another device, or without any, through another process.
+    const later = { userId: person.userId, deviceId: `${person.userId}-tablet` };
+    assert.equal(await variantOf(id, later, other), given.get(person.userId));
+    assert.equal(await variantOf(id, { userId: person.userId }, other), given.get(person.userId));
+    await watch({ userId: person.userId }, 3);
+    // What the device had not sent before.
+    await watch({ deviceId: person.deviceId, sessionId: 'earlier' }, 1);
+  }
+  await eventuallyFinds(id, { participants: 16, crossed: 0, watched: 16 * 14 });
+  const plan = {
+    gateSalt: `${id}:gate`,
+    splitSalt: `${id}:split`,
+    ranges: [[0, 1]] as const,
+    variants: [
+      { id: 'control', traffic: 0.5 },
+      { id: 'b', traffic: 0.5 },
+    ],
+    targeting: {},
+  };
+  const kept = people.filter(({ userId }) => assignVariant(plan, userId, {}) !== given.get(userId));
+  assert.ok(kept.length > 0, 'the hash would have moved some of them');
+
+  // A user who was exposed already, in the other variant than the device.
+  const users = Array.from({ length: 12 }, (_, index) => `known-${index}`);
+  const variants = await Promise.all(users.map((userId) => variantOf(id, { userId })));
+  const devices = users.map((userId) => `${userId}-phone`);
+  const ofDevices = await Promise.all(devices.map((deviceId) => variantOf(id, { deviceId })));
+  await eventuallyFinds(id, { participants: 16 + 24 });
+  for (const [index, userId] of users.entries()) {
+    const deviceId = devices[index] ?? '';
+    assert.equal(await variantOf(id, { userId, deviceId }), variants[index]);
+  }
+  const crossed = variants.filter((variant, index) => variant !== ofDevices[index]).length;
+  assert.ok(crossed > 0 && crossed < 12);
+  await eventuallyFinds(id, { participants: 16 + 12, crossed });
+  await assertRebuildIsEqual();
+
+  const erased = await service.call('DELETE', '/v1/users/person-0/data');
+  assert.ok(erased.status < 300, erased.text);
+  await eventuallyFinds(id, { participants: 27 });
+  const [left] = await query(
+    service,
+    'select count(*)::int as units from experiment_unit join experiment on number = experiment_number where experiment_id = $1',
+    [id],
+  );
+  assert.equal(left?.['units'], 27);
+});
+
+async function readUnits(): Promise<unknown[]> {
+  return query(service, 'select experiment_unit::text as unit from experiment_unit order by 1');
+}
+
+async function assertRebuildIsEqual(): Promise<void> {
+  await eventually('every exposure to be counted', async () => {
+    const rows = await query(service, 'select from exposure where not is_counted limit 1');
+    return rows.length === 0 ? true : null;
+  });
+  const live = await readUnits();
+  await query(service, 'update experiment_unit set watch_ms = watch_ms + 1');
+  await using database = openDatabase({
+    connection: service.connection,
+    poolSize: 2,
+    log: silentLog,
+  });
+  const { db } = database;
+  const { signal } = new AbortController();
+  await rebuildProjection(engagementProjection(), { db, eventLog: openEventLog(db), signal });
+  assert.deepEqual(await readUnits(), live);
+}
+
+test('kill -9 under load: nobody is counted twice, and nobody is moved', async () => {
+  const id = await start();
+  const given = new Map<string, string>();
+  let requests = 0;
+  const ask = async (url: string, userId: string): Promise<void> => {
+    const reply = await send(`${url}/v1/config?userId=${userId}`, 'GET', {
+      key: service.publishableKey,
+    }).catch(() => null);
+    if (reply?.status !== 200) return;
+    requests += 1;
+    const found = reply.body.data.experiments.find((one: Reply['body']) => one.experimentId === id);
+    assert.equal(found.variantId, given.get(userId) ?? found.variantId, `${userId} was moved`);
+    given.set(userId, found.variantId);
+  };
+  for (let round = 0; round < 3; round += 1) {
+    const process = await startProcess(service.connection, service.dataDir, {
+      REELFEED_ROLES: 'api',
+    });
+    let isKilled = false;
+    const workers = Array.from({ length: 6 }, async (_, worker) => {
+      for (let turn = 0; !isKilled; turn += 1) {
+        // New viewers, and those of earlier rounds again.
+        const user = ((turn * 6 + worker) * (1 + round)) % 400;
+        await ask(process.url, `killed-${user}`);
+      }
+    });
+    await eventually('some requests', async () => (requests > 200 * (round + 1) ? true : null));
+    await process.kill();
+    isKilled = true;
+    await Promise.all(workers);
+  }
+  const counted = (await resultsOf(id)).participants;
+  assert.ok(counted > 0 && counted <= given.size, `${counted} of ${given.size}`);
+  // What a kill took is recorded by the next request of the same viewer.
+  for (const userId of given.keys()) await ask(service.url, userId);
+  await eventuallyFinds(id, { participants: given.size, crossed: 0 });
+  const { body } = await service.call('GET', `/v1/experiments/${id}`);
+  for (const { id: variant, participants } of body.data.variants) {
+    const expected = [...given.values()].filter((each) => each === variant).length;
+    assert.equal(participants, expected);
+  }
+});
+
+test('what was rolled out outlives its experiment, until a base value is set', async () => {
+  const key = 'outliving.size';
+  const targetingRules = { countries: ['DE'] };
+  const variants = [
+    { id: 'control', name: 'Control', traffic: 0.5 },
+    { id: 'b', name: 'B', traffic: 0.5, config: { [key]: 7 } },
+  ];
+  const id = await start({ targetingRules, variants });
+  const sizeIn = async (country: string) => {
+    const reply = await send(`${service.url}/v1/config?country=${country}`, 'GET', {
+      key: service.publishableKey,
+    });
+    return reply.body.data.settings[key] as unknown;
+  };
+  const stopped = await service.call('POST', `/v1/experiments/${id}/stop`, {
+    body: { winner: 'b' },
+  });
+  assert.equal(stopped.status, 200, stopped.text);
+  assert.deepEqual([await sizeIn('DE'), await sizeIn('FR')], [7, undefined]);
+  const path = `/v1/experiments/${id}`;
+  assert.equal((await service.call('DELETE', path)).status, 200);
+  for (const [method, target] of [
+    ['GET', path],
+    ['GET', `${path}/results`],
+    ['DELETE', path],
+    ['POST', `${path}/start`],
+  ] as const) {
+    assert.equal((await service.call(method, target)).status, 404, target);
+  }
+  const list = await service.call('GET', '/v1/experiments?status=stopped');
+  assert.ok(!list.text.includes(id));
+  assert.deepEqual([await sizeIn('DE'), await sizeIn('FR')], [7, undefined]);
+  await service.call('PUT', `/v1/settings/${key}`, { body: { value: 3 } });
+  assert.deepEqual([await sizeIn('DE'), await sizeIn('FR')], [3, 3]);
+});

@@ -1,0 +1,6 @@
+/** How long the fault runs are: short in `npm test`, in full in `npm run test:faults`. */
+export const isFullScale = process.env['REELFEED_TEST_SCALE'] === 'full';
+
+export function scaled<Value>(short: Value, full: Value): Value {
+  return isFullScale ? full : short;
+}
