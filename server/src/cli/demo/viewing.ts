@@ -5,6 +5,7 @@ import { untilProcessed } from './clip-uploads.ts';
 import { endExperiment, startExperiments } from './experiments.ts';
 import { runLiveVisits } from './live-visits.ts';
 import { sendPastVisits } from './past-visits.ts';
+import { oppositeTastes, sendOppositeTastes } from './opposite-tastes.ts';
 import { demoViewers } from './viewers.ts';
 
 /** So many watch at the same time, which makes three or four events a second. */
@@ -22,10 +23,19 @@ export async function runViewers(
     await untilProcessed({ url, secretKey }, signal);
     await sendPastVisits(access, demoViewers, signal);
     await endExperiment({ url, secretKey }, signal);
+    await sendOppositeTastes(access, signal);
     process.stdout.write(
       `  ${demoViewers.length} simulated viewers watch. Their last day is in the reports:\n` +
         `    curl '${url}/v1/analytics/overview?granularity=hour' -H 'Authorization: Bearer ${secretKey}'\n\n` +
-        `  Two experiments run and one has ended:\n    curl '${url}/v1/experiments' -H 'Authorization: Bearer ${secretKey}'\n\n`,
+        `  Two experiments run and one has ended:\n    curl '${url}/v1/experiments' -H 'Authorization: Bearer ${secretKey}'\n\n` +
+        `  Two viewers with opposite tastes, and why their feeds differ:\n` +
+        oppositeTastes
+          .map(
+            ({ userId }) =>
+              `    curl '${url}/v1/feed?explain=true&userId=${userId}' -H 'Authorization: Bearer ${secretKey}'\n`,
+          )
+          .join('') +
+        '\n',
     );
   };
   const groups = Array.from({ length: mostAtATime }, (_, group) =>

@@ -16,10 +16,10 @@ const organizationId = 'org_01jd0000000000000000000000';
 const contentIds = Array.from({ length: 40 }, () => newContentId());
 const startMs = Date.now() - 3_600_000;
 
-/** What eight viewers do; two of them so much that their encounters are folded. */
+/** What eight viewers do, so much of it that their encounters are folded. */
 const events = Array.from({ length: 3_000 }, (_, index): LoggedEvent => {
   const kinds = ['impression', 'playStart', 'completion', 'like', 'unlike', 'save', 'share'];
-  const viewer = (index * index) % 8;
+  const viewer = Math.floor(index / contentIds.length) % 8;
   const contentId = contentIds[(index * 7 + viewer * 3) % contentIds.length] ?? '';
   const isSwipe = index % 11 === 0;
   return {
@@ -61,10 +61,12 @@ async function project(db: Db, all: readonly LoggedEvent[], blockSize: number): 
   for (let at = 0; at < all.length; at += blockSize) {
     await eventLog.append([{ organizationId, events: all.slice(at, at + blockSize) }]);
   }
+  // The log keeps what comes twice once.
+  const kept = new Set(all.map(({ eventId }) => eventId)).size;
   await eventually('the projection', async () => {
     const { rows } = await sql<{ events: number }>`
       select events::int as events from projection where name = 'feed-viewers'`.execute(db);
-    return rows[0]?.events === all.length ? true : null;
+    return rows[0]?.events === kept ? true : null;
   });
 }
 
@@ -82,7 +84,7 @@ test('in whatever order and however often events come, live and rebuilt', async 
   const live = await openWithItems();
   await project(live, events, 100);
   const expected = await readViewers(live);
-  assert.equal(expected.size, 4, 'squares modulo 8 are 0, 1 and 4');
+  assert.equal(expected.size, 8);
   assert.ok([...expected.values()].every((items) => items.length === contentIds.length));
 
   const shuffled = events

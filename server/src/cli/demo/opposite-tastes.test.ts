@@ -1,0 +1,44 @@
+/** Proves that the feeds of the demo's two opposite viewers differ from the first clip on. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createReadyItems, query } from '../../../test/seed.ts';
+import { eventually, startService } from '../../../test/service.ts';
+import { demoClips } from './clips.ts';
+import { oppositeTastes, sendOppositeTastes } from './opposite-tastes.ts';
+
+test('each of the two gets more of what it likes first, and last of all what it has seen', async () => {
+  const service = await startService({
+    REELFEED_ROLES: 'api,worker',
+    REELFEED_FEED_RANKING_BUDGET: '30s',
+  });
+  await createReadyItems(service, demoClips.length, (index) => {
+    const { title, tags, author } = demoClips[index] ?? { title: '', tags: [], author: '' };
+    return { title, tags: [...tags], author };
+  });
+  await query(service, 'update content set duration_seconds = 8, revision = revision + 1');
+  const feedOf = async (userId: string) => {
+    const reply = await service.call('GET', `/v1/feed?userId=${userId}`);
+    assert.equal(reply.status, 200, reply.text);
+    return reply.body.data as { tags: string[]; duration: number | null }[];
+  };
+  await eventually('the clips', async () => {
+    const items = await feedOf('somebody');
+    const isComplete = items.length === demoClips.length && items.every((one) => one.duration);
+    return isComplete ? true : null;
+  });
+  await sendOppositeTastes(
+    { baseUrl: service.url, publishableKey: service.publishableKey },
+    new AbortController().signal,
+  );
+  for (const { userId, likes, dislikes } of oppositeTastes) {
+    const items = await feedOf(userId);
+    assert.equal(items.length, demoClips.length);
+    const seen = items.slice(-3).map(({ tags }) => tags.includes(likes));
+    assert.equal(seen.filter(Boolean).length, 2, 'what was seen is at the end');
+    const firstOf = (tag: string) => items.findIndex(({ tags }) => tags.includes(tag));
+    assert.ok(
+      firstOf(likes) < firstOf(dislikes),
+      `${userId}: ${JSON.stringify(items.map((one) => one.tags))}`,
+    );
+  }
+});
