@@ -2538,8 +2538,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzs6veypvkg3j6qnsdw2w",
-                     *         "asOf": "2026-11-22T15:28:54.529Z"
+                     *         "requestId": "req_01m81zn2byepgvskkrf6rffjbq",
+                     *         "asOf": "2026-11-22T15:58:00.628Z"
                      *       }
                      *     }
                      */
@@ -2662,7 +2662,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a203df-da56-7373-b843-c011c1fc9295",
+                     *           "contentId": "01a203fa-7e3e-7207-b79b-3dba3398afa5",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -2688,10 +2688,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzs88edashyj00cff72hq",
+                     *         "requestId": "req_01m81zn2dse1p9bwce1812sqfy",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-22T15:28:54.577Z"
+                     *         "asOf": "2026-11-22T15:58:00.659Z"
                      *       }
                      *     }
                      */
@@ -2810,7 +2810,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a203df-e56a-734b-8a4c-206ac5b72e2d",
+                     *         "contentId": "01a203fa-89e9-704d-a0f5-1ca21c83cf94",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -2887,8 +2887,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzscge60s47fqewgtf8d0",
-                     *         "asOf": "2026-11-22T15:28:54.740Z"
+                     *         "requestId": "req_01m81zn2fze83see1mv1dxr684",
+                     *         "asOf": "2026-11-22T15:58:00.712Z"
                      *       }
                      *     }
                      */
@@ -3090,8 +3090,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzshaehxr8en0b18yq5xj",
-                     *         "asOf": "2026-11-22T15:28:54.870Z"
+                     *         "requestId": "req_01m81zn2gee58rbs5b3fhgtgks",
+                     *         "asOf": "2026-11-22T15:58:00.731Z"
                      *       }
                      *     }
                      */
@@ -3232,6 +3232,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2jde3q9aycjhy76h26t",
+                     *         "asOf": "2026-11-22T15:58:00.799Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             change: number | null;
@@ -3478,8 +3487,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzs27e8p8azkr34vnrr5k",
-                     *         "asOf": "2026-11-22T15:28:54.417Z"
+                     *         "requestId": "req_01m81zn264eynvktkxtxx7jtq8",
+                     *         "asOf": "2026-11-22T15:58:00.514Z"
                      *       }
                      *     }
                      */
@@ -3776,8 +3785,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzskbegvsz1cxd7k9xmwk",
-                     *         "asOf": "2026-11-22T15:28:54.934Z"
+                     *         "requestId": "req_01m81zn2h5etq97vx3j44y819j",
+                     *         "asOf": "2026-11-22T15:58:00.749Z"
                      *       }
                      *     }
                      */
@@ -3923,8 +3932,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzsp3etktksdy3kbgghn2",
-                     *         "asOf": "2026-11-22T15:28:55.023Z"
+                     *         "requestId": "req_01m81zn2hsenqrcr0ddjfqexec",
+                     *         "asOf": "2026-11-22T15:58:00.768Z"
                      *       }
                      *     }
                      */
@@ -4007,6 +4016,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "sources": [],
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-01-01",
+                     *             "impressions": {}
+                     *           },
+                     *           {
+                     *             "date": "2026-01-02",
+                     *             "impressions": {}
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2k3e1wrnkgnz1grmmtm",
+                     *         "asOf": "2026-11-22T15:58:00.804Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             sources: {
@@ -4103,40 +4133,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m81xxcm6eq3rrtfs0bknez7n",
-                     *           "recordedAt": "2026-11-22T15:27:36.080Z",
+                     *           "id": "aud_01m81zmf75ebjvfcne5wrwdd2r",
+                     *           "recordedAt": "2026-11-22T15:57:40.965Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m81xx5wze3r8wbgsbrfdby3v",
+                     *             "keyId": "key_01m81zmb7rerwrmer3x7kbak8a",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m81xxckyehf9jxbt4vpqnkak",
+                     *           "resourceId": "key_01m81zmf74ebs8mb3vj7wamq0r",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m81xxcjseyzaz001jd84fy8x"
+                     *           "requestId": "req_01m81zmf71e5t86qwg5r95x6p2"
                      *         },
                      *         {
-                     *           "id": "aud_01m81xxceeemtb0p3x6wft0fve",
-                     *           "recordedAt": "2026-11-22T15:27:35.901Z",
+                     *           "id": "aud_01m81zmf6henktd31v7prwpe9s",
+                     *           "recordedAt": "2026-11-22T15:57:40.946Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m81xx5wze3r8wbgsbrfdby3v",
+                     *             "keyId": "key_01m81zmb7rerwrmer3x7kbak8a",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m81xxce6e2wsyeaptgtkanxp",
+                     *           "resourceId": "key_01m81zmf6feq3rx40nwp0rrjgr",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m81xxcdxen6rgb7k71xjvc68"
+                     *           "requestId": "req_01m81zmf6eeaj8zbm6qr7h6dfv"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xxcs6ec59qr4zhv0k5s1t",
+                     *         "requestId": "req_01m81zmf80ef38ffe6g2qszjz9",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4232,7 +4262,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzqeceba9mx96z7rzz1x2"
+                     *         "requestId": "req_01m81zn184ej0st9zqj8rgkdd7"
                      *       }
                      *     }
                      */
@@ -4335,7 +4365,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203de-b33b-736f-a4ca-4c7ed0e852eb",
+                     *           "id": "01a203fa-3d13-751b-99ad-d73ea81bc478",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -4351,6 +4381,11 @@ export interface operations {
                      *           "duration": null,
                      *           "protected": true,
                      *           "thumbnailUrl": null,
+                     *           "thumbnailHash": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
                      *           "images": [],
@@ -4365,11 +4400,11 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T15:27:36.252Z",
-                     *           "updatedAt": "2026-11-22T15:27:36.311Z"
+                     *           "createdAt": "2026-11-22T15:57:41.011Z",
+                     *           "updatedAt": "2026-11-22T15:57:41.087Z"
                      *         },
                      *         {
-                     *           "id": "01a203de-ab11-77d4-a2ac-a66e8dc6c0df",
+                     *           "id": "01a203fa-3904-74fd-805a-8d352f6a15b1",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -4385,6 +4420,11 @@ export interface operations {
                      *           "duration": null,
                      *           "protected": false,
                      *           "thumbnailUrl": null,
+                     *           "thumbnailHash": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
                      *           "images": [],
@@ -4399,12 +4439,12 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T15:27:34.163Z",
-                     *           "updatedAt": "2026-11-22T15:27:34.716Z"
+                     *           "createdAt": "2026-11-22T15:57:39.973Z",
+                     *           "updatedAt": "2026-11-22T15:57:40.328Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xxcype68rvqgywybpchpm",
+                     *         "requestId": "req_01m81zmfe8ejbty7h2nkxzp4j9",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -4504,7 +4544,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203de-b3df-70f3-a047-63eeb3178f84",
+                     *         "id": "01a203fa-3dd6-736d-bf1e-57fa65f5884d",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -4520,6 +4560,11 @@ export interface operations {
                      *         "duration": null,
                      *         "protected": false,
                      *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
                      *         "customMetadata": {},
                      *         "captionTracks": [],
                      *         "images": [],
@@ -4534,11 +4579,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-22T15:27:36.418Z",
-                     *         "updatedAt": "2026-11-22T15:27:36.418Z"
+                     *         "createdAt": "2026-11-22T15:57:41.208Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.208Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxcyyee59w8d5y4hy3nwx"
+                     *         "requestId": "req_01m81zmfeme4g9hwx2h68npk55"
                      *       }
                      *     }
                      */
@@ -4604,7 +4649,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203de-b3ea-7511-a927-4d5dd9bc0a0b",
+                     *         "id": "01a203fa-3de1-71c4-980c-a0126023f78b",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -4623,6 +4668,11 @@ export interface operations {
                      *         "duration": null,
                      *         "protected": true,
                      *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
                      *         "customMetadata": {
                      *           "level": 1,
                      *           "nested": {
@@ -4645,11 +4695,11 @@ export interface operations {
                      *         "externalId": "full-1",
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:27:36.426Z",
-                     *         "updatedAt": "2026-11-22T15:27:36.426Z"
+                     *         "createdAt": "2026-11-22T15:57:41.216Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.216Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxczgexx9xra0pkxd55b0"
+                     *         "requestId": "req_01m81zmffbe5nb4xz0b38gvmr1"
                      *       }
                      *     }
                      */
@@ -4716,11 +4766,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203de-b430-7488-a532-587a1006738a",
+                     *         "id": "01a203fa-3e23-72d9-8248-354fbcaf6dd3",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxd1ye5z9q0v3va9rzd28"
+                     *         "requestId": "req_01m81zmfhde2gshfrqrs3pka28"
                      *       }
                      *     }
                      */
@@ -4850,7 +4900,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203de-b3f6-74a7-89c2-7313f8a3d0b9",
+                     *         "id": "01a203fa-3df3-77b4-8ac7-99991b40f6b2",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -4869,6 +4919,11 @@ export interface operations {
                      *         "duration": null,
                      *         "protected": true,
                      *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
                      *         "customMetadata": {
                      *           "level": 1,
                      *           "nested": {
@@ -4891,11 +4946,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:27:36.439Z",
-                     *         "updatedAt": "2026-11-22T15:27:36.482Z"
+                     *         "createdAt": "2026-11-22T15:57:41.240Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.274Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxd0bet4tnmyrb21b2b98"
+                     *         "requestId": "req_01m81zmfg5ev4t9ye8f7rzmq0g"
                      *       }
                      *     }
                      */
@@ -4963,7 +5018,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzc7qep78njmsb6f0ass7"
+                     *         "requestId": "req_01m81zmpgye20tpn4ccngweqgc"
                      *       }
                      *     }
                      */
@@ -5042,17 +5097,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203df-b066-70f5-a09d-b09eb294aac6",
+                     *         "id": "01a203fa-59e3-7294-9e96-56330225ffe2",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/QHvZy4kop-hNSS2AdFQbYQ/a-01a203df-b066-70f5-a09d-b09eb294aac6/captions.vtt",
-                     *         "trackId": "01a203df-b066-70f5-a09d-b09eb294aac6",
+                     *         "url": "https://feed.example.org/media/e7nCQzD4qUalO2C1DGa07g/a-01a203fa-59e3-7294-9e96-56330225ffe2/captions.vtt",
+                     *         "trackId": "01a203fa-59e3-7294-9e96-56330225ffe2",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-22T15:28:41.105Z"
+                     *         "createdAt": "2026-11-22T15:57:48.420Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzc2metyt0wxtmemwxnxh"
+                     *         "requestId": "req_01m81zmpdte0g8segfk4z0qrf6"
                      *       }
                      *     }
                      */
@@ -5123,11 +5178,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203df-b157-70f0-9d71-305ee3ef8e4f",
+                     *         "id": "01a203fa-5a57-72c8-b672-5ab0a807ece8",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzcbqey7r4khjwb9kqth0"
+                     *         "requestId": "req_01m81zmpmme6kspwmds882gata"
                      *       }
                      *     }
                      */
@@ -5207,14 +5262,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203de-bcf8-7620-ba07-3dd53b1cb271",
-                     *         "imageUrl": "https://feed.example.org/media/aBfrZvsfvoCDeE1Ga0jwmQ/a-01a203de-bcf8-7620-ba07-3dd53b1cb271/large.jpg",
+                     *         "id": "01a203fa-42ca-7382-a514-c084825a038d",
+                     *         "imageUrl": "https://feed.example.org/media/Ex5t-gsLnx2ng_rQU8UQTQ/a-01a203fa-42ca-7382-a514-c084825a038d/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-22T15:27:51.912Z"
+                     *         "createdAt": "2026-11-22T15:57:43.679Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxf50e9vtd6x1kzydrw3c"
+                     *         "requestId": "req_01m81zmgmhegsr17m0ef9vb7zc"
                      *       }
                      *     }
                      */
@@ -5285,11 +5340,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203df-60c7-7268-b6c4-62101d402a77",
+                     *         "id": "01a203fa-5150-73ca-bdf1-7049b8131281",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzbx1e41vwnjywzwbjexb"
+                     *         "requestId": "req_01m81zmp8mej6r662ehm1h8ytd"
                      *       }
                      *     }
                      */
@@ -5331,8 +5386,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a203df-30cf-77f8-81aa-a0da8c592f50",
-                 *         "01a203de-f10a-7512-a719-5dca364ed9cd"
+                 *         "01a203fa-4d64-7452-a0e1-8fdafc33f408",
+                 *         "01a203fa-4803-7582-890a-7e80c83a5d64"
                  *       ]
                  *     }
                  */
@@ -5374,22 +5429,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203df-30cf-77f8-81aa-a0da8c592f50",
-                     *           "imageUrl": "https://feed.example.org/media/htrIicz3xdweeAtY0zws3w/a-01a203df-30cf-77f8-81aa-a0da8c592f50/large.jpg",
+                     *           "id": "01a203fa-4d64-7452-a0e1-8fdafc33f408",
+                     *           "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4d64-7452-a0e1-8fdafc33f408/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-22T15:28:20.569Z"
+                     *           "createdAt": "2026-11-22T15:57:46.169Z"
                      *         },
                      *         {
-                     *           "id": "01a203de-f10a-7512-a719-5dca364ed9cd",
-                     *           "imageUrl": "https://feed.example.org/media/htrIicz3xdweeAtY0zws3w/a-01a203de-f10a-7512-a719-5dca364ed9cd/large.jpg",
+                     *           "id": "01a203fa-4803-7582-890a-7e80c83a5d64",
+                     *           "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4803-7582-890a-7e80c83a5d64/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-22T15:28:08.332Z"
+                     *           "createdAt": "2026-11-22T15:57:45.087Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xyr3jex9aayhjc4w2eaz1"
+                     *         "requestId": "req_01m81zmm9ze89vts9her9tapj6"
                      *       }
                      *     }
                      */
@@ -5459,15 +5514,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIFKErOqb4T6zydatkKYRPgJM4Edw/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIFQ9S_FnaDBLZxhenBJxNaEt7-3Q/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
-                     *         "expiresAt": "2026-11-22T21:27:36.398Z",
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "expiresAt": "2026-11-22T21:57:41.183Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxcy6epcb60zwmk0tw1b6"
+                     *         "requestId": "req_01m81zmfdve5d85heae8gcktm4"
                      *       }
                      *     }
                      */
@@ -5556,7 +5615,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203de-b45b-774f-9448-6a563a06cac6",
+                     *         "id": "01a203fa-3e32-77e2-b148-33e23ceb162d",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -5572,6 +5631,11 @@ export interface operations {
                      *         "duration": null,
                      *         "protected": false,
                      *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
                      *         "customMetadata": {},
                      *         "captionTracks": [],
                      *         "images": [],
@@ -5586,11 +5650,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:27:36.540Z",
-                     *         "updatedAt": "2026-11-22T15:27:36.550Z"
+                     *         "createdAt": "2026-11-22T15:57:41.301Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.313Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxd35eyca3gf7znj8a0yw"
+                     *         "requestId": "req_01m81zmfhzep1bsj7v9xgxxvz7"
                      *       }
                      *     }
                      */
@@ -5655,7 +5719,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203de-b495-73b3-9113-345c6013bf02",
+                     *         "id": "01a203fa-3eb4-71c0-a7b3-64b5fc94472c",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -5671,6 +5735,11 @@ export interface operations {
                      *         "duration": null,
                      *         "protected": false,
                      *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
                      *         "customMetadata": {},
                      *         "captionTracks": [],
                      *         "images": [],
@@ -5685,11 +5754,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:27:36.609Z",
-                     *         "updatedAt": "2026-11-22T15:27:36.875Z"
+                     *         "createdAt": "2026-11-22T15:57:41.429Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.544Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxdb8epxtpy0wzbzxysxw"
+                     *         "requestId": "req_01m81zmfs5e8n8drjmy94b9tja"
                      *       }
                      *     }
                      */
@@ -5752,18 +5821,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203de-bb6a-75a3-b05d-cb92c4dfd7c4",
-                     *           "contentId": "01a203de-baea-731b-90b9-f96ec3ce8a43",
+                     *           "id": "01a203fa-41ae-7309-95a3-a99af5338861",
+                     *           "contentId": "01a203fa-4155-761b-a096-334082e55c99",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a203de-bb6a-75a3-b05d-ccefa3a90cba",
-                     *           "contentId": "01a203de-bae9-7518-9e65-9fed021c9e04",
+                     *           "id": "01a203fa-41ae-7309-95a3-adbcb8e2aed0",
+                     *           "contentId": "01a203fa-4156-711a-a3fc-ed08c1cac122",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xxevze6jr6q352v1wjrc9"
+                     *         "requestId": "req_01m81zmge3ezht9te18wnjecgx"
                      *       }
                      *     }
                      */
@@ -5807,8 +5876,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a203de-bbcd-745a-8c0b-143bbaae8cac",
-                 *         "01a203de-bbc9-7252-b687-ee17ce3bdf13"
+                 *         "01a203fa-41ee-70b4-8816-29e79071eb7b",
+                 *         "01a203fa-41e8-7595-8ec6-0c730a0a539a"
                  *       ]
                  *     }
                  */
@@ -5854,18 +5923,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203de-bc0c-7603-95cf-342fbcae2d3b",
-                     *           "contentId": "01a203de-bbcd-745a-8c0b-143bbaae8cac",
+                     *           "id": "01a203fa-4271-74e9-8c70-68cc5e5bfd0e",
+                     *           "contentId": "01a203fa-41ee-70b4-8816-29e79071eb7b",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a203de-bc0c-7603-95cf-3bc32a433f30",
-                     *           "contentId": "01a203de-bbc9-7252-b687-ee17ce3bdf13",
+                     *           "id": "01a203fa-4271-74e9-8c70-6d5b102ec978",
+                     *           "contentId": "01a203fa-41e8-7595-8ec6-0c730a0a539a",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xxezwez9td8848asb5d3p"
+                     *         "requestId": "req_01m81zmghpej7vbbaw3r8kp9xv"
                      *       }
                      *     }
                      */
@@ -5942,11 +6011,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203de-baa3-75f3-b83c-b672341a0d60",
+                     *         "id": "01a203fa-40db-7107-b228-03ef1751a29c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxepnerkvdtfpms02b6a9"
+                     *         "requestId": "req_01m81zmg91ezw9a8j3787asqqn"
                      *       }
                      *     }
                      */
@@ -5988,8 +6057,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a203de-b96f-76c0-aa43-4bc1d60ff786",
-                 *         "01a203de-b96f-76c0-aa43-46e13e044e69"
+                 *         "01a203fa-3fe9-75bb-a4a0-17e36d449677",
+                 *         "01a203fa-3fe9-75bb-a4a0-13902a1dc5cd"
                  *       ]
                  *     }
                  */
@@ -6031,18 +6100,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203de-b96f-76c0-aa43-4bc1d60ff786",
-                     *           "contentId": "01a203de-b7a5-77b3-a528-e71b82bdc69a",
+                     *           "id": "01a203fa-3fe9-75bb-a4a0-17e36d449677",
+                     *           "contentId": "01a203fa-3f43-77b2-b0dc-98f952bd720f",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a203de-b96f-76c0-aa43-46e13e044e69",
-                     *           "contentId": "01a203de-b7ba-730b-acc0-2a9384423b8b",
+                     *           "id": "01a203fa-3fe9-75bb-a4a0-13902a1dc5cd",
+                     *           "contentId": "01a203fa-3f45-762f-8322-a39dd24c8a30",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xxee5e0y8qqk6k7s2tm8m"
+                     *         "requestId": "req_01m81zmg0zegnaqnjwvrkwkkwp"
                      *       }
                      *     }
                      */
@@ -6089,8 +6158,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a203df-b223-721d-b94d-a4ce3096d348",
-                 *         "01a203df-b226-708e-8af0-37d37c164b98"
+                 *         "01a203fa-5b89-713c-896b-2329fbdae803",
+                 *         "01a203fa-5b89-713c-896b-1b036ed3c0e7"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -6139,11 +6208,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a203df-b223-721d-b94d-a4ce3096d348",
+                     *             "id": "01a203fa-5b89-713c-896b-2329fbdae803",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a203df-b226-708e-8af0-37d37c164b98",
+                     *             "id": "01a203fa-5b89-713c-896b-1b036ed3c0e7",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -6161,7 +6230,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzcjfe4yrwp5e7eaxatwr"
+                     *         "requestId": "req_01m81zmpwje0zaaajhn2rw1xxe"
                      *       }
                      *     }
                      */
@@ -6250,13 +6319,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m81xzd0de58b5ms2j6snqkmx",
+                     *           "jobId": "job_01m81zmq03e60sdvg56z99c268",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-22T15:28:41.989Z",
+                     *           "createdAt": "2026-11-22T15:57:48.930Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -6267,7 +6336,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzd2ge4jvc4z0gdf9nxvh",
+                     *         "requestId": "req_01m81zmq0qeertcr464zk0nnty",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -6446,14 +6515,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m81xzd0de58b5ms2j6snqkmx",
+                     *         "jobId": "job_01m81zmq03e60sdvg56z99c268",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-22T15:28:41.989Z"
+                     *         "createdAt": "2026-11-22T15:57:48.930Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzczdee090839ak47yrxv"
+                     *         "requestId": "req_01m81zmpzresv9pfbmehbw1nyv"
                      *       }
                      *     }
                      */
@@ -6531,17 +6600,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m81xzktae13v1v8v4vbsn2yc",
+                     *         "jobId": "job_01m81zmxq3eaftb9cmpyemnx4f",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-22T15:28:48.959Z",
-                     *         "completedAt": "2026-11-22T15:28:49.149Z"
+                     *         "createdAt": "2026-11-22T15:57:55.810Z",
+                     *         "completedAt": "2026-11-22T15:57:55.902Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzm2ke6gv79zqpw8b6vmj"
+                     *         "requestId": "req_01m81zmxxjeapa7b183qegebgd"
                      *       }
                      *     }
                      */
@@ -6606,17 +6675,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m81xzkesekdtqeq7cxzb4b99",
+                     *         "jobId": "job_01m81zmx5ret0a1pdf12rxemvw",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-22T15:28:48.593Z",
-                     *         "completedAt": "2026-11-22T15:28:48.811Z"
+                     *         "createdAt": "2026-11-22T15:57:55.255Z",
+                     *         "completedAt": "2026-11-22T15:57:55.714Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzkm8ecjr2pjhgv9q69tt"
+                     *         "requestId": "req_01m81zmxf8enfasjprd4qq229z"
                      *       }
                      *     }
                      */
@@ -6684,7 +6753,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzmezet3tncq874h0gqvk",
+                     *         "requestId": "req_01m81zmy5gek1rmqqgvah3k7mg",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -6732,8 +6801,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a203df-b27e-77d0-8985-7583506bf405",
-                 *         "01a203df-b286-725a-87b7-58ae60c4fab8"
+                 *         "01a203fa-5bb6-7011-9331-846fd3b1288e",
+                 *         "01a203fa-5bbc-7776-9400-c7b0ffc1d0d4"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -6786,13 +6855,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a203df-b27e-77d0-8985-7583506bf405",
+                     *             "id": "01a203fa-5bb6-7011-9331-846fd3b1288e",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a203df-b286-725a-87b7-58ae60c4fab8",
+                     *             "id": "01a203fa-5bbc-7776-9400-c7b0ffc1d0d4",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -6812,7 +6881,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzcqzemwvf0gsj9bjm56v"
+                     *         "requestId": "req_01m81zmpy9ermbrnyq418zv66m"
                      *       }
                      *     }
                      */
@@ -6870,11 +6939,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a203df-b1b8-7603-945a-5649ba6bfd4f",
+                 *           "id": "01a203fa-5b15-70f9-a300-2f1b210fa203",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a203df-b1b7-762e-99ca-35b59255cc04",
+                 *           "id": "01a203fa-5b04-72d5-9187-efd73dc649d7",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -6944,11 +7013,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a203df-b1b8-7603-945a-5649ba6bfd4f",
+                     *             "id": "01a203fa-5b15-70f9-a300-2f1b210fa203",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a203df-b1b7-762e-99ca-35b59255cc04",
+                     *             "id": "01a203fa-5b04-72d5-9187-efd73dc649d7",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -6966,7 +7035,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzcf6ep9ah9a2k0y6r90m"
+                     *         "requestId": "req_01m81zmpspead87n9b5bjx8jsh"
                      *       }
                      *     }
                      */
@@ -7024,8 +7093,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a203df-b343-749c-9783-56c0362d22d4",
-                 *         "01a203df-b344-7332-89a2-abcc1852c801"
+                 *         "01a203fa-5bd7-745d-bdae-a22759a66680",
+                 *         "01a203fa-5bd6-70be-a87f-c918832ef01d"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -7071,11 +7140,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a203df-b343-749c-9783-56c0362d22d4",
+                     *             "id": "01a203fa-5bd7-745d-bdae-a22759a66680",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a203df-b344-7332-89a2-abcc1852c801",
+                     *             "id": "01a203fa-5bd6-70be-a87f-c918832ef01d",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -7093,7 +7162,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzcvbek0b6qth66sqgh57"
+                     *         "requestId": "req_01m81zmpz5ec99ghjjfp4bk84k"
                      *       }
                      *     }
                      */
@@ -7235,7 +7304,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxdjsevwtj0b2t2cefkne"
+                     *         "requestId": "req_01m81zmfseedxtck56hqxcpwgn"
                      *       }
                      *     }
                      */
@@ -7380,7 +7449,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203de-b46b-75dd-8a3e-d2bc012350a1",
+                     *         "id": "01a203fa-3e44-73b8-8bd3-cb6fec60120c",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -7396,6 +7465,11 @@ export interface operations {
                      *         "duration": null,
                      *         "protected": false,
                      *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
                      *         "customMetadata": {},
                      *         "captionTracks": [],
                      *         "images": [],
@@ -7410,14 +7484,14 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:27:36.555Z",
-                     *         "updatedAt": "2026-11-22T15:27:36.555Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/TBSdnMtt-PemSDyHhA1GCTeLmMpY7cPX",
+                     *         "createdAt": "2026-11-22T15:57:41.317Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.317Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/N2VPuWXR7sxYyfyBIo6cORFMchUsEDJq",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-23T15:27:36.555Z"
+                     *         "uploadExpiresAt": "2026-11-23T15:57:41.317Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxd3aehab84n87b8a75f3"
+                     *         "requestId": "req_01m81zmfj4eew8qmy44p0gbyzz"
                      *       }
                      *     }
                      */
@@ -7538,12 +7612,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a203df-da56-7373-b843-c011c1fc9295",
-                 *       "eventId": "01a203df-da7c-7417-88af-06e38db3ff48",
+                 *       "contentId": "01a203fa-7e3e-7207-b79b-3dba3398afa5",
+                 *       "eventId": "01a203fa-7e52-7039-b09b-2bdf303e29fc",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-22T15:28:51.836Z",
+                 *       "timestamp": "2026-11-22T15:57:57.714Z",
                  *       "data": {}
                  *     }
                  */
@@ -7627,10 +7701,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a203df-da7c-7417-88af-06e38db3ff48"
+                     *         "eventId": "01a203fa-7e52-7039-b09b-2bdf303e29fc"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpm2exntmf06cnt9jyqp"
+                     *         "requestId": "req_01m81zmzk6etms7tnzsjybe25f"
                      *       }
                      *     }
                      */
@@ -7679,22 +7753,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a203df-daef-7681-acfe-f93a64924ccf",
-                 *           "eventId": "01a203df-db2d-73c3-a9f0-2e91e84c108a",
+                 *           "contentId": "01a203fa-7ea7-74df-a093-bf7d63cf1541",
+                 *           "eventId": "01a203fa-7efe-774e-848b-4be95ee63494",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-22T15:28:52.013Z",
+                 *           "timestamp": "2026-11-22T15:57:57.886Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a203df-db2d-73c3-a9f0-32e73c264f77",
+                 *           "eventId": "01a203fa-7efe-774e-848b-4d9fcb7086e0",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-22T15:28:52.013Z",
+                 *           "timestamp": "2026-11-22T15:57:57.886Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -7791,14 +7865,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a203df-db2d-73c3-a9f0-32e73c264f77",
+                     *             "eventId": "01a203fa-7efe-774e-848b-4d9fcb7086e0",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpseepa85gxqwt80g9x3"
+                     *         "requestId": "req_01m81zmzrveagarczngz9bzfe7"
                      *       }
                      *     }
                      */
@@ -7937,7 +8011,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m81xzqh5e5994e4wn89ymk0b",
+                     *           "id": "exp_01m81zn194exbv5xxsdzsenchw",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -7965,15 +8039,15 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-22T15:28:52.860Z",
+                     *           "startedAt": "2026-11-22T15:57:59.574Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-22T15:28:52.762Z"
+                     *           "createdAt": "2026-11-22T15:57:59.449Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzqnveph97c42tasekbq0",
+                     *         "requestId": "req_01m81zn1e5ee1atjadgm1s17cs",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -8157,7 +8231,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81xzqq8ehqbnnr2qkrvz936",
+                     *         "id": "exp_01m81zn1eje7ca68bbhfz4zg52",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -8200,10 +8274,10 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-22T15:28:52.959Z"
+                     *         "createdAt": "2026-11-22T15:57:59.633Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzqpyewesqgbtgcapy0bw"
+                     *         "requestId": "req_01m81zn1efe61r6b6k2wpj8hg6"
                      *       }
                      *     }
                      */
@@ -8304,7 +8378,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81xzqsfegka4egt0r7av3gq",
+                     *         "id": "exp_01m81zn1evevxsgp65m6yr2m9m",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -8338,14 +8412,14 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-22T15:28:53.094Z",
+                     *         "startedAt": "2026-11-22T15:57:59.678Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-22T15:28:53.033Z"
+                     *         "createdAt": "2026-11-22T15:57:59.642Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzqvee9wan9gre0pk4j5r"
+                     *         "requestId": "req_01m81zn1gbehraqzm2a8fctfrt"
                      *       }
                      *     }
                      */
@@ -8448,11 +8522,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81xzr03em7brxtf4b5qfa1e",
+                     *         "id": "exp_01m81zn1kwex2bt3zdfwydv61j",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzr0gewptqqx0zyy8eef4"
+                     *         "requestId": "req_01m81zn1m7edysymcx5st9w7eb"
                      *       }
                      *     }
                      */
@@ -8573,7 +8647,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81xzqw6e37vax6f4dfjtqr2",
+                     *         "id": "exp_01m81zn1hpewqbdh0k7nwd1396",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -8609,10 +8683,10 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-22T15:28:53.116Z"
+                     *         "createdAt": "2026-11-22T15:57:59.734Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzqxde9m8b8shqsync5e6"
+                     *         "requestId": "req_01m81zn1jjeg8atd3nj86kpf2b"
                      *       }
                      *     }
                      */
@@ -8714,13 +8788,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m81xzrvjetttnhjtyq2a9cgt",
+                     *         "experimentId": "exp_01m81zn22cet799xkb0bh467g9",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-22T15:28:54.188Z"
+                     *           "startedAt": "2026-11-22T15:58:00.321Z"
                      *         },
-                     *         "asOf": "2026-11-22T15:28:54.263Z",
+                     *         "asOf": "2026-11-22T15:58:00.342Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -8776,13 +8850,14 @@ export interface operations {
                      *         "health": {
                      *           "srm": {
                      *             "pValue": 1,
-                     *             "ok": true
+                     *             "ok": true,
+                     *             "segments": []
                      *           },
                      *           "unitsInSeveralVariants": 0
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzrz2ex7tgz4q14fa170h"
+                     *         "requestId": "req_01m81zn24fepj9ktb7m75mtvwj"
                      *       }
                      *     }
                      */
@@ -8906,13 +8981,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81xzrm5erj8wj462srkbrst",
+                     *         "id": "exp_01m81zn207ejg9pt8eq66w5skg",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-22T15:28:54.089Z"
+                     *         "rolledOutAt": "2026-11-22T15:58:00.261Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzrs5ewmam1agn3wtvq8t"
+                     *         "requestId": "req_01m81zn220e9dbj8nby3tg15p9"
                      *       }
                      *     }
                      */
@@ -8995,12 +9070,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81xzr3sen6vhh6rc70wwe86",
+                     *         "id": "exp_01m81zn1nde88v47zr5j31stw4",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-22T15:28:53.422Z"
+                     *         "startedAt": "2026-11-22T15:57:59.860Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzr4pen6b7psry3h3467s"
+                     *         "requestId": "req_01m81zn1ngee1ay56k1555ae5x"
                      *       }
                      *     }
                      */
@@ -9091,14 +9166,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81xzr88e3ets8w13hy0eres",
+                     *         "id": "exp_01m81zn1nxe4j9sz94j8xv50jd",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-22T15:28:53.753Z",
+                     *         "stoppedAt": "2026-11-22T15:58:00.027Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzre4e2s8ezwpdpg7h917"
+                     *         "requestId": "req_01m81zn1rmebvrgqtq3cddcnxc"
                      *       }
                      *     }
                      */
@@ -9219,7 +9294,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzs10efqs82c4j8bmbvpj"
+                     *         "requestId": "req_01m81zn25pevdtwdqwx2fv9asn"
                      *       }
                      *     }
                      */
@@ -9298,7 +9373,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m81xzsspek79s93x4kbgg61n",
+                     *           "id": "dex_01m81zn2kfegzvdmwb093rw5fm",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -9309,13 +9384,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-22T15:28:55.085Z",
+                     *           "createdAt": "2026-11-22T15:58:00.812Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzsvpe1z9fjw2v5enm2w6",
+                     *         "requestId": "req_01m81zn2ksej8rsd9qn4xt28h6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9418,7 +9493,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m81xzsspek79s93x4kbgg61n",
+                     *         "id": "dex_01m81zn2kfegzvdmwb093rw5fm",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -9429,12 +9504,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-22T15:28:55.085Z",
+                     *         "createdAt": "2026-11-22T15:58:00.812Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzsr3e6n80zf36sgrnrdr"
+                     *         "requestId": "req_01m81zn2k7e1sbenzsma3dm4ma"
                      *       }
                      *     }
                      */
@@ -9500,7 +9575,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m81xzsz3e1zbts71m6tvkjr8",
+                     *         "id": "dex_01m81zn2mze7kbfm1vz0rvn093",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -9511,12 +9586,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-22T15:28:55.256Z",
+                     *         "createdAt": "2026-11-22T15:58:00.857Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzszqepkr0xxj90d0cdwj"
+                     *         "requestId": "req_01m81zn2p2e13s9xz4d7hpba1d"
                      *       }
                      *     }
                      */
@@ -9600,7 +9675,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203df-6098-7348-84b9-5a23948bbf86",
+                     *           "id": "01a203fa-47cc-7633-8686-db2a586949c9",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -9615,16 +9690,28 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/Kqb-4rH13yaeWccMAmUwuA/a-01a203df-8b4c-7237-8969-b488c8948590/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4d64-7452-a0e1-8fdafc33f408/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a203df-8b4c-7237-8969-b488c8948590",
-                     *               "imageUrl": "https://feed.example.org/media/Kqb-4rH13yaeWccMAmUwuA/a-01a203df-8b4c-7237-8969-b488c8948590/large.jpg",
+                     *               "id": "01a203fa-4d64-7452-a0e1-8fdafc33f408",
+                     *               "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4d64-7452-a0e1-8fdafc33f408/large.jpg",
                      *               "altText": null,
                      *               "position": 0,
-                     *               "createdAt": "2026-11-22T15:28:40.836Z"
+                     *               "createdAt": "2026-11-22T15:57:46.169Z"
+                     *             },
+                     *             {
+                     *               "id": "01a203fa-4803-7582-890a-7e80c83a5d64",
+                     *               "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4803-7582-890a-7e80c83a5d64/large.jpg",
+                     *               "altText": null,
+                     *               "position": 1,
+                     *               "createdAt": "2026-11-22T15:57:45.087Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -9638,8 +9725,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T15:28:20.646Z",
-                     *           "updatedAt": "2026-11-22T15:28:40.917Z",
+                     *           "createdAt": "2026-11-22T15:57:43.757Z",
+                     *           "updatedAt": "2026-11-22T15:57:46.179Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -9651,10 +9738,10 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.5249304407578427,
+                     *             "score": 0.6249654609210149,
                      *             "signals": {
-                     *               "recency": 0.9997217630313704,
-                     *               "engagement": 0,
+                     *               "recency": 0.9998618436840596,
+                     *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
                      *               "completionRate": 0.5,
@@ -9670,14 +9757,14 @@ export interface operations {
                      *             },
                      *             "reasons": [
                      *               "recency",
-                     *               "topicAffinity"
+                     *               "engagement"
                      *             ]
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a203de-bae9-7518-9e65-9469b9a97c91",
-                     *           "contentType": "video",
-                     *           "title": "Item 0",
+                     *           "id": "01a203fa-427d-72a1-9585-ab78b16dab43",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -9690,23 +9777,36 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
+                     *           "thumbnailUrl": "https://feed.example.org/media/Ex5t-gsLnx2ng_rQU8UQTQ/a-01a203fa-42ca-7382-a514-c084825a038d/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a203fa-42ca-7382-a514-c084825a038d",
+                     *               "imageUrl": "https://feed.example.org/media/Ex5t-gsLnx2ng_rQU8UQTQ/a-01a203fa-42ca-7382-a514-c084825a038d/large.jpg",
+                     *               "altText": "A picture",
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-22T15:57:43.679Z"
+                     *             }
+                     *           ],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
                      *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
+                     *           "videoQuality": null,
                      *           "resolutionTier": null,
                      *           "autoScrollInterval": null,
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T15:27:38.225Z",
-                     *           "updatedAt": "2026-11-22T15:27:38.300Z",
+                     *           "createdAt": "2026-11-22T15:57:42.399Z",
+                     *           "updatedAt": "2026-11-22T15:57:43.684Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -9718,10 +9818,10 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.5248453978938847,
+                     *             "score": 0.6249627376608913,
                      *             "signals": {
-                     *               "recency": 0.9993815915755389,
-                     *               "engagement": 0,
+                     *               "recency": 0.9998509506435651,
+                     *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
                      *               "completionRate": 0.5,
@@ -9736,17 +9836,17 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "reasons": [
-                     *               "exploration",
-                     *               "recency"
+                     *               "recency",
+                     *               "engagement"
                      *             ]
                      *           }
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzszte3es0bbhf8sjmej8",
-                     *         "nextCursor": "Ataa_ciy8EKnvsLN1GZlZF8wMW04MXh6c3p3ZXkyYnZ2YjhuempqNjc2NRQDAhwVAQECAQgCAQIBAQEBAQEBAQEBAQEBAQ",
+                     *         "requestId": "req_01m81zn2pgepnv5yhtnct9qa20",
+                     *         "nextCursor": "Ai3dxwjNpqF_ZvuBvGZlZF8wMW04MXpuMnBwZTRqcjJlZDA3NjM5MjIzZxQDAiwOAQICAQEHAgEBAQEBAQEBAQIBAQEBAQ",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m81xzszwey2bvvb8nzjj6765",
+                     *         "feedId": "fed_01m81zn2ppe4jr2ed07639223g",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -9829,11 +9929,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-22T15:28:52.440Z"
+                     *           "updatedAt": "2026-11-22T15:57:58.885Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzq9xevpbs13a0bfns0z8",
+                     *         "requestId": "req_01m81zn0qme1e8wc8gyjwcqt2x",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9912,10 +10012,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-22T15:28:52.566Z"
+                     *         "updatedAt": "2026-11-22T15:57:58.917Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzqc3ewc9a3y52pmf5t0b"
+                     *         "requestId": "req_01m81zn0sveqvsghxhrq0zjz4c"
                      *       }
                      *     }
                      */
@@ -10015,10 +10115,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-22T15:28:52.629Z"
+                     *         "updatedAt": "2026-11-22T15:57:59.000Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzqcke81r3jdwg2rzs8fh"
+                     *         "requestId": "req_01m81zn0tpeey97p6cex5fr2xm"
                      *       }
                      *     }
                      */
@@ -10103,7 +10203,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzqdce1283e8jf6xqh8bj"
+                     *         "requestId": "req_01m81zn170e72rb3yxrwjkhqsz"
                      *       }
                      *     }
                      */
@@ -10173,11 +10273,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m81xx5xgeh8rsm1v3ybc2fnz",
+                     *           "id": "key_01m81zmb7yet4r5r7xst3retbx",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-22T15:27:29.158Z",
+                     *           "createdAt": "2026-11-22T15:57:36.864Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -10185,11 +10285,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m81xx5wze3r8wbgsbrfdby3v",
+                     *           "id": "key_01m81zmb7rerwrmer3x7kbak8a",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-22T15:27:29.158Z",
+                     *           "createdAt": "2026-11-22T15:57:36.864Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -10198,7 +10298,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xxc8nej0vpxvfagj2gc3z",
+                     *         "requestId": "req_01m81zmf5merqs8yw3dwnbez3v",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -10282,11 +10382,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m81xxcc3ewkt4nz9tjnfhwyg",
+                     *         "id": "key_01m81zmf66ehk9y03zt1s2j2dv",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-22T15:27:35.815Z",
+                     *         "createdAt": "2026-11-22T15:57:40.935Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -10295,7 +10395,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxcbje92s7mf2a6pm26a1"
+                     *         "requestId": "req_01m81zmf65e0hsefbg83r0382e"
                      *       }
                      *     }
                      */
@@ -10364,19 +10464,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m81xxckyehf9jxbt4vpqnkak",
+                     *         "id": "key_01m81zmf74ebs8mb3vj7wamq0r",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-22T15:27:36.063Z",
+                     *         "createdAt": "2026-11-22T15:57:40.964Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-22T15:27:36.129Z",
+                     *         "revokedAt": "2026-11-22T15:57:40.970Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxcnjejj8x0043a9sn8x5"
+                     *         "requestId": "req_01m81zmf77e9xsg20kg5fbh321"
                      *       }
                      *     }
                      */
@@ -10446,7 +10546,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81xxcree28r3cdg6ecasjww",
+                     *         "requestId": "req_01m81zmf7medgsym2nw644ptcw",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10531,21 +10631,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m81xxcg1emb91sd8kb269ncx",
+                     *         "id": "key_01m81zmf6tetv9td19zm961h7c",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-22T15:27:35.930Z",
+                     *         "createdAt": "2026-11-22T15:57:40.953Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m81xxce6e2wsyeaptgtkanxp"
+                     *         "replaces": "key_01m81zmf6feq3rx40nwp0rrjgr"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxcfhewy9xbserkkdcwxe"
+                     *         "requestId": "req_01m81zmf6qe5ct9gys8bm31yap"
                      *       }
                      *     }
                      */
@@ -10610,7 +10710,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m81xx5wjedgtwc4m2gcppdmh",
+                     *         "id": "org_01m81zmb77eayt239g0t348b61",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "defaultProtected": false,
@@ -10618,7 +10718,7 @@ export interface operations {
                      *         "timeZone": "UTC"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxcrqe3mvg9kzwdgxzghs"
+                     *         "requestId": "req_01m81zmf47e4gb3karn787wqkk"
                      *       }
                      *     }
                      */
@@ -10695,7 +10795,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m81xx5wjedgtwc4m2gcppdmh",
+                     *         "id": "org_01m81zmb77eayt239g0t348b61",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "defaultProtected": false,
@@ -10703,7 +10803,7 @@ export interface operations {
                      *         "timeZone": "UTC"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxcrwe7xs2tz69vffpdwd"
+                     *         "requestId": "req_01m81zmf53ej2vftfb4na83t7e"
                      *       }
                      *     }
                      */
@@ -10774,20 +10874,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a203df-b226-708e-8af0-37d37c164b98",
-                     *           "status": "complete",
-                     *           "deletedAt": "2026-11-22T15:28:41.557Z",
-                     *           "completedAt": "2026-11-22T15:28:44.745Z"
+                     *           "contentId": "01a203fa-5b89-713c-896b-2329fbdae803",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-22T15:57:48.834Z",
+                     *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a203df-b223-721d-b94d-a4ce3096d348",
-                     *           "status": "complete",
-                     *           "deletedAt": "2026-11-22T15:28:41.557Z",
-                     *           "completedAt": "2026-11-22T15:28:44.745Z"
+                     *           "contentId": "01a203fa-5b89-713c-896b-1b036ed3c0e7",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-22T15:57:48.834Z",
+                     *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpwaefbb4cn2g73rmvyx",
+                     *         "requestId": "req_01m81zn095ezks3935rrk8tgnb",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -10865,7 +10965,7 @@ export interface operations {
                      *         "exploration": 0.1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzt4te8c85r6wfdtzsg3s"
+                     *         "requestId": "req_01m81zn2tse6kvb5km7qscwhdx"
                      *       }
                      *     }
                      */
@@ -10986,7 +11086,7 @@ export interface operations {
                      *         "exploration": 0.2
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzt5ne9ra05b8094zhdhc"
+                     *         "requestId": "req_01m81zn2veeb6abnqc58r6xk1v"
                      *       }
                      *     }
                      */
@@ -11088,12 +11188,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m81xx5wze3r8wbgsbrfdby3v",
-                     *           "createdAt": "2026-11-22T15:28:55.487Z"
+                     *           "keyId": "key_01m81zmb7rerwrmer3x7kbak8a",
+                     *           "createdAt": "2026-11-22T15:58:01.092Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzt76e259tg2fyc8kpwg6",
+                     *         "requestId": "req_01m81zn2x5ehg9277ywhj9mtb4",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11203,7 +11303,7 @@ export interface operations {
                      *         "exploration": 0.2
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzt9we659hr2js0f8bym9"
+                     *         "requestId": "req_01m81zn2yjesxtyh8kcnf7472j"
                      *       }
                      *     }
                      */
@@ -11338,11 +11438,11 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a203df-6098-7348-84b9-5a23948bbf86",
-                     *                 "score": 0.6198871436356528,
+                     *                 "contentId": "01a203fa-5146-76dd-b888-c6a1df26a7b7",
+                     *                 "score": 0.6999511491248429,
                      *                 "signals": {
-                     *                   "recency": 0.9997178590891318,
-                     *                   "engagement": 0,
+                     *                   "recency": 0.9998778728121073,
+                     *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
@@ -11351,11 +11451,11 @@ export interface operations {
                      *                 "title": "A carousel"
                      *               },
                      *               {
-                     *                 "contentId": "01a203de-f0ad-75c6-98d3-345f707e359c",
-                     *                 "score": 0.61979525469484,
+                     *                 "contentId": "01a203fa-427d-72a1-9585-ab78b16dab43",
+                     *                 "score": 0.6999390078803924,
                      *                 "signals": {
-                     *                   "recency": 0.9994881367370999,
-                     *                   "engagement": 0,
+                     *                   "recency": 0.999847519700981,
+                     *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
@@ -11381,11 +11481,11 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a203df-6098-7348-84b9-5a23948bbf86",
-                     *                 "score": 0.6198871436356528,
+                     *                 "contentId": "01a203fa-5146-76dd-b888-c6a1df26a7b7",
+                     *                 "score": 0.6999511491248429,
                      *                 "signals": {
-                     *                   "recency": 0.9997178590891318,
-                     *                   "engagement": 0,
+                     *                   "recency": 0.9998778728121073,
+                     *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
@@ -11394,11 +11494,11 @@ export interface operations {
                      *                 "title": "A carousel"
                      *               },
                      *               {
-                     *                 "contentId": "01a203de-f0ad-75c6-98d3-345f707e359c",
-                     *                 "score": 0.61979525469484,
+                     *                 "contentId": "01a203fa-427d-72a1-9585-ab78b16dab43",
+                     *                 "score": 0.6999390078803924,
                      *                 "signals": {
-                     *                   "recency": 0.9994881367370999,
-                     *                   "engagement": 0,
+                     *                   "recency": 0.999847519700981,
+                     *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
@@ -11411,7 +11511,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzth5eybs1gw68f05zxyh"
+                     *         "requestId": "req_01m81zn35xeqasvxeptvdhg2t2"
                      *       }
                      *     }
                      */
@@ -11514,7 +11614,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81xztbqevn972ct4a2b6xq1",
+                     *         "requestId": "req_01m81zn2zqeh88gcz0z8nc0kth",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -11640,7 +11740,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m81xztdbec2bgc113jpvn1he",
+                     *         "id": "rul_01m81zn30ner6bb9z89x711egw",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -11651,11 +11751,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-22T15:28:55.729Z",
-                     *         "updatedAt": "2026-11-22T15:28:55.729Z"
+                     *         "createdAt": "2026-11-22T15:58:01.251Z",
+                     *         "updatedAt": "2026-11-22T15:58:01.251Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xztdaeyaakn69g724h1sb"
+                     *         "requestId": "req_01m81zn305expaa0pfxt8ab8ed"
                      *       }
                      *     }
                      */
@@ -11751,11 +11851,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m81xztg8edn8crpwwyas020p",
+                     *         "id": "rul_01m81zn34xeygr7c5cmcfe4fcd",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xztgten192ng3x3an15dh"
+                     *         "requestId": "req_01m81zn35aecms4prn9tjp4rmy"
                      *       }
                      *     }
                      */
@@ -11848,7 +11948,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m81xztdtetgb4jh2032v48vt",
+                     *         "id": "rul_01m81zn341e8jsw5apcfzbkhwr",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -11859,11 +11959,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-22T15:28:55.792Z",
-                     *         "updatedAt": "2026-11-22T15:28:55.802Z"
+                     *         "createdAt": "2026-11-22T15:58:01.350Z",
+                     *         "updatedAt": "2026-11-22T15:58:01.369Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xztfmed2trrzdqvrnt93w"
+                     *         "requestId": "req_01m81zn34defb9k6rt62y87pwr"
                      *       }
                      *     }
                      */
@@ -11963,11 +12063,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-22T15:28:52.113Z"
+                     *           "updatedAt": "2026-11-22T15:57:58.450Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpyfekfbwxen8twn0pks",
+                     *         "requestId": "req_01m81zn0b2e299tm147aqa9qwp",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12046,10 +12146,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-22T15:28:52.189Z"
+                     *         "updatedAt": "2026-11-22T15:57:58.570Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpz8eg7sc35def6xev0q"
+                     *         "requestId": "req_01m81zn0f6eys9673pmwzy35vb"
                      *       }
                      *     }
                      */
@@ -12139,10 +12239,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-22T15:28:52.244Z"
+                     *         "updatedAt": "2026-11-22T15:57:58.695Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzq0geyntevq6nk9jfmvt"
+                     *         "requestId": "req_01m81zn0ggevgv67z6gz963bj4"
                      *       }
                      *     }
                      */
@@ -12227,7 +12327,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzq50eafr15txc0821hmf"
+                     *         "requestId": "req_01m81zn0nxebqb70t7gmf4fpnx"
                      *       }
                      *     }
                      */
@@ -12297,7 +12397,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203de-b473-77a0-8cd0-6409310ac216",
+                     *         "id": "01a203fa-3e4c-7656-82fc-72e73c951d5c",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12313,6 +12413,11 @@ export interface operations {
                      *         "duration": null,
                      *         "protected": false,
                      *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
                      *         "customMetadata": {},
                      *         "captionTracks": [],
                      *         "images": [],
@@ -12327,11 +12432,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:27:36.563Z",
-                     *         "updatedAt": "2026-11-22T15:27:36.590Z"
+                     *         "createdAt": "2026-11-22T15:57:41.324Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.410Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xxd3wejrvn14shw5fp9h3"
+                     *         "requestId": "req_01m81zmfk4e5nrqgcv4gzn4bhr"
                      *       }
                      *     }
                      */
@@ -12397,13 +12502,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T15:28:52.053Z",
+                     *         "requestedAt": "2026-11-22T15:57:58.136Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpvfeyv82mw9qwmktpxy"
+                     *         "requestId": "req_01m81zn042ewrv8t23x7cksebm"
                      *       }
                      *     }
                      */
@@ -12484,13 +12589,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T15:28:52.030Z",
+                     *         "requestedAt": "2026-11-22T15:57:58.049Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpsnesev8f3gzrgk177g"
+                     *         "requestId": "req_01m81zmzw4exksv8cenq74ffqe"
                      *       }
                      *     }
                      */
@@ -12568,13 +12673,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T15:28:52.098Z",
+                     *         "requestedAt": "2026-11-22T15:57:58.421Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpw6ejstdr09s0pb2dhj"
+                     *         "requestId": "req_01m81zn08xe1jrz58zak8vzd98"
                      *       }
                      *     }
                      */
@@ -12654,13 +12759,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T15:28:52.085Z",
+                     *         "requestedAt": "2026-11-22T15:57:58.402Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpvmem49p4x18q6g25z9"
+                     *         "requestId": "req_01m81zn07wenf9fcxqjdj69mrj"
                      *       }
                      *     }
                      */
@@ -12883,7 +12988,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzmh5ef1tcsjd0tqxphf1"
+                     *         "requestId": "req_01m81zmy6wehgvy7vgkt0w23a4"
                      *       }
                      *     }
                      */
@@ -12962,21 +13067,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "c762337d-52c5-4093-89da-02f79b45450c",
+                     *           "id": "19f9b3ee-a91f-4229-9402-63a5520214a7",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a203de-b473-77a0-8cd0-6409310ac216",
+                     *             "contentId": "01a203fa-3e4c-7656-82fc-72e73c951d5c",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-22T15:28:12.868Z"
+                     *           "timestamp": "2026-11-22T15:57:44.767Z"
                      *         },
                      *         {
-                     *           "id": "27941296-d233-4e6c-a0af-4d03957c7523",
+                     *           "id": "fac192b5-a974-4350-be31-d21e6bfc7c43",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a203de-b495-73b3-9113-345c6013bf02",
+                     *             "contentId": "01a203fa-3eb4-71c0-a7b3-64b5fc94472c",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -12984,11 +13089,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-22T15:28:12.949Z"
+                     *           "timestamp": "2026-11-22T15:57:44.974Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzmkeeyv9jpgn60e4mzvw"
+                     *         "requestId": "req_01m81zmy7ee7283q6cb1y1b82z"
                      *       }
                      *     }
                      */
@@ -13081,7 +13186,7 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzmmweqmvr588fnp53v01"
+                     *         "requestId": "req_01m81zmy8cer4szqg0swt7hft3"
                      *       }
                      *     }
                      */
@@ -13154,7 +13259,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81xzmqge9q81h90z8w9hcg1",
+                     *         "requestId": "req_01m81zmy9eee7a3retz3wwv28k",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13247,7 +13352,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81xzn2nearb2df3fc3m41js",
+                     *         "id": "whk_01m81zmyb2ezprhb1nc489sn0q",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -13258,12 +13363,12 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
-                     *         "createdAt": "2026-11-22T15:28:50.247Z",
-                     *         "webhookId": "whk_01m81xzn2nearb2df3fc3m41js",
+                     *         "createdAt": "2026-11-22T15:57:56.439Z",
+                     *         "webhookId": "whk_01m81zmyb2ezprhb1nc489sn0q",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzn1ye8qtm7gdbdfkgsza"
+                     *         "requestId": "req_01m81zmyaaee2r5gzc9f7ypbnv"
                      *       }
                      *     }
                      */
@@ -13352,7 +13457,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81xzn39ea2sz5xh4bwffydp",
+                     *         "id": "whk_01m81zmycceaeb31b1bkag3ngz",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -13363,7 +13468,7 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
-                     *         "createdAt": "2026-11-22T15:28:50.276Z",
+                     *         "createdAt": "2026-11-22T15:57:56.468Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -13372,7 +13477,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzn8cewf9ngwabhte9enb"
+                     *         "requestId": "req_01m81zmynjedj8et47xtc8t07c"
                      *       }
                      *     }
                      */
@@ -13464,11 +13569,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81xznd7epvb9xzeh5jxt9yx",
+                     *         "id": "whk_01m81zmypsey9se9fx1r3fb1va",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzne7ee687kbsq6be87wq"
+                     *         "requestId": "req_01m81zmypyekyve8f6awhknxm4"
                      *       }
                      *     }
                      */
@@ -13564,7 +13669,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81xznapew7r882bf3hcwavg",
+                     *         "id": "whk_01m81zmyp8eg5vppvg5zymp5j1",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -13575,10 +13680,10 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
-                     *         "createdAt": "2026-11-22T15:28:50.484Z"
+                     *         "createdAt": "2026-11-22T15:57:56.806Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xznbce7bsz8xnndy9v817"
+                     *         "requestId": "req_01m81zmypjeqhbjnzqj022e540"
                      *       }
                      *     }
                      */
@@ -13665,7 +13770,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m81xznjvekqbcjaeqbcytzs5",
+                     *           "id": "dlv_01m81zmyqtey2aepdynz9kkqxs",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -13677,18 +13782,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-22T15:28:50.779Z",
-                     *             "webhookId": "whk_01m81xznhxe58ar2q1tnc6z5wj"
+                     *             "timestamp": "2026-11-22T15:57:56.858Z",
+                     *             "webhookId": "whk_01m81zmyqdexktsd5dqbv0ftwn"
                      *           },
-                     *           "createdAt": "2026-11-22T15:28:50.779Z",
+                     *           "createdAt": "2026-11-22T15:57:56.858Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 5,
-                     *           "lastAttemptAt": "2026-11-22T15:28:50.779Z",
+                     *           "responseTime": 3,
+                     *           "lastAttemptAt": "2026-11-22T15:57:56.858Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81xznk4e6sa83vv526rj5c3",
+                     *         "requestId": "req_01m81zmyqzevqsv037sv5eez81",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13730,7 +13835,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-22T15:27:51.386Z"
+                 *       "since": "2026-11-22T15:56:57.255Z"
                  *     }
                  */
                 "application/json": {
@@ -13780,14 +13885,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81xzp29es19waqw5marxeh7",
-                     *         "since": "2026-11-22T15:27:51.386Z",
-                     *         "until": "2026-11-22T15:28:51.445Z",
+                     *         "id": "whk_01m81zmz2nehtvs8ekct4dhjtm",
+                     *         "since": "2026-11-22T15:56:57.255Z",
+                     *         "until": "2026-11-22T15:57:57.319Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzp5wer4b7hgdcjwehgjh"
+                     *         "requestId": "req_01m81zmz48e32tt2km4h2dmww5"
                      *       }
                      *     }
                      */
@@ -13847,7 +13952,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-22T15:27:51.588Z"
+                 *       "since": "2026-11-22T15:56:57.445Z"
                  *     }
                  */
                 "application/json": {
@@ -13891,13 +13996,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81xzpbjeawsjt5msjwhknfr",
-                     *         "since": "2026-11-22T15:27:51.588Z",
+                     *         "id": "whk_01m81zmz87edzspycdtez9ktp1",
+                     *         "since": "2026-11-22T15:56:57.445Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpc8ef691cp3p6vmvb84"
+                     *         "requestId": "req_01m81zmzbbevh9xx8yh211dg66"
                      *       }
                      *     }
                      */
@@ -13979,12 +14084,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81xznfwe8jr9s3fbv3r688a",
+                     *         "id": "whk_01m81zmyq2em49n25w9jaswkn5",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-22T16:28:50.715Z"
+                     *         "previousSecretExpiresAt": "2026-11-22T16:57:56.839Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzngeeajt8z8946c7t01m"
+                     *         "requestId": "req_01m81zmyq3evj80j1mq03y9mfv"
                      *       }
                      *     }
                      */
@@ -14074,14 +14179,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m81xzpgse3bakyfbqfmbtdgn",
+                     *         "deliveryId": "dlv_01m81zmzfke8k962fxzys0hcrb",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 24,
+                     *         "responseTime": 25,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xzpg3egrbh0x0zgktqewb"
+                     *         "requestId": "req_01m81zmzf6ef6tmv7y49wv15ah"
                      *       }
                      *     }
                      */
@@ -14159,7 +14264,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m81xznnceemspfh53wtxb53f",
+                     *         "id": "dlv_01m81zmyrjecs8dhaemcszdh5f",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -14171,18 +14276,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-22T15:28:50.860Z",
-                     *           "webhookId": "whk_01m81xznmcew7tdnjer5jnwbm4"
+                     *           "timestamp": "2026-11-22T15:57:56.882Z",
+                     *           "webhookId": "whk_01m81zmyrcevsb4paym2cz0qxh"
                      *         },
-                     *         "createdAt": "2026-11-22T15:28:50.860Z",
+                     *         "createdAt": "2026-11-22T15:57:56.882Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 13,
-                     *         "lastAttemptAt": "2026-11-22T15:28:50.860Z",
+                     *         "responseTime": 2,
+                     *         "lastAttemptAt": "2026-11-22T15:57:56.882Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-22T15:28:50.860Z",
-                     *             "responseTime": 13,
+                     *             "startedAt": "2026-11-22T15:57:56.882Z",
+                     *             "responseTime": 2,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -14190,7 +14295,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xznpjepgbqnr33cc6e5dt"
+                     *         "requestId": "req_01m81zmyrqe1dv8bz485myyvvx"
                      *       }
                      *     }
                      */
@@ -14309,13 +14414,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m81xznrders960nw7vhz62j2",
+                     *         "id": "dlv_01m81zmytren6bx3mv49h93891",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-22T15:28:51.144Z"
+                     *         "nextAttemptAt": "2026-11-22T15:57:57.012Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81xznx2ezx82c7b36s6wejn"
+                     *         "requestId": "req_01m81zmywaeacty5da2q7k1mjy"
                      *       }
                      *     }
                      */
