@@ -1,7 +1,7 @@
 /**
  * What does a ranked page of 20 items for a known viewer cost? As a ratio to the same page newest
  * first, taken in turn in one run, with 10,000 and 100,000 items; latency at half of the saturation
- * rate; and how long an event takes until it shows in the feed of another process, under that load.
+ * rate; and how long an event takes until it shows in the feed, under that load.
  */
 import { randomUUID } from 'node:crypto';
 import { insertReadyItems } from './lib/catalogue.ts';
@@ -10,8 +10,8 @@ import { load } from './lib/load.ts';
 import { median, report } from './lib/report.ts';
 import { startBenchService, type BenchService } from './lib/service.ts';
 
-const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
-const seconds = Number(process.env['BENCH_SECONDS'] ?? 3);
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
+const seconds = Number(process.env['BENCH_SECONDS'] ?? 2);
 const viewers = 300;
 const itemsEach = 60;
 const connections = 16;

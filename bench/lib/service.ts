@@ -46,7 +46,12 @@ export async function startBenchService(env: Record<string, string> = {}): Promi
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const url = `http://127.0.0.1:${port}`;
-  await waitUntilReady(url);
+  try {
+    await waitUntilReady(url);
+  } catch (error) {
+    child.kill('SIGTERM');
+    throw error;
+  }
   const outside = env['DATABASE_URL'];
   const connection =
     outside === undefined ? await connectionToRunningServer(dataDir) : { url: outside };
@@ -68,7 +73,7 @@ export async function startBenchService(env: Record<string, string> = {}): Promi
 }
 
 async function waitUntilReady(url: string): Promise<void> {
-  for (let attempt = 0; attempt < 600; attempt += 1) {
+  for (let attempt = 0; attempt < 2_400; attempt += 1) {
     const answer = await fetch(`${url}/readyz`).catch(() => null);
     if (answer?.ok) return;
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -430,7 +430,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run failed processing again
+         * Run failed processing, or a failed import, again
          * @description For items in `error`, and for ready ones whose `errorReason` says that renditions are missing.
          */
         post: operations["retryProcessing"];

@@ -57,6 +57,7 @@ function Frame({ name }: { name: string }): ReactNode {
       header={{ height: 52 }}
       navbar={{ width: 190, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding="md"
+      transitionDuration={0}
     >
       <AppShell.Header px="md">
         <Group h="100%" justify="space-between" wrap="nowrap">

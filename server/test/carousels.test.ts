@@ -138,6 +138,10 @@ describe('image carousels', () => {
       assert.equal(reply.status, 422, `${name}: ${reply.text}`);
       assert.equal(reply.body.error.code, 'INVALID_MEDIA', name);
     }
+    const heic = Buffer.from('0000001866747970686569630000000068656963', 'hex');
+    const refused = await sendImage(id, heic);
+    assertCode(refused, 422, 'INVALID_MEDIA');
+    assert.match(refused.body.error.message, /HEIC.*Convert it to JPEG/);
     const large = Buffer.concat([png, Buffer.alloc(10 * 1024 * 1024)]);
     assertCode(await sendImage(id, large), 413, 'PAYLOAD_TOO_LARGE');
     assertCode(await sendImage(id, png, [['caption', 'x']]), 400, 'VALIDATION_ERROR');

@@ -34,9 +34,11 @@ const answer =
     void response.writeHead(status, headers).end(body);
 
 let cuts = 0;
+let isThere = false;
 const handlers: Record<string, Handler> = {
   '/clip': sendClip,
   '/missing': answer(404, {}, 'a secret of the server'),
+  '/later': (request, response) => (isThere ? sendClip : answer(404))(request, response),
   '/forbidden': answer(403),
   '/page': answer(200, { 'content-type': 'video/mp4' }, '<!doctype html><p>a secret</p>'),
   '/empty': answer(200),
@@ -158,6 +160,19 @@ test('each fault of a source ends in its own reason, told by content.errored', a
     );
     assert.equal(told.length, 1, path);
   }
+});
+
+test('a failed import is fetched again by a retry, and only then', async () => {
+  const id = await importOne('/later');
+  await settledItem(service, id, 'error');
+  const retry = () => service.call('POST', `/v1/content/${id}/retry`);
+  const again = await retry();
+  assert.deepEqual([again.status, again.body.data.errorReason], [200, null]);
+  await settledItem(service, id, 'error');
+  isThere = true;
+  assert.equal((await retry()).status, 200);
+  await settledItem(service, id, 'ready');
+  assert.equal((await retry()).status, 409);
 });
 
 test('wrong items fail alone, addresses inside at once and unasked', async () => {

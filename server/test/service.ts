@@ -36,6 +36,8 @@ export type TestService = AsyncDisposable & {
   connection: DatabaseConnection;
   secretKey: string;
   publishableKey: string;
+  /** An address that opens the console signed in, once. */
+  consoleLink?: () => string;
   /** Sends a request with the secret key unless `key` says otherwise; null sends none. */
   call(method: string, path: string, call?: Call): Promise<Reply>;
 };
@@ -90,6 +92,10 @@ export async function startService(
     connection,
     secretKey,
     publishableKey,
+    consoleLink: () => {
+      const { pathname, hash } = new URL(service.consoleLink(secretKey));
+      return url + pathname + hash;
+    },
     call: (method, target, call) => send(`${url}${target}`, method, { key: secretKey, ...call }),
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };

@@ -96,7 +96,7 @@ function Phone({ items }: { items: readonly FeedItem[] }): ReactNode {
           height: 540,
           overflowY: 'auto',
           scrollSnapType: 'y mandatory',
-          border: '10px solid var(--mantine-color-dark-7)',
+          border: '10px solid var(--mantine-color-gray-7)',
           borderRadius: 32,
           background: 'black',
         }}

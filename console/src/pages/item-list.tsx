@@ -147,7 +147,11 @@ function Row({ item, index, isSelected, toggle }: Shape): ReactNode {
 function Card({ item, index, isSelected, toggle }: Shape): ReactNode {
   return (
     <Box role="listitem" w={cardWidth - 10} h={cardHeight - 10} style={{ position: 'relative' }}>
-      <Box h={220} bg="dark.7" style={{ borderRadius: 8, overflow: 'hidden' }}>
+      <Box
+        h={220}
+        bg="var(--mantine-color-default-border)"
+        style={{ borderRadius: 8, overflow: 'hidden' }}
+      >
         {item.thumbnailUrl !== null && (
           <Image src={item.thumbnailUrl} alt="" w="100%" h={220} fit="cover" />
         )}

@@ -19,6 +19,7 @@ import { player } from '../features/player/feature.ts';
 import { processing } from '../features/processing/feature.ts';
 import { purges } from '../features/purges/feature.ts';
 import { settings } from '../features/settings/feature.ts';
+import { speech } from '../features/speech/feature.ts';
 import { uploads } from '../features/uploads/feature.ts';
 import { webhooks } from '../features/webhooks/feature.ts';
 import { composition } from './composition.ts';
@@ -37,6 +38,7 @@ export const features = composition<PlatformParts>()
   .add(imports)
   .add(carousels)
   .add(captions)
+  .add(speech)
   .add(bulk)
   .add(webhooks)
   .add(events)

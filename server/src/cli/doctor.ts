@@ -2,8 +2,7 @@
 import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { findCage } from '../features/media/media.ts';
-import { generateClip } from '../features/media/media.ts';
+import { findCage, generateClip, MediaError, runMediaTask } from '../features/media/media.ts';
 import { readConfig, settings, type Config } from '../app/config.ts';
 import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
 import { openDatabase, type DatabaseConnection, type Db } from '../platform/database/database.ts';
@@ -27,6 +26,8 @@ export type Finding = {
   detail: string;
   mend?: string;
 };
+
+const speechTrialMs = 300_000;
 
 type Check = (config: Config, env: NodeJS.ProcessEnv) => Promise<Finding[]>;
 
@@ -168,7 +169,7 @@ const checks: Record<string, Check> = {
     });
   },
 
-  async 'Media engine'() {
+  async 'Media engine'(config) {
     const subject = 'Media engine';
     const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-doctor-'));
     try {
@@ -181,7 +182,11 @@ const checks: Record<string, Check> = {
         frameRate: 10,
       } as const;
       await generateClip({ ...picture, path: file, tone: null }, AbortSignal.timeout(30_000));
-      return [{ subject, state: 'ok', detail: 'makes and encodes video' }, await describeCage()];
+      return [
+        { subject, state: 'ok', detail: 'makes and encodes video' },
+        await describeCage(),
+        await describeSpeech(config),
+      ];
     } catch (error) {
       const mend = 'Run npm ci again, without --omit=optional.';
       return [{ subject, state: 'problem', detail: (error as Error).message, mend }];
@@ -190,6 +195,58 @@ const checks: Record<string, Check> = {
     }
   },
 };
+
+/** Whether speech can be recognised: the model is loaded, and hears a second of a tone. */
+async function describeSpeech({ whisperModel, whisperMemoryBytes }: Config): Promise<Finding> {
+  const subject = 'Speech';
+  if (whisperModel === null) {
+    const detail = 'no captions are made, and no language but "und" is told';
+    const mend =
+      'Set REELFEED_WHISPER_MODEL to a ggml model of whisper.cpp, such as ggml-base.bin.';
+    return { subject, state: 'note', detail, mend };
+  }
+  const mend =
+    'Name a readable ggml model of whisper.cpp, and run npm ci if FFmpeg lacks the filter.';
+  const problem = (detail: string): Finding => ({ subject, state: 'problem', detail, mend });
+  const isThere = await access(whisperModel, constants.R_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) return problem(`the model ${whisperModel} cannot be read`);
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-doctor-'));
+  try {
+    const sourcePath = path.join(folder, 'sound.m4a');
+    const sound = { source: 'none', width: 0, height: 0, seconds: 1, frameRate: 1 } as const;
+    await generateClip({ ...sound, path: sourcePath, tone: 200 }, AbortSignal.timeout(30_000));
+    await runMediaTask(
+      {
+        type: 'transcribe',
+        sourcePath,
+        outputDir: path.join(folder, 'out'),
+        modelPath: path.resolve(whisperModel),
+        language: null,
+        maxDurationSeconds: 60,
+      },
+      {
+        memoryLimitBytes: whisperMemoryBytes,
+        deadlineMs: speechTrialMs,
+        stallMs: speechTrialMs,
+        signal: AbortSignal.timeout(speechTrialMs),
+      },
+    );
+    return { subject, state: 'ok', detail: `${whisperModel} is loaded by FFmpeg's whisper filter` };
+  } catch (error) {
+    return problem(`${whisperModel} cannot be used: ${reasonOf(error)}`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The first line of what the engine says is enough to tell a wrong file from a missing filter. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof MediaError ? error.detail : (error as Error).message;
+  return text.split('\n')[0] ?? text;
+}
 
 /** Opens a secret of the database, as the first webhook to be signed would. */
 async function describeKey(db: Db, config: Config): Promise<Finding> {

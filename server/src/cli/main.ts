@@ -12,7 +12,7 @@ type Entry = {
   /** How it is called, where that is more than its name. */
   usage?: string | readonly string[];
   /** Words behind the command's name; none unless it says so. */
-  mostWords?: number;
+  maxWords?: number;
   /** Loaded when it is asked for, so that `reelfeed help` does not wait for the whole service. */
   load: () => Promise<Command>;
 };
@@ -29,13 +29,13 @@ const commands: Record<string, Entry> = {
   migrate: {
     summary: 'bring the database up to this version; `migrate status` only looks',
     usage: ['migrate', 'migrate status'],
-    mostWords: 1,
+    maxWords: 1,
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   org: {
     summary: '`org create <name>` makes an organization with its keys, `org list` shows all',
     usage: ['org create <name>', 'org list'],
-    mostWords: Infinity,
+    maxWords: Infinity,
     load: async () => (await import('./organizations.ts')).organizationsCommand,
   },
   keys: {
@@ -47,7 +47,7 @@ const commands: Record<string, Entry> = {
       'keys revoke <key id> [--org <id>]',
       'keys generate --type secret|publishable',
     ],
-    mostWords: 2,
+    maxWords: 2,
     load: async () => (await import('./keys.ts')).keysCommand,
   },
   webhooks: {
@@ -57,13 +57,13 @@ const commands: Record<string, Entry> = {
       'webhooks trigger <event>',
       'webhooks recover <webhook id> --since <time> [--until <time>]',
     ],
-    mostWords: 2,
+    maxWords: 2,
     load: async () => (await import('./webhooks.ts')).webhooksCommand,
   },
   import: {
     summary: 'bring a folder of videos, or the rows of a .csv or .ndjson file, into a service',
     usage: 'import <folder|file.csv|file.ndjson> [--wait] [--json]',
-    mostWords: 1,
+    maxWords: 1,
     load: async () => (await import('./import/import.ts')).importCommand,
   },
   doctor: {
@@ -73,25 +73,25 @@ const commands: Record<string, Entry> = {
   rebuild: {
     summary: '`rebuild <projection>|all` makes statistics anew from the event log',
     usage: 'rebuild <projection>|all',
-    mostWords: 1,
+    maxWords: 1,
     load: async () => (await import('./rebuild.ts')).rebuild,
   },
   backup: {
     summary: 'copy database and media of a running or stopped service to a new folder',
     usage: 'backup <folder> [--include-key]',
-    mostWords: 1,
+    maxWords: 1,
     load: async () => (await import('./backup/backup.ts')).backup,
   },
   verify: {
     summary: 'tell whether a backup is whole',
     usage: 'verify <folder>',
-    mostWords: 1,
+    maxWords: 1,
     load: async () => (await import('./backup/verify.ts')).verify,
   },
   restore: {
     summary: 'make an installation from a backup, in an empty data directory and database',
     usage: 'restore <folder>',
-    mostWords: 1,
+    maxWords: 1,
     load: async () => (await import('./backup/restore.ts')).restore,
   },
   docs: {
@@ -151,7 +151,7 @@ async function main(): Promise<void> {
       'include-key': { type: 'boolean', default: false },
     },
   });
-  const unexpected = positionals[command.mostWords ?? 0];
+  const unexpected = positionals[command.maxWords ?? 0];
   if (unexpected !== undefined) {
     throw new UsageError(`\`reelfeed ${name}\` does not take "${unexpected}".\n\n${help()}`);
   }

@@ -8,7 +8,7 @@ import { inTransaction } from '../platform/database/database.ts';
 import { print, UsageError, type Command } from './command.ts';
 import { withDatabase } from './with-database.ts';
 
-const mostListed = 1_000;
+const maxListed = 1_000;
 const longestName = 200;
 
 export const organizationsCommand: Command = async ({ env, positionals, json }) => {
@@ -26,7 +26,7 @@ export const organizationsCommand: Command = async ({ env, positionals, json }) 
     });
   } else if (action === 'list' && name === '') {
     await withDatabase(readPlatformConfig(env), async (db) => {
-      const organizations = (await listOrganizations(db, mostListed)).map(presentOrganization);
+      const organizations = (await listOrganizations(db, maxListed)).map(presentOrganization);
       print(
         json,
         organizations,

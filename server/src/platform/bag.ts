@@ -5,7 +5,7 @@
  * that was ever in them, until the next full collection. So nothing dies young.
  */
 
-/** What can be in a bag, in one at a time. */
+/** An object that can be in one bag at a time. */
 export type BagMember = {
   /** Where it stands in its bag; for the bag alone. */
   place: number;

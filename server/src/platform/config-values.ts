@@ -139,10 +139,10 @@ export const longestTimer = '24d';
  * are written so as well, and both are allowed.
  */
 export function duration({ min = '0s', max = longestDuration } = {}): Parser<number> {
-  const [leastMs, mostMs] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0];
+  const [leastMs, maxMs] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0];
   return (raw) => {
     const value = parseDuration(raw);
-    return value !== null && value >= leastMs && value <= mostMs
+    return value !== null && value >= leastMs && value <= maxMs
       ? { value }
       : { problem: `a time from ${min} to ${max} with its unit, such as 500ms, 30s, 5m or 24h` };
   };
@@ -154,12 +154,12 @@ function parseDuration(raw: string): number | null {
   return match === null || unitMs === undefined ? null : Number(match[1]) * unitMs;
 }
 
-const mostAttempts = 20;
+const maxAttempts = 20;
 
 /** The delay before each attempt in milliseconds; the first attempt comes at once. */
 export function retrySchedule(): Parser<readonly number[]> {
   const one = duration();
-  const problem = `1 to ${mostAttempts} delays with their units, the first 0s, such as 0s,1m,5m`;
+  const problem = `1 to ${maxAttempts} delays with their units, the first 0s, such as 0s,1m,5m`;
   return (raw) => {
     const delaysMs: number[] = [];
     for (const part of raw.split(',')) {
@@ -167,6 +167,6 @@ export function retrySchedule(): Parser<readonly number[]> {
       if ('problem' in parsed) return { problem };
       delaysMs.push(parsed.value);
     }
-    return delaysMs[0] === 0 && delaysMs.length <= mostAttempts ? { value: delaysMs } : { problem };
+    return delaysMs[0] === 0 && delaysMs.length <= maxAttempts ? { value: delaysMs } : { problem };
   };
 }

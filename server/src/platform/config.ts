@@ -22,7 +22,7 @@ import { readSettings, setting, type SettingValues } from './settings.ts';
 export const roles = ['api', 'worker', 'media'] as const;
 export type Role = (typeof roles)[number];
 
-/** What may be off on an outside PostgreSQL, if it is accepted by name. */
+/** Durability settings that may be off on an outside PostgreSQL if the operator accepts it by name. */
 export const unsafeSettings = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
 export type UnsafeSetting = (typeof unsafeSettings)[number];
 

@@ -19,7 +19,7 @@ type KeySource = { encryptionKey: string | null; dataDir: string };
 /**
  * Opens the vault of a database with the configured key, which is made where the database is new.
  *
- * @throws ConfigurationError, in one sentence, when the key is missing, is no key, or is not the
+ * @throws ConfigurationError, in one sentence, when the key is missing, malformed, or not the
  *   one that the database's secrets were encrypted with
  */
 export async function openVault(db: Db, source: KeySource): Promise<Vault> {

@@ -42,7 +42,7 @@ export type EraseViewer = (viewer: Viewer, signal: AbortSignal) => Promise<void>
 export type DeletedItem = {
   readonly organizationId: string;
   readonly contentId: string;
-  /** By which features know items where an id would take too much space. */
+  /** Identifies items where a UUID would take too much space. */
   readonly serialNumber: number;
 };
 
@@ -79,7 +79,7 @@ export type Feature<Parts, Settings extends SettingTable, Added extends Contribu
   readonly errors: Readonly<Record<string, ErrorKind>>;
   /** The tables that it owns: no other feature has SQL on them. */
   readonly tables: readonly string[];
-  /** What it makes of the event log; the service keeps them up, erases, purges and expires. */
+  /** Its projections of the event log. The service keeps them up to date, erases, purges and expires. */
   readonly projections: (settings: SettingValues<Settings>) => readonly Projection<never>[];
   readonly build: (parts: Parts, settings: SettingValues<Settings>) => Added | Promise<Added>;
 };

@@ -11,9 +11,9 @@ const redacted = [
   'connectionString',
 ];
 
-/** What waits at most for a slow reader of the log, so that a flood of lines takes no memory. */
-const mostWaitingBytes = 8 * 1024 * 1024;
-const mostWrittenBytes = 64 * 1024;
+/** Bytes that may wait for a slow reader of the log, so that a flood of lines cannot fill the memory. */
+const maxWaitingBytes = 8 * 1024 * 1024;
+const maxWrittenBytes = 64 * 1024;
 
 /**
  * The service's logger: one JSON object a line. ERROR means that a person must act.
@@ -36,8 +36,8 @@ function logToOutput(options: LoggerOptions): Logger {
   const output = pino.destination({
     dest: process.stderr.fd,
     sync: false,
-    maxLength: mostWaitingBytes,
-    maxWrite: mostWrittenBytes,
+    maxLength: maxWaitingBytes,
+    maxWrite: maxWrittenBytes,
   });
   const log = pino(options, output);
   let dropped = 0;
@@ -53,13 +53,13 @@ function logToOutput(options: LoggerOptions): Logger {
 }
 
 /** Causes may name each other in a circle. */
-const mostCauses = 5;
-const mostListedErrors = 10;
+const maxCauses = 5;
+const maxListedErrors = 10;
 
-/** What helps a person, and nothing else that a library has hung on its error objects. */
+/** Only the fields of an error that help a person; libraries attach many others. */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
-  if (depth > mostCauses) return { type: error.name, message: error.message };
+  if (depth > maxCauses) return { type: error.name, message: error.message };
   const { name, message, stack, cause } = error;
   const code = (error as NodeJS.ErrnoException).code;
   return {
@@ -70,7 +70,7 @@ function describeError(error: unknown, depth = 0): unknown {
     ...(cause !== undefined && { cause: describeError(cause, depth + 1) }),
     // A connection that was tried on several addresses fails so, with an empty message.
     ...(error instanceof AggregateError && {
-      errors: error.errors.slice(0, mostListedErrors).map((one) => describeError(one, depth + 1)),
+      errors: error.errors.slice(0, maxListedErrors).map((one) => describeError(one, depth + 1)),
     }),
   };
 }

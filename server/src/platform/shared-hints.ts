@@ -83,7 +83,7 @@ async function follow(
       if (payload !== id) onHint();
     });
     await client.query(`listen ${client.escapeIdentifier(name)}`);
-    // What was told before this connection listened is unknown.
+    // Hints given before this connection listened are lost.
     onHint();
     onListening?.();
     await ended;

@@ -46,7 +46,7 @@ export function createVault(key: Buffer): Vault {
  * directory, which the first start makes. Any number of processes may call it at the same moment:
  * all get the same key.
  *
- * @throws ConfigurationError when the given key, or what the file holds, is no key
+ * @throws ConfigurationError when the given key, or the one in the file, is malformed
  */
 export async function loadEncryptionKey(given: string | null, dataDir: string): Promise<Buffer> {
   const found = await findEncryptionKey(given, dataDir);

@@ -70,6 +70,7 @@ async function uploadClip(
   form.set('author', clip.author);
   form.set('section', 'Demo');
   form.set('tags', clip.tags.join(','));
+  form.set('protected', String(clip.protected));
   form.set('externalId', clip.externalId);
   form.set('file', await openAsBlob(file), 'clip.mp4');
   const answer = await fetch(`${url}/v1/content/upload`, {

@@ -7,6 +7,8 @@ export type DemoClip = {
   description: string;
   author: string;
   tags: readonly string[];
+  /** Played with a signed URL alone. */
+  protected: boolean;
   picture: Omit<ClipSpec, 'path'>;
 };
 
@@ -23,6 +25,7 @@ function clip(
   description: string,
   [author, ...tags]: readonly [string, ...string[]],
   picture: Pick<ClipSpec, 'source' | 'seconds' | 'tone'> & { size: Size; seed?: number },
+  { isProtected = false } = {},
 ): DemoClip {
   const { size, seed, ...rest } = picture;
   return {
@@ -31,6 +34,7 @@ function clip(
     description,
     author,
     tags,
+    protected: isProtected,
     picture: {
       ...rest,
       width: size[0],
@@ -88,13 +92,13 @@ export const demoClips: readonly DemoClip[] = [
     seconds: 5,
     tone: 1000,
   }),
-  clip('Warm evening', 'The last light of a generated day.', ['Grace', 'calm', 'colour'], {
-    source: 'gradients',
-    size: fourToFive,
-    seconds: 8,
-    tone: 294,
-    seed: 5,
-  }),
+  clip(
+    'Warm evening',
+    'The last light of a generated day. Protected: it plays with a signed URL alone.',
+    ['Grace', 'calm', 'colour'],
+    { source: 'gradients', size: fourToFive, seconds: 8, tone: 294, seed: 5 },
+    { isProtected: true },
+  ),
   clip(
     'Counting in squares',
     'The counter runs, the squares follow.',

@@ -115,6 +115,25 @@ test('the demo fills its reports: a day of visits at once, and more as time goes
     assert.ok(variants[0].participants + variants[1].participants >= 50, JSON.stringify(variants));
   }
 
+  const byId = (externalId: string) =>
+    eventually(externalId, async () => {
+      const [found] = await get(`/v1/content?externalId=${externalId}`);
+      return found ?? null;
+    });
+  const { images, autoScrollInterval } = await byId('demo-three-skies');
+  assert.deepEqual([images.length, autoScrollInterval], [3, 4]);
+  const { captionTracks } = await eventually('captions', async () => {
+    const item = await byId('demo-counting-in-squares');
+    return item.captionTracks.length === 2 ? item : null;
+  });
+  assert.deepEqual(
+    captionTracks.map(({ language }: { language: string }) => language),
+    ['en', 'de'],
+  );
+  const carousel = await byId('demo-patterns-in-a-row');
+  assert.equal((await get(`/v1/content/${carousel.id}/videos`)).length, 3);
+  assert.equal((await byId('demo-warm-evening')).streamingUrl, '', 'protected');
+
   const before = await counted('impression', 'stored');
   await eventually('somebody to watch on', async () =>
     (await counted('impression', 'stored')) >= before + 5 ? true : null,

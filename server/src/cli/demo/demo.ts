@@ -9,6 +9,7 @@ import { createLogger } from '../../platform/logging.ts';
 import { runService } from '../../app/run.ts';
 import type { Command } from '../command.ts';
 import { uploadMissing } from './clip-uploads.ts';
+import { addCollections } from './collections.ts';
 import { runViewers } from './viewing.ts';
 
 type DemoKeys = { secretKey: string; publishableKey: string };
@@ -40,7 +41,11 @@ export const demo: Command = async ({ env }) => {
           path.join(dataDir, 'clips'),
           signal,
         );
-        await runViewers({ url, ...keys }, createLogger(logLevel), signal);
+        const collecting = addCollections(url, keys.secretKey, signal);
+        await Promise.all([
+          collecting,
+          runViewers({ url, ...keys }, createLogger(logLevel), signal),
+        ]);
       } catch (error) {
         if (!signal.aborted) throw error;
       }

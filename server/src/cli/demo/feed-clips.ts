@@ -26,7 +26,7 @@ export type FeedClip = {
 export type FeedClips = { feedId: string | null; clips: readonly FeedClip[] };
 
 const clipsPerPage = 10;
-const mostClips = 50;
+const maxClips = 50;
 
 /** Reads page after page, to the end or fifty clips. Throws as the client library does. */
 export async function readClips(
@@ -47,7 +47,7 @@ export async function readClips(
   })) {
     feedId ??= page.feedId;
     clips.push(...page.items.flatMap(clipOf));
-    if (clips.length >= mostClips) break;
+    if (clips.length >= maxClips) break;
   }
   return { feedId, clips };
 }

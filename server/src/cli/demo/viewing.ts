@@ -9,7 +9,7 @@ import { oppositeTastes, sendOppositeTastes } from './opposite-tastes.ts';
 import { demoViewers } from './viewers.ts';
 
 /** So many watch at the same time, which makes three or four events a second. */
-const mostAtATime = 5;
+const maxAtATime = 5;
 
 /** Runs until the signal aborts and the last events are sent. */
 export async function runViewers(
@@ -38,8 +38,8 @@ export async function runViewers(
         '\n',
     );
   };
-  const groups = Array.from({ length: mostAtATime }, (_, group) =>
-    demoViewers.filter((_viewer, index) => index % mostAtATime === group),
+  const groups = Array.from({ length: maxAtATime }, (_, group) =>
+    demoViewers.filter((_viewer, index) => index % maxAtATime === group),
   );
   await Promise.all([
     keepRunning('past visits of the demo', past, log, signal),

@@ -16,7 +16,7 @@ export type AllowanceRequest = {
   newItems: number;
 };
 
-/** What was left after a request was accepted, or why it was not. */
+/** The remaining allowance after an accepted request, or why it was refused. */
 export type Allowance = {
   isAccepted: boolean;
   /** The database's clock was set back, and what was counted has been moved with it. */

@@ -52,8 +52,8 @@ import type { BulkJobUpdate, NewBulkJob } from './schemas.ts';
 type NewJob = Static<typeof NewBulkJob>;
 
 /** Unfinished jobs of one organization. */
-const mostProcessing = 1_000;
-const mostSampled = 10;
+const maxProcessing = 1_000;
+const maxSampled = 10;
 
 /** Carries a bulk job on for a while; the handler is in `jobs.ts`. */
 export const runBulkJob = defineJob({
@@ -82,9 +82,9 @@ export async function createBulkJob(
   { operation, filter, update }: NewJob,
 ): Promise<BulkJobRow> {
   readJobChange(operation, update);
-  if ((await countProcessing(tx, organizationId)) >= mostProcessing) {
+  if ((await countProcessing(tx, organizationId)) >= maxProcessing) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `At most ${mostProcessing} bulk jobs can be unfinished. Wait, or cancel some.`,
+      message: `At most ${maxProcessing} bulk jobs can be unfinished. Wait, or cancel some.`,
     });
   }
   const jobId = newTypeId('job');
@@ -104,7 +104,7 @@ export async function previewBulkJob(
   readJobChange(operation, update);
   const [totalItems, sample] = await Promise.all([
     countMatches(db, organizationId, { filter, operation }),
-    sampleMatches(db, organizationId, { filter, operation }, mostSampled),
+    sampleMatches(db, organizationId, { filter, operation }, maxSampled),
   ]);
   return {
     dryRun: true,

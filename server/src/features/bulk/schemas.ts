@@ -3,7 +3,7 @@ import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../platform/ht
 import { ContentPatch, contentTypes, publishStatuses, visibilities } from '../content/content.ts';
 
 /** Most items of one request. More are refused as a whole, with a code of their own. */
-export const mostItems = 100;
+export const maxItems = 100;
 
 const { title, description, tags, section, author, articleUrl, customMetadata } =
   ContentPatch.properties;
@@ -49,9 +49,9 @@ export const BulkUpdateItem = Closed(
 
 const ids = Type.Array(Id, {
   minItems: 1,
-  maxItems: mostItems,
+  maxItems: maxItems,
   'x-error-code': 'LIMIT_EXCEEDED',
-  description: `At most ${mostItems}. A repeated id is processed and reported once.`,
+  description: `At most ${maxItems}. A repeated id is processed and reported once.`,
 });
 const continueOnError = Type.Optional(
   Type.Boolean({
@@ -74,7 +74,7 @@ const removeTags = tagList('Tags that the items lose, after `addTags`: of both, 
 export const BulkUpdate = Closed({
   items: Type.Array(BulkUpdateItem, {
     minItems: 1,
-    maxItems: mostItems,
+    maxItems: maxItems,
     'x-error-code': 'LIMIT_EXCEEDED',
     description: 'Use a bulk job for more.',
   }),
@@ -87,7 +87,7 @@ export const DescribedBulkUpdate = Closed({
       { id: Id, ...ItemPatch.properties },
       { minProperties: 2, description: 'An id and at least one field. A wrong value fails alone.' },
     ),
-    { minItems: 1, maxItems: mostItems },
+    { minItems: 1, maxItems: maxItems },
   ),
   continueOnError,
 });

@@ -15,6 +15,9 @@ import { uploadErrors, type SmallForm } from '../uploads/uploads.ts';
 import { decodeCaptions, readCues, subtitlePlaylist, toWebVtt, type Cue } from './cues.ts';
 import { nameOfLanguage, parseLanguage } from './languages.ts';
 
+export { readCues } from './cues.ts';
+export { nameOfLanguage } from './languages.ts';
+
 export const maxCaptionBytes = 2 * 1024 * 1024;
 const maxTracks = 50;
 const maxLabelLength = 100;

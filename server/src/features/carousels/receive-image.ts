@@ -46,9 +46,13 @@ export async function receiveImage(
 }
 
 function requireImage(head: Buffer): void {
-  if (sniffImage(head) !== null) return;
+  const format = sniffImage(head);
+  if (format !== null && format !== 'heic') return;
   throw new ApiError(uploadErrors.INVALID_MEDIA, {
-    message: 'The bytes are not a JPEG, PNG, WebP, AVIF or HEIC image.',
+    message:
+      format === 'heic'
+        ? 'HEIC images cannot be read here: the decoder has none for HEVC. Convert it to JPEG or AVIF.'
+        : 'The bytes are not a JPEG, PNG, WebP or AVIF image.',
   });
 }
 

@@ -95,6 +95,7 @@ export {
   failWithoutSource,
   findMediaSource,
   findUnnamedSources,
+  lockEvenArchived,
   lockMedia,
   markFailed,
   markIncomplete,
@@ -103,6 +104,7 @@ export {
   markReady,
   recordProgress,
   recordTransfer,
+  setLanguage,
   setSource,
   type FailedItem,
   type MediaSource,
@@ -234,7 +236,7 @@ export async function restore(
   return row;
 }
 
-/** Locks an item whose failed processing may run again. @throws ApiError NOT_FOUND, CONFLICT */
+/** Locks an item that failed; its bytes may never have come. @throws ApiError NOT_FOUND, CONFLICT */
 export async function lockForRetry(
   tx: Tx,
   organizationId: OrganizationId,
@@ -245,11 +247,6 @@ export async function lockForRetry(
   if (row.upload_status !== 'error' && !isIncomplete) {
     throw new ApiError('CONFLICT', {
       message: `Only failed processing can be retried; this item is ${row.upload_status}.`,
-    });
-  }
-  if (row.source_key === null) {
-    throw new ApiError('CONFLICT', {
-      message: 'The original bytes never arrived, so there is nothing to retry. Upload again.',
     });
   }
   return row;
@@ -272,7 +269,7 @@ function requireId(id: string): ContentId {
   return contentId;
 }
 
-/** What every id answers that names no item, or none that the caller may know of. */
+/** The answer for an unknown id, and for an item that the caller may not know of. */
 export function noSuchItem(): ApiError {
   return new ApiError('NOT_FOUND', { message: noSuchItemMessage });
 }

@@ -44,7 +44,7 @@ export type RequestedItem = {
   id: string;
   contentId: string | null;
   change: ItemChange;
-  /** What is wrong with the request for this item, whatever its row is. */
+  /** A problem with the request itself, independent of the item's row. */
   problem: string | null;
 };
 

@@ -105,7 +105,7 @@ export const CarouselImage = Type.Object(
   { title: 'CarouselImage' },
 );
 
-/** Of videos; empty or null before they are made, and for protected items. */
+/** For videos only; empty or null before they exist, and for protected items. */
 export const DerivedMediaFields = {
   thumbnails: Type.Array(
     Type.Object({

@@ -10,7 +10,7 @@
  *
  * Changes of metadata and of `publishStatus` by clients are in `change-parts.ts`.
  */
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { ContentId, OrganizationId } from '../../platform/ids.ts';
 import type { MediaInfo } from '../media/media.ts';
@@ -91,7 +91,7 @@ export async function markProcessing(
     .execute();
 }
 
-/** Progress is no change of the item: it moves neither `updatedAt` nor the ETag. */
+/** Progress does not count as a change of the item: it moves neither `updatedAt` nor the ETag. */
 export async function recordProgress(
   tx: Tx,
   organizationId: string,
@@ -107,7 +107,7 @@ export async function recordProgress(
     .execute();
 }
 
-/** How far the bytes of a `pending` item have come, as its progress. */
+/** Records the received fraction of a `pending` item's bytes as its progress. */
 export async function recordTransfer(
   tx: Tx,
   organizationId: string,
@@ -129,6 +129,8 @@ export type ReadyMedia = {
   /** Null where there is no thumbnail. */
   thumbnailHash: string | null;
   info: MediaInfo;
+  /** BCP 47, `und` for no speech; null where it is not known. */
+  language: string | null;
 };
 
 /** `processing` → `ready`, and `published` where the organization publishes by itself. */
@@ -136,7 +138,7 @@ export async function markReady(
   tx: Tx,
   organizationId: string,
   contentId: string,
-  { mediaPrefix, thumbnailHash, info }: ReadyMedia,
+  { mediaPrefix, thumbnailHash, info, language }: ReadyMedia,
 ): Promise<ItemRow | null> {
   const row = await tx
     .updateTable('content')
@@ -154,6 +156,7 @@ export async function markReady(
       aspect_ratio: info.aspectRatio,
       max_frame_rate: info.maxFrameRate,
       resolution_tier: info.resolutionTier,
+      custom_metadata: withLanguage(language),
       publish_status: sql<'published'>`case
         when ${organizationSetting('auto_publish', sql.ref('content.organization_id'))}
         then 'published' else publish_status end`,
@@ -162,6 +165,45 @@ export async function markReady(
     .where('organization_id', '=', organizationId)
     .where('content_id', '=', contentId)
     .where('upload_status', 'in', ['pending', 'processing'])
+    .returning(itemColumns)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Custom metadata with the key of the service: see `mergeCustomMetadata`. */
+function withLanguage(language: string | null): RawBuilder<string> {
+  if (language === null) return sql`custom_metadata - 'language'`;
+  return sql`custom_metadata || jsonb_build_object('language', ${language}::text)`;
+}
+
+/** Locks an item for background work, which goes on while it is archived; null when it is gone. */
+export async function lockEvenArchived(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+): Promise<ItemRow | null> {
+  const row = await tx
+    .selectFrom('content')
+    .select(itemColumns)
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .forUpdate()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Records the language that is spoken in an item; null when the item is gone. */
+export async function setLanguage(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+  language: string,
+): Promise<ItemRow | null> {
+  const row = await tx
+    .updateTable('content')
+    .set({ custom_metadata: withLanguage(language), ...touched() })
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
     .returning(itemColumns)
     .executeTakeFirst();
   return row ?? null;

@@ -2,7 +2,7 @@
  * Imports: items whose bytes the service fetches itself.
  *
  *   (request) → pending with an `import_source` → source stored, processing enqueued
- *                                              └→ error, with content.errored
+ *                                              └→ error, with content.errored → pending by a retry
  *
  * 1. The item, its source and the job are one transaction, so an accepted import survives a kill.
  * 2. An externalId has one item: a repeat answers the first one, whoever asks at the same moment.
@@ -26,7 +26,7 @@ import {
   type ItemRow,
 } from '../content/content.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import { deleteSource, insertSource } from './queries.ts';
+import { findSourceUrl, insertSource } from './queries.ts';
 import { ImportItem } from './schemas.ts';
 
 export const schemes = ['https:', 'http:'] as const;
@@ -50,14 +50,24 @@ export const importMedia = defineJob({
 /** The messages of failed imports begin with this; they name the source only as it was given. */
 export const sourcePrefix = 'The source';
 
-/** Gives an import up: pending → error, with its event. */
+/** Fetches the bytes of a failed import again. @returns false when the item is no import */
+export async function retryImport(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+): Promise<boolean> {
+  if ((await findSourceUrl(tx, organizationId, contentId)) === null) return false;
+  await enqueue(tx, importMedia, { contentId }, { organizationId });
+  return true;
+}
+
+/** Gives an import up: pending → error, with its event. Its source is kept for a retry. */
 export async function failImport(
   tx: Tx,
   organizationId: string,
   contentId: string,
   error: { code: string; message: string },
 ): Promise<void> {
-  await deleteSource(tx, organizationId, contentId);
   const failed = await failWithoutSource(tx, [{ organizationId, contentId }], error);
   for (const { title } of failed) {
     const data = { contentId, title, status: 'error', error } as const;

@@ -12,7 +12,7 @@ export async function insertSource(
     .execute();
 }
 
-/** Where the bytes of an item come from; null when they are there or given up. */
+/** Where the bytes of an item come from; null when they are there, or came another way. */
 export async function findSourceUrl(
   db: Db,
   organizationId: string,

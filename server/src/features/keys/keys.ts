@@ -37,11 +37,11 @@ export type KeyRequest = {
   rateLimit?: number | null;
 };
 
-const mostKeysListed = 1_000;
+const maxKeysListed = 1_000;
 
 /** The keys of an organization, newest first; the command line has no pages. */
 export function allKeys(db: Db, organizationId: OrganizationId): Promise<KeyRow[]> {
-  return listKeys(db, organizationId, { limit: mostKeysListed, after: null });
+  return listKeys(db, organizationId, { limit: maxKeysListed, after: null });
 }
 
 /** A key as lists show it. */
@@ -69,7 +69,7 @@ export async function createKey(tx: Tx, organizationId: OrganizationId, request:
  * Makes a given key work, such as one from the configuration. One that the organization has
  * already is left as it is.
  *
- * @throws ApiError VALIDATION_ERROR when the text is no key of that type, or another
+ * @throws ApiError VALIDATION_ERROR when the text is not a key of that type, or another
  *   organization's
  */
 export async function ensureKey(

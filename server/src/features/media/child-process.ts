@@ -86,6 +86,7 @@ function startChild({ file, args }: CagedCommand, workDir: string, niceness: num
 /** What a task reads and writes. */
 function cageContents(task: MediaTask, workDir: string, deadlineMs: number): CageContents {
   const readable = task.type === 'generate' ? [] : [task.sourcePath];
+  if (task.type === 'transcribe') readable.push(task.modelPath);
   return { readable, writable: [workDir], cwd: workDir, deadlineMs };
 }
 

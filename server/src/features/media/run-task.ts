@@ -7,6 +7,7 @@ import {
   GenerateResultSchema,
   ImageResultSchema,
   PrepareResultSchema,
+  TranscribeResultSchema,
   type CompleteResult,
   type CompleteTask,
   type GenerateResult,
@@ -16,6 +17,8 @@ import {
   type MediaTask,
   type PrepareResult,
   type PrepareTask,
+  type TranscribeResult,
+  type TranscribeTask,
 } from './tasks.ts';
 
 /** Creates the output folder of a task, or makes sure that the existing one is empty. */
@@ -37,8 +40,8 @@ async function runIntoFolder<T>(outputDir: string, run: () => Promise<T>): Promi
 /**
  * Runs one media task in a child process of its own.
  *
- * `prepare`, `complete` and `image` write into `outputDir`, which must be new or empty, and which is removed
- * again if the task fails. `generate` writes the one file of its clip.
+ * All but `generate` write into `outputDir`, which must be new or empty, and which is removed again if
+ * the task fails. `generate` writes the one file of its clip.
  *
  * Throws `MediaError` with a code, a message for the owner of the item and `retryable`, or the
  * signal's reason when aborted. In every case the child process is gone when the promise settles.
@@ -54,9 +57,13 @@ export function runMediaTask(
 ): Promise<GenerateResult>;
 export function runMediaTask(task: ImageTask, options: MediaTaskOptions): Promise<ImageResult>;
 export function runMediaTask(
+  task: TranscribeTask,
+  options: MediaTaskOptions,
+): Promise<TranscribeResult>;
+export function runMediaTask(
   task: MediaTask,
   options: MediaTaskOptions,
-): Promise<PrepareResult | CompleteResult | GenerateResult | ImageResult> {
+): Promise<PrepareResult | CompleteResult | GenerateResult | ImageResult | TranscribeResult> {
   switch (task.type) {
     case 'prepare':
       return runIntoFolder(task.outputDir, () =>
@@ -69,6 +76,10 @@ export function runMediaTask(
     case 'image':
       return runIntoFolder(task.outputDir, () =>
         runInChild(task, ImageResultSchema, task.outputDir, options),
+      );
+    case 'transcribe':
+      return runIntoFolder(task.outputDir, () =>
+        runInChild(task, TranscribeResultSchema, task.outputDir, options),
       );
     case 'generate':
       return runInChild(task, GenerateResultSchema, dirname(task.clip.path), options);

@@ -81,6 +81,8 @@ export const PrepareResultSchema = Type.Object({
   loudness: Type.Optional(
     Nullable(Type.Object({ gainDb: Type.Number(), isLimited: Type.Boolean() })),
   ),
+  /** False where it is certain that nobody speaks; absent in older results. */
+  mayBeSpeech: Type.Optional(Type.Boolean()),
 });
 export type PrepareResult = Static<typeof PrepareResultSchema>;
 
@@ -129,6 +131,28 @@ export const ImageResultSchema = Type.Object({
 });
 /** The files are `large.jpg` and `small.jpg`. */
 export type ImageResult = Static<typeof ImageResultSchema>;
+
+/** What is said in a recording, by FFmpeg's whisper filter. */
+export interface TranscribeTask {
+  readonly type: 'transcribe';
+  readonly sourcePath: string;
+  readonly outputDir: string;
+  /** A model of whisper.cpp. */
+  readonly modelPath: string;
+  /** As whisper names it; null detects it in the first half minute and goes no further. */
+  readonly language: string | null;
+  readonly maxDurationSeconds: number;
+}
+
+export const TranscribeResultSchema = Type.Object({
+  /** What was detected, as whisper names it; null where a language was given, or none was found. */
+  language: Nullable(Type.String({ pattern: '^[a-z]{2,3}$' })),
+  /** How sure the detection is, from 0 to 1. */
+  probability: Type.Number({ minimum: 0, maximum: 1 }),
+  /** A SubRip file; null where nothing was said. */
+  cues: Nullable(Type.String()),
+});
+export type TranscribeResult = Static<typeof TranscribeResultSchema>;
 
 /** A synthetic clip. */
 export interface ClipSpec {
@@ -193,7 +217,7 @@ export interface GenerateTask {
   readonly clip: ClipSpec;
 }
 
-export type MediaTask = PrepareTask | CompleteTask | GenerateTask | ImageTask;
+export type MediaTask = PrepareTask | CompleteTask | GenerateTask | ImageTask | TranscribeTask;
 
 export const GenerateResultSchema = Type.Object({
   sizeBytes: Type.Integer(),

@@ -39,6 +39,7 @@ import {
   type DerivedFile,
   type MediaTaskOptions,
 } from '../media/media.ts';
+import { enqueueTranscription } from '../speech/speech.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { listAttempts } from './attempts.ts';
 import { enqueueProcessing, failProcessing, processMedia, removeAttempts } from './processing.ts';
@@ -136,6 +137,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       mediaPrefix,
       thumbnailHash: prepared.thumbnailHash ?? null,
       info: prepared.info,
+      language: prepared.mayBeSpeech === false ? 'und' : null,
     });
     isTaken = ready !== null;
     if (ready === null) return;
@@ -152,6 +154,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       const { durationSeconds } = prepared.info;
       await enqueueProcessing(tx, organizationId, contentId, { step: 'further', durationSeconds });
     }
+    if (prepared.mayBeSpeech === true) await enqueueTranscription(tx, organizationId, contentId);
     if (published.length > 1) await enqueue(tx, removeAttempts, { contentId }, { organizationId });
   });
   if (!isTaken) await storage.removePrefix(`media/${mediaPrefix}`, signal);

@@ -1,3 +1,5 @@
+import type { Tx } from '../../platform/database/database.ts';
+import { ApiError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
@@ -11,6 +13,7 @@ import {
   type ItemRow,
   type MediaUrls,
 } from '../content/content.ts';
+import { retryImport } from '../imports/imports.ts';
 import { enqueueProcessing, type ProcessingOrder } from './processing.ts';
 
 type ProcessingRouteParts = {
@@ -35,7 +38,7 @@ export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): 
       config: { access: 'secret' },
       schema: {
         operationId: 'retryProcessing',
-        summary: 'Run failed processing again',
+        summary: 'Run failed processing, or a failed import, again',
         description:
           'For items in `error`, and for ready ones whose `errorReason` says that renditions are missing.',
         tags: ['Content'],
@@ -48,11 +51,20 @@ export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): 
       await mutations.mutate(request, reply, async (tx) => {
         const item = await lockForRetry(tx, organizationId, request.params.id);
         const row = await markPendingAgain(tx, organizationId, item.content_id);
-        await enqueueProcessing(tx, organizationId, item.content_id, orderOfRetry(row));
+        if (item.source_key === null) await requireImport(tx, organizationId, item.content_id);
+        else await enqueueProcessing(tx, organizationId, item.content_id, orderOfRetry(row));
         return { data: presentItem(row, urls), headers: { etag: entityTag(row) } };
       });
       onQueued();
       return reply;
     },
   );
+}
+
+/** Fetches the bytes of an import again. @throws ApiError CONFLICT when there is no source */
+async function requireImport(tx: Tx, organizationId: string, contentId: string): Promise<void> {
+  if (await retryImport(tx, organizationId, contentId)) return;
+  throw new ApiError('CONFLICT', {
+    message: 'The original bytes never arrived, so there is nothing to retry. Upload again.',
+  });
 }

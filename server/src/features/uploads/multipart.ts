@@ -169,7 +169,7 @@ function readTags(given: readonly string[]): unknown {
 }
 
 /** Much more than any field may hold, and few enough for everything that recurses. */
-const mostJsonDepth = 100;
+const maxJsonDepth = 100;
 
 function readJson(name: string, text: string): unknown {
   // Counting every opening bracket, also those in strings, would refuse good text.
@@ -178,7 +178,7 @@ function readJson(name: string, text: string): unknown {
   for (const letter of outsideOfStrings) {
     if (letter === '[' || letter === '{') depth += 1;
     else if (letter === ']' || letter === '}') depth -= 1;
-    if (depth > mostJsonDepth) throw fieldError(name, 'is nested too deep');
+    if (depth > maxJsonDepth) throw fieldError(name, 'is nested too deep');
   }
   let hasProto = false;
   const look = (key: string, value: unknown) => {

@@ -153,7 +153,7 @@ export async function withStoredSource<T>(
 
 /**
  * Whether it is certain that no row names the file. A connection that was lost during COMMIT leaves
- * that open, and an error of any other kind is no proof.
+ * that open, and any other kind of error proves nothing.
  */
 export function wasRolledBack(error: unknown): boolean {
   return error instanceof ApiError || (sqlState(error) !== null && !isDatabaseAway(error));

@@ -24,7 +24,7 @@ export type DatabaseOptions = {
   connection: DatabaseConnection;
   poolSize: number;
   log: Logger;
-  /** By which processes of the service find each other; commands have the name they share. */
+  /** Processes of the service find each other by it. All commands share one name. */
   applicationName?: string;
   sessionSettings?: SessionSettings;
 };
@@ -104,7 +104,7 @@ function numbersForInt8(): TypeOverrides {
   return types;
 }
 
-const mostTries = 4;
+const maxTries = 4;
 const retryPauseMs = 20;
 
 /**
@@ -118,7 +118,7 @@ export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Pr
     try {
       return await db.transaction().execute(work);
     } catch (error) {
-      if (!isContention(error) || attempt >= mostTries) throw error;
+      if (!isContention(error) || attempt >= maxTries) throw error;
       await delay(retryPauseMs * attempt * (1 + Math.random()));
     }
   }
@@ -147,7 +147,7 @@ export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T>
  */
 export async function sendAhead<Row>(tx: Tx, query: CompiledQuery<Row>): Promise<Ahead<Row>> {
   return tx.getExecutor().provideConnection(async (connection) => {
-    if (!(connection instanceof RoundTripConnection)) throw new Error('This is no transaction.');
+    if (!(connection instanceof RoundTripConnection)) throw new Error('This is not a transaction.');
     return connection.sendAhead(query);
   });
 }

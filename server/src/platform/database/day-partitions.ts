@@ -28,7 +28,7 @@ export async function prepareDayPartitions(db: Db, tables: readonly DailyTable[]
   }
 }
 
-/** How many days of a daily table a retention keeps: at least one, and whole ones. */
+/** Rounds a retention up to whole days, at least one. */
 export function wholeDays(retentionMs: number): number {
   return Math.max(1, Math.ceil(retentionMs / dayMs));
 }

@@ -108,7 +108,7 @@ async function replaceFunctions(client: Client, log: Logger): Promise<void> {
   log.debug({ files: changed.map(({ name }) => name) }, 'database functions replaced');
 }
 
-/** What is applied, pending, and not as this version knows it. Changes nothing. */
+/** Compares the applied migrations with those of this version. Changes nothing. */
 export async function migrationStatus(connection: DatabaseConnection): Promise<MigrationStatus> {
   return withMigrationClient(connection, async (client) => {
     const migrations = await readMigrations();

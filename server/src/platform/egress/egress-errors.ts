@@ -19,7 +19,7 @@ export type EgressFailure =
 export class EgressError extends Error {
   override readonly name: string = 'EgressError';
   readonly failure: EgressFailure;
-  /** Of an answer that broke off behind its head. */
+  /** The status of an answer whose body was cut off. */
   statusCode: number | null = null;
 
   constructor(failure: EgressFailure, message: string, cause?: unknown) {

@@ -41,7 +41,7 @@ export async function openResponse(
     const location = redirectOf(exchange);
     if (location === null) return toDownload(exchange, request.maxBodyBytes);
     exchange.end();
-    // What the caller says to one host is not for the next one.
+    // Headers meant for one host must not reach the next one.
     if (new URL(location).origin !== exchange.url.origin) headers = {};
     url = location;
   }

@@ -1,5 +1,5 @@
 /**
- * Drops `100 Continue` from what a socket reads. A client must bear it although it has not asked for
+ * Drops `100 Continue` from what a socket reads. A client must accept it although it has not asked for
  * it (RFC 9110, 15.2), and some servers and gateways send it with every POST; undici ends the
  * connection instead. Other interim answers it ignores itself.
  */

@@ -51,7 +51,7 @@ export type RequestTarget = {
 
 const remembered = new LRUCache<string, RequestTarget>({ max: 1_000 });
 
-/** Like `parseTarget`, for URLs that are asked for again and again: reading one is no small cost. */
+/** Like `parseTarget`, with a cache: parsing a URL is expensive, and few are requested often. */
 export function requestTarget(text: string, schemes: readonly string[]): RequestTarget {
   const known = remembered.get(text);
   if (known !== undefined && schemes.includes(known.protocol)) return known;

@@ -69,7 +69,7 @@ export type LogPage<Block> = {
   readonly isLast: boolean;
 };
 
-/** What a reader at a position has not had yet. */
+/** The part of the log that a reader at a position has not read yet. */
 export type Backlog = {
   /** At most 10,000. */
   readonly blocks: number;

@@ -19,7 +19,7 @@ export function addAccessControl(
   app.addHook('onRequest', async (request, reply) => {
     const access = request.routeOptions.config.access ?? 'public';
     if (access === 'public') return;
-    // What a key opens is for its holder, and is never older than the request.
+    // The answer is for the holder of the key alone, and must not come from a cache.
     reply.header('cache-control', 'no-store');
     if (access === 'publishable') allowEveryOrigin(reply);
     if (request.routeOptions.config.takesBeacons) allowCredentials(request, reply);
@@ -66,7 +66,7 @@ function bearerToken({ headers, raw }: FastifyRequest): string | null {
   return /^Bearer +([\x21-\x7e]{1,512})$/i.exec(headers.authorization)?.[1] ?? null;
 }
 
-/** Of several such headers, Node hands out the first alone. */
+/** Node exposes only the first of several such headers. */
 function countAuthorization(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import fresh from 'fresh';
 
-/** What tells one state of a resource from another. The tag is a strong one, with its quotes. */
+/** The validators of a resource. The tag is strong and includes its quotes. */
 export type Validators = { etag: string; modifiedAt?: Date };
 
 /** Whether a GET or HEAD is answered with 304. */

@@ -7,7 +7,7 @@
 type ErrorRule = {
   readonly status: number;
   readonly message: string;
-  /** What a client does about it, where that is more than its status says. Code in backticks. */
+  /** What a client should do, where the status does not say it. Code in backticks. */
   readonly advice?: string;
 };
 

@@ -4,7 +4,7 @@ import type { OrganizationId } from '../ids.ts';
 import type { Signer } from '../signing-keys.ts';
 import { ApiError } from './errors.ts';
 
-/** What a cursor is bound to: it is refused at another route, organization or filter. */
+/** A cursor is valid for one route, organization and filter only. */
 export type CursorScope = {
   list: string;
   organizationId: OrganizationId;

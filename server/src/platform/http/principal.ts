@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ApiKeyId, OrganizationId } from '../ids.ts';
 import { ApiError } from './errors.ts';
 
-/** Whom a request comes from, as its key says. */
+/** The caller of a request, identified by its key. */
 export type Principal = {
   organizationId: OrganizationId;
   keyId: ApiKeyId;

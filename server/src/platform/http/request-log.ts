@@ -9,18 +9,21 @@ export type RequestObservation = {
   statusCode: number;
   durationMs: number;
   requestId: string;
-  /** Of the key that it came with, also when that opened nothing; null without a valid one. */
+  /** The key that came with the request, even if it was refused; null without a valid one. */
   keyId: ApiKeyId | null;
 };
 
 export type RequestObserver = (observation: RequestObservation) => void;
 
-/** Of failures alike, so many lines a second: a flood that is refused must not be one of lines. */
-const mostFailureLines = 20;
+/**
+ * Maximum number of lines per second for the same kind of failure, so that a flood of refused requests
+ * does not flood the log.
+ */
+const maxFailureLines = 20;
 
 /** One wide line, and one observation for the metrics, for each request. */
 export function addRequestLog(app: HttpApp, observe: RequestObserver): void {
-  const failures = new LineLimit(mostFailureLines);
+  const failures = new LineLimit(maxFailureLines);
   app.addHook('onResponse', (request, reply, done) => {
     const line = {
       method: request.method,

@@ -51,7 +51,7 @@ export type HttpServerOptions = {
 };
 
 /** JSON bodies above this are refused; media bytes stream through routes of their own. */
-const mostBodyBytes = 1024 * 1024;
+const maxBodyBytes = 1024 * 1024;
 
 /**
  * The HTTP server without routes: limits, time-outs, keys, strict validation, the envelope of
@@ -67,7 +67,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newTypeId('req'),
     requestIdHeader: false,
-    bodyLimit: mostBodyBytes,
+    bodyLimit: maxBodyBytes,
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false, caseSensitive: true },
     // Node's request time-out would also cut uploads, which may take hours. Bodies of JSON have a
     // time-out of their own in `parseJsonBodies`, and uploads have one for silence.
@@ -133,7 +133,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 
 /**
  * Every answer names its request; every JSON success carries the id in `meta` as well.
- * Hooks that wait for nothing are no async functions: each would cost every request a promise.
+ * Hooks that wait for nothing are not async functions: each would cost every request a promise.
  */
 function addEnvelope(app: HttpApp): void {
   app.addHook('onRequest', (request, reply, done) => {

@@ -1,10 +1,10 @@
 /**
- * PostgreSQL cannot store NUL, and a lone surrogate is no text at all: both are refused by name.
+ * PostgreSQL cannot store NUL, and a lone surrogate is not valid text. Both are refused, and the error names them.
  * JSON can only hold them as escapes, so a body without such an escape needs no walk.
  */
 import { ApiError, type ErrorDetail } from './errors.ts';
 
-/** As many problems as an answer names. */
+/** Maximum number of problems in one answer. */
 const maxDetails = 20;
 
 const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;

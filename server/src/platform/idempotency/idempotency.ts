@@ -58,7 +58,7 @@ export type Mutations = {
 };
 
 const keptForHours = 24;
-const mostKeyCharacters = 255;
+const maxKeyCharacters = 255;
 const prunedAtOnce = 2_000;
 
 /** Told of each effect of a request in its transaction; replays have none. */
@@ -82,7 +82,7 @@ export function createMutations(db: Db, vault: Vault, record: RecordMutation): M
         const lookup = await inTransaction(db, (tx) =>
           lockKey(tx, organizationId, key, keptForHours),
         );
-        // What was stored meanwhile, or is just being stored, is the business of `mutate`.
+        // `mutate` handles an answer that was stored meanwhile or is being stored.
         const asked = lookup.isLocked && lookup.stored === null ? await ask() : null;
         return await this.mutate(request, reply, (tx) => {
           if (asked === null) throw inFlight();
@@ -170,9 +170,9 @@ function readKey(request: FastifyRequest): string | null {
   if (raw === undefined) return null;
   const header = Array.isArray(raw) ? '' : raw.trim();
   const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
-  if (key === '' || key.length > mostKeyCharacters || !/^[\x20-\x7e]+$/.test(key)) {
+  if (key === '' || key.length > maxKeyCharacters || !/^[\x20-\x7e]+$/.test(key)) {
     throw new ApiError('INVALID_REQUEST', {
-      message: `Idempotency-Key must be 1 to ${mostKeyCharacters} printable ASCII characters.`,
+      message: `Idempotency-Key must be 1 to ${maxKeyCharacters} printable ASCII characters.`,
     });
   }
   return key;

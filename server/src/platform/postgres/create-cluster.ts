@@ -69,7 +69,7 @@ export async function createCluster(
   }
 }
 
-/** What a start that was killed in the middle of initdb has left. */
+/** Leftovers of a start that was killed during initdb. */
 async function removeUnfinished(dataDirectory: string): Promise<void> {
   for (const entry of await readdir(dataDirectory)) {
     if (!entry.startsWith(STAGING_PREFIX)) continue;

@@ -1,7 +1,7 @@
 /** Runs one short program to its end. The database server itself is not run through this. */
 import { spawn } from 'node:child_process';
 
-/** What a program is started with: its file, its arguments, and the user where it is not ours. */
+/** A program to start: its file, its arguments, and the user if it is not ours. */
 export interface Invocation {
   readonly file: string;
   readonly args: readonly string[];

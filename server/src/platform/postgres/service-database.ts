@@ -14,7 +14,7 @@ export interface EmbeddedConnection {
 }
 
 /**
- * The service's role owns its database and may create more, but is no superuser: a statement that
+ * The service's role owns its database and may create more, but is not a superuser: a statement that
  * an attacker has smuggled in can't run programs or read files.
  */
 export const DATABASE = 'reelfeed';

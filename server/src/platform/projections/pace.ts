@@ -46,7 +46,7 @@ export class Pace {
     const restMs = Math.min(Math.max(durationMs / this.#maxDuty, minMs), max);
     this.#dueAt = performance.now() + restMs;
     this.#delayMs = 0;
-    // What has failed may still lie ahead.
+    // The block at which a pass failed may still lie ahead.
     if (sequence < this.#failedAt) return;
     this.#failedOver = null;
     this.maxBlocks = allBlocks;

@@ -32,7 +32,7 @@ export type Item = { readonly organizationId: string; readonly contentId: string
 /** Removes rows whose time is over. @returns how many, at most `limit` */
 export type Expiry = (tx: Tx, limit: number) => Promise<number>;
 
-/** How a projection is made anew from the log. */
+/** How a projection is rebuilt from the log. */
 export type RebuildPlan =
   | {
       readonly from: 'log';

@@ -8,7 +8,7 @@
  * goes on with the new ones, from where the rebuild has come. A rebuild that is killed leaves a schema
  * that the next one removes; a second one at the same time takes over from the first, which fails.
  *
- * The log does not hold everything for ever. What becomes of days that it has lost is up to the
+ * The log does not hold everything for ever. How days that it has lost are handled is up to the
  * projection: see `RebuildPlan`.
  */
 import { inTransaction, type Db } from '../database/database.ts';

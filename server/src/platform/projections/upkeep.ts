@@ -1,4 +1,4 @@
-/** What is done to the tables of all projections beside following the log. */
+/** Erasure, purges and expiry in the tables of all projections. */
 import { inTransaction, type Db } from '../database/database.ts';
 import { inBatches } from '../database/batches.ts';
 import type { Item, Projection, Viewer } from './projection.ts';

@@ -10,7 +10,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Db, Tx } from '../database/database.ts';
 import type { JobState } from './tables.ts';
 
-/** What a worker holds while it runs a job: the fence of everything that it writes about it. */
+/** A worker's claim on a job. It fences everything that the worker writes about the job. */
 export type Claim = { readonly jobId: number; readonly claimId: string };
 
 /** The database's clock, as text of a timestamptz. */

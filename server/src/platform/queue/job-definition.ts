@@ -82,7 +82,7 @@ export function retryDelayMs(retry: RetryPolicy, attempt: number): number {
   return Math.min(Math.max(delayMs, 0), longestDelayMs);
 }
 
-/** A retry policy's delay that doubles from `firstMs` with each attempt, up to `mostMs`. */
-export function doublingDelay(firstMs: number, mostMs: number): RetryPolicy['delayMs'] {
-  return (attempt) => Math.min(firstMs * 2 ** (attempt - 1), mostMs);
+/** A retry policy's delay that doubles from `firstMs` with each attempt, up to `maxMs`. */
+export function doublingDelay(firstMs: number, maxMs: number): RetryPolicy['delayMs'] {
+  return (attempt) => Math.min(firstMs * 2 ** (attempt - 1), maxMs);
 }

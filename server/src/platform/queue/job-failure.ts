@@ -1,4 +1,4 @@
-/** What a failed attempt leaves: its reason, and onExhausted when it was the last. */
+/** Records a failed attempt with its reason, and runs `onExhausted` after the last one. */
 import { isDatabaseAway, sqlState } from '../database/database-errors.ts';
 import type { Tx } from '../database/database.ts';
 import { sleep } from '../lifecycle.ts';

@@ -46,11 +46,11 @@ export type JobRunOptions = {
   readonly patience: AbortSignal;
 };
 
-/** How often a failing onExhausted is tried after the last attempt (invariant 3). */
+/** Maximum tries of `onExhausted` after the last attempt (invariant 3). */
 const exhaustionTries = 5;
 const databaseRetryMs = 250;
 /** Settlements that ran into a statement's or a lock's time limit before the attempt is given up. */
-const mostSlowWrites = 3;
+const maxSlowWrites = 3;
 
 export class JobRun {
   readonly claim: ClaimedJob;
@@ -201,7 +201,7 @@ export class JobRun {
     }
   }
 
-  /** What an earlier write of this claim, whose answer never came, has done (invariant 7). */
+  /** Finds out whether an earlier write of this claim, whose answer was lost, has committed (invariant 7). */
   async #doubtfulWrite(): Promise<'removed' | 'moved' | 'nothing'> {
     if (!this.#inDoubt) return 'nothing';
     const now = await selectJobState(this.#options.db, this.claim.jobId);
@@ -269,7 +269,7 @@ export class JobRun {
         return earlier === 'moved' || removes ? result : { outcome: 'done', reason: null };
       } catch (error) {
         if (!connectionBroke(error)) slowWrites += 1;
-        if (!isDatabaseAway(error) || slowWrites > mostSlowWrites) throw error;
+        if (!isDatabaseAway(error) || slowWrites > maxSlowWrites) throw error;
         this.#inDoubt = true;
         if (this.#options.patience.aborted) return { outcome: 'unsettled', reason: result.reason };
         await sleep(databaseRetryMs, this.#options.patience);

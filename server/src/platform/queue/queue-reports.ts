@@ -8,7 +8,7 @@ import type { JobState } from './tables.ts';
 export type QueueStat = {
   readonly name: string;
   readonly state: JobState;
-  /** Exact up to `mostCounted`. */
+  /** Exact up to `maxCounted`. */
   readonly jobs: number;
   /**
    * How long the oldest due job has been waiting; 0 when none is due. Only waiting jobs, and
@@ -18,7 +18,7 @@ export type QueueStat = {
 };
 
 /** Counting stops here for each name and state, so that statistics stay cheap in a flood. */
-export const mostCounted = 100_000;
+export const maxCounted = 100_000;
 
 /**
  * The queue by name and state; pairs without a job are absent. Reads at most the counted rows.
@@ -51,7 +51,7 @@ function statsStatement() {
     from kind cross join lateral (
       select count(*) as jobs, min(run_at) as oldest from (
         select job.run_at from job where job.state = kind.state and job.name = kind.name
-        limit ${mostCounted}) few) counted
+        limit ${maxCounted}) few) counted
     order by kind.name, kind.state`;
 }
 

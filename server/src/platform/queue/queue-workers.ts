@@ -103,7 +103,7 @@ class Workers implements QueueWorkers {
   #stopping = false;
   #tookBackOwn: boolean;
   #inTrouble = false;
-  /** By the process's monotonic clock; the start counts, as the database was not seen before. */
+  /** By the monotonic clock. Starts at the process's start: the database was not seen before. */
   #lastTroubleAt = performance.now();
 
   constructor(options: QueueWorkersOptions) {

@@ -76,9 +76,9 @@ export type EnqueueOptions = {
   readonly expectedMs?: number;
 };
 
-const mostPayloadBytes = 8_192;
+const maxPayloadBytes = 8_192;
 const longestUniqueKey = 200;
-const mostExpectedMs = 24 * 3_600_000;
+const maxExpectedMs = 24 * 3_600_000;
 
 /**
  * Adds a job in the caller's transaction; call `hints.give(job.name)` after it has committed.
@@ -94,8 +94,8 @@ export async function enqueue<Payload>(
   options: EnqueueOptions,
 ): Promise<number | null> {
   const payloadJson = JSON.stringify(parsePayload(job, payload));
-  if (Buffer.byteLength(payloadJson) > mostPayloadBytes) {
-    throw new RangeError(`the payload of ${job.name} is longer than ${mostPayloadBytes} bytes`);
+  if (Buffer.byteLength(payloadJson) > maxPayloadBytes) {
+    throw new RangeError(`the payload of ${job.name} is longer than ${maxPayloadBytes} bytes`);
   }
   const uniqueKey = options.uniqueKey ?? null;
   if (uniqueKey !== null && uniqueKey.length > longestUniqueKey) {
@@ -108,6 +108,6 @@ export async function enqueue<Payload>(
     runAt: options.runAt ?? null,
     uniqueKey,
     rank: options.rank ?? 0,
-    expectedMs: Math.min(options.expectedMs ?? 0, mostExpectedMs),
+    expectedMs: Math.min(options.expectedMs ?? 0, maxExpectedMs),
   });
 }

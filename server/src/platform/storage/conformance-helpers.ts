@@ -1,4 +1,4 @@
-/** What the conformance tests say again and again: put these bytes there, what is there now. */
+/** Steps that the conformance tests share: write bytes under a key, and read what is there. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';

@@ -37,7 +37,7 @@ export async function publishFile(
   signal?: AbortSignal,
 ): Promise<void> {
   try {
-    if (!(await lstat(localPath)).isFile()) throw new UnsafeSourceError('it is no file');
+    if (!(await lstat(localPath)).isFile()) throw new UnsafeSourceError('it is not a file');
     await sync(localPath);
     signal?.throwIfAborted();
     await acrossDevices(place, localPath, 'file', (source) => renameDurably(place, source, target));

@@ -72,7 +72,7 @@ export async function syncUp(root: string, folder: string): Promise<void> {
 
 /** Lists a folder for publishing. Throws `UnsafeSourceError` for anything that must not be. */
 export async function readTree(root: string, signal?: AbortSignal): Promise<FolderTree> {
-  if (!(await lstat(root)).isDirectory()) throw new UnsafeSourceError('it is no folder');
+  if (!(await lstat(root)).isDirectory()) throw new UnsafeSourceError('it is not a folder');
   const files: string[] = [];
   const folders: string[] = [''];
   for (let index = 0; index < folders.length; index += 1) {

@@ -7,7 +7,7 @@ import { asStorageError, FileTooLargeError, StorageFullError } from './storage-e
 export type ReceiveOptions = {
   /** Most bytes to accept. One more throws `FileTooLargeError`. */
   readonly maxBytes: number;
-  /** What the sender said it would send; a size that can't fit is refused before the first byte. */
+  /** The size that the sender has announced. One that cannot fit is refused before the first byte. */
   readonly declaredBytes?: number;
   /** Free bytes that must stay on the device, or `StorageFullError`. Default 0. */
   readonly minFreeBytes?: number;

@@ -1,6 +1,6 @@
 /**
- * Where media bytes live. The implementation on disk passes the conformance suite in
- * `conformance.ts`, which every other one has to pass too.
+ * Where media bytes live. There is one implementation, on disk. Any other one, such as S3, must pass
+ * the conformance suite in `conformance.ts` as well.
  *
  * Rules that hold for every implementation:
  *  1. A write that resolved survives power loss.
@@ -37,7 +37,7 @@ export interface Storage {
   /** The private space for unfinished files, from which the methods below publish. */
   readonly work: WorkArea;
 
-  /** What is known of a file, or null. A prefix is no file. */
+  /** Size, time and ETag of a file, or null. A prefix is not a file. */
   head(key: string, signal?: AbortSignal): Promise<StoredFile | null>;
 
   /**

@@ -18,7 +18,7 @@ const maxEntriesAsked = 1_000;
 /** A work area at `root`, an existing folder, which other processes may share. */
 export class WorkArea {
   readonly #root: string;
-  /** What this process holds, so that a job may run longer than any age limit. */
+  /** Paths in use by this process, which no age limit removes. */
   readonly #held = new Set<string>();
 
   constructor(root: string) {

@@ -3,6 +3,7 @@ import { decode, demux, emptyCoverage, packetQueues } from './decoding.ts';
 import { AUDIO_SAMPLE_RATE } from './encoders.ts';
 import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
 import { openDecoder, openSource } from './source.ts';
+import { SPEECH_SAMPLE_RATE, SpeechMeter } from './speech-meter.ts';
 import type { TaskMeter } from './task-meter.ts';
 import type { Waveform } from './waveform.ts';
 
@@ -68,21 +69,39 @@ function readTags(frame: Frame): Loudness | null {
   return { integratedLufs: Number(integrated), truePeakDb: Number(peak ?? 0) };
 }
 
+export interface MeasuredSound {
+  readonly loudness: Loudness | null;
+  readonly mayBeSpeech: boolean;
+}
+
+/** The mean of both channels, and of as many samples as become one, from interleaved stereo. */
+function toSpeechSamples(frame: Frame): Float32Array {
+  const bytes = frame.data?.[0];
+  if (bytes === undefined) return new Float32Array(0);
+  const values = new Float32Array(new Uint8Array(bytes).buffer, 0, frame.nbSamples * 2);
+  const group = (2 * AUDIO_SAMPLE_RATE) / SPEECH_SAMPLE_RATE;
+  return Float32Array.from({ length: Math.floor(values.length / group) }, (_, index) => {
+    let sum = 0;
+    for (let at = index * group; at < (index + 1) * group; at += 1) sum += values[at] ?? 0;
+    return sum / group;
+  });
+}
+
 /**
- * Decodes the sound of a file once, measures it and draws it into `waveform`. Null for a file
- * without sound.
+ * Decodes the sound of a file once: measures its loudness, looks for speech, and draws it into
+ * `waveform`. The loudness is null for a file without sound.
  *
  * Throws {@link MediaError} where the sound can't be decoded, as `transcode` would.
  */
-export async function measureLoudness(
+export async function measureSound(
   sourcePath: string,
   maxSeconds: number,
   meter: TaskMeter,
   waveform: Waveform | null,
-): Promise<Loudness | null> {
+): Promise<MeasuredSound> {
   const opened = await openSource(sourcePath);
   const stream = opened.audio;
-  if (stream === null) return null;
+  if (stream === null) return { loudness: null, mayBeSpeech: false };
   const source = { ...opened, video: null };
   const queues = packetQueues();
   // Only the later pass, which makes the renditions, moves the progress on.
@@ -90,10 +109,12 @@ export async function measureLoudness(
   const decoder = await openDecoder(stream, 1);
   let graph: FrameGraph | null = null;
   let format = '';
-  let measured: Loudness | null = null;
+  let loudness: Loudness | null = null;
+  const speech = new SpeechMeter();
   const take = async (frames: AsyncIterable<Frame>): Promise<void> => {
     for await (const frame of frames) {
-      measured = readTags(frame) ?? measured;
+      loudness = readTags(frame) ?? loudness;
+      if (!speech.mayBeSpeech) speech.push(toSpeechSamples(frame));
       meter.addWork();
       frame.free();
     }
@@ -104,7 +125,7 @@ export async function measureLoudness(
     const description = audioInput(frame, { timeBase: stream.stream.timeBase });
     graph ??= await FrameGraph.open(
       `${description},aresample=${AUDIO_SAMPLE_RATE},aformat=channel_layouts=stereo,` +
-        `ebur128=metadata=1:peak=true,${GRAPH_AUDIO_OUTPUT}`,
+        `ebur128=metadata=1:peak=true,aformat=sample_fmts=flt,${GRAPH_AUDIO_OUTPUT}`,
     );
     format ||= description;
     // A recording that changes its format in the middle is measured by its first part.
@@ -118,5 +139,5 @@ export async function measureLoudness(
   await demuxing;
   graph?.[Symbol.dispose]();
   await source.container.closeInput();
-  return measured;
+  return { loudness, mayBeSpeech: speech.mayBeSpeech };
 }

@@ -8,7 +8,7 @@ import { MediaError } from '../media-error.ts';
 import type { MediaInfo, PrepareResult, PrepareTask } from '../tasks.ts';
 import type { Coverage } from './decoding.ts';
 import { describeSource, readOrientation } from './describe.ts';
-import { loudnessChange, measureLoudness } from './loudness.ts';
+import { loudnessChange, measureSound } from './loudness.ts';
 import { orientationFromMatrix, type Orientation } from './orientation.ts';
 import { DAMAGED, openSource, type Source, type SourceStream } from './source.ts';
 import { TaskMeter } from './task-meter.ts';
@@ -93,8 +93,8 @@ export async function prepare(
   const meter = new TaskMeter({ seconds: source.declaredSeconds, bytes: source.sizeBytes });
   watch(meter);
   const waveform = source.video === null ? new Waveform() : null;
-  const measured = await measureLoudness(task.sourcePath, maxSeconds, meter, waveform);
-  const loudness = loudnessChange(measured);
+  const sound = await measureSound(task.sourcePath, maxSeconds, meter, waveform);
+  const loudness = loudnessChange(sound.loudness);
   const thumbnails = thumbnailWatcher(source, declared, task.outputDir);
   const result = await transcode({
     source,
@@ -125,6 +125,7 @@ export async function prepare(
     master: MASTER_PLAYLIST,
     remainingRungs: [...ladder.remaining],
     loudness,
+    mayBeSpeech: sound.mayBeSpeech,
   };
 }
 

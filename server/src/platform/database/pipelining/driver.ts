@@ -65,7 +65,7 @@ export class RoundTripConnection implements DatabaseConnection {
 
   sendAhead<Row>({ sql: text, parameters: values }: CompiledQuery<Row>): Ahead<Row> {
     const waiting = { text, values, ...Promise.withResolvers<QueryResult<unknown>>() };
-    // Nobody may be interested in it, and a failure also is one of the statement that follows.
+    // The caller may ignore the result: a failure also fails the statement that follows.
     waiting.promise.catch(() => undefined);
     this.#ahead.push(waiting);
     return { result: waiting.promise as Promise<QueryResult<Row>> };

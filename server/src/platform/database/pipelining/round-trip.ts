@@ -91,7 +91,7 @@ export class RoundTrip {
 
   handleError(error: Error, connection: Connection): void {
     const { parsedStatements, submittedNamedStatements } = preparedStatementsOf(connection);
-    // What stood behind the failure was skipped, so it was not prepared either.
+    // Statements after the failed one were skipped, so they were not prepared either.
     for (const { name } of this.#sent.slice(this.#current)) {
       if (name !== null && !Object.hasOwn(parsedStatements, name)) {
         delete submittedNamedStatements[name];

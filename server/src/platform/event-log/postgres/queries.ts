@@ -27,7 +27,7 @@ export async function insertBlocks(
   return rows.map(({ sequence, left_out: leftOut }) => ({ sequence, leftOut }));
 }
 
-/** What is read at once: blocks that `base` does not see and `target` does. */
+/** One read: the blocks that `target` sees and `base` does not. */
 export type BlockRange = {
   base: string;
   /** Null: a snapshot taken by the statement. */

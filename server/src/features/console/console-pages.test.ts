@@ -1,0 +1,390 @@
+/**
+ * Proves what a person can do with the console, by mouse and by keyboard alone, that no page has a
+ * problem that axe finds, in light and in dark, and how large its first page is.
+ *
+ * `REELFEED_TEST_SCREENSHOTS` names a folder that gets a picture of each page, wide and narrow.
+ */
+import assert from 'node:assert/strict';
+import { mkdir, readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import type { Locator, Page } from 'playwright-core';
+import { launchBrowser } from '../../../test/browser.ts';
+import { sampleEvent } from '../../../test/event-samples.ts';
+import { mediaSample } from '../../../test/media-samples.ts';
+import { startReceiver } from '../../../test/receiver.ts';
+import { createItem, createReadyItems } from '../../../test/seed.ts';
+import { eventually, startService } from '../../../test/service.ts';
+
+/** The first delivery of each webhook fails, and so shows what a failure looks like. */
+const delivered = new Set<string>();
+const receiver = await startReceiver(({ path: hook }) => {
+  if (delivered.has(hook)) return 204;
+  delivered.add(hook);
+  return 500;
+});
+const service = await startService({
+  REELFEED_EGRESS_ALLOW: receiver.allow,
+  REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s',
+});
+const { browser, reason } = await launchBrowser();
+after(() => browser?.close());
+const options = browser === null ? { skip: reason } : { timeout: 180_000 };
+
+let page: Page;
+const errors: string[] = [];
+const scripts = new Map<string, number>();
+let ready: string[] = [];
+
+before(async () => {
+  if (browser === null) return;
+  ready = await createReadyItems(service, 8, (index) => ({
+    tags: [index % 2 === 0 ? 'even' : 'odd'],
+    author: `author ${index % 3}`,
+  }));
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 1_000 },
+    reducedMotion: 'reduce',
+  });
+  page = await context.newPage();
+  page.setDefaultTimeout(Number(process.env['T'] ?? 30_000));
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => {
+    // The first request of a page that is not signed in is refused, as it has to be.
+    const isExpected = message.text().includes('401');
+    if (message.type() === 'error' && !isExpected) errors.push(message.text());
+  });
+  page.on('response', (answer) => {
+    if (!answer.url().endsWith('.js')) return;
+    void answer.body().then((body) => scripts.set(answer.url(), gzipSync(body).length));
+  });
+});
+
+/** What a hand does: the mouse points, the keyboard walks by Tab and never touches the mouse. */
+type Hand = {
+  name: 'mouse' | 'keyboard';
+  press: (target: Locator, key?: string) => Promise<void>;
+  write: (target: Locator, text: string) => Promise<void>;
+};
+
+const mouse: Hand = {
+  name: 'mouse',
+  press: (target) => target.click(),
+  async write(target, text) {
+    await target.click();
+    await target.fill(text);
+  },
+};
+
+const mostSteps = 150;
+
+async function walkTo(target: Locator): Promise<void> {
+  await target.waitFor({ state: 'attached' });
+  const isThere = () => target.evaluate((element) => element === document.activeElement);
+  for (let step = 0; step < mostSteps; step += 1) {
+    if (await isThere()) return;
+    await page.keyboard.press('Tab');
+  }
+  assert.fail(`the keyboard does not reach ${target.toString()}`);
+}
+
+const keyboard: Hand = {
+  name: 'keyboard',
+  async press(target, key = 'Enter') {
+    await walkTo(target);
+    await page.keyboard.press(key);
+  },
+  async write(target, text) {
+    await walkTo(target);
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.insertText(text);
+  },
+};
+
+const button = (name: string | RegExp) => page.getByRole('button', { name });
+const link = (name: string) => page.getByRole('link', { name, exact: true });
+const heading = (name: string) => page.getByRole('heading', { name, exact: true, level: 1 });
+
+async function open(hand: Hand, view: string): Promise<void> {
+  await hand.press(
+    page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: view, exact: true }),
+  );
+  await heading(view).waitFor();
+}
+
+test(
+  'the link that the service printed opens the console signed in; its first page is small',
+  options,
+  async () => {
+    const used = service.consoleLink?.() ?? '';
+    await page.goto(used);
+    await heading('Overview').waitFor();
+    await button('Pause').waitFor();
+    const bytes = [...scripts.values()].reduce((sum, size) => sum + size, 0);
+    assert.ok(scripts.size > 0 && bytes <= 300_000, `${bytes} bytes of JavaScript, compressed`);
+    const startedAt = performance.now();
+    await page.reload();
+    await heading('Overview').waitFor();
+    console.log(
+      `  first page: ${bytes} bytes of JavaScript, shown after ${Math.round(performance.now() - startedAt)} ms`,
+    );
+    const other = await browser!.newContext();
+    const stranger = await other.newPage();
+    await stranger.goto(used);
+    await stranger.getByText('This link was used before or is over').waitFor();
+    await other.close();
+  },
+);
+
+async function upload(hand: Hand): Promise<void> {
+  await open(hand, 'Content');
+  const chooser = page.waitForEvent('filechooser');
+  await hand.press(button('Upload videos'));
+  const title = `uploaded by ${hand.name}`;
+  const buffer = await readFile(await mediaSample('small.mp4'));
+  await (await chooser).setFiles({ name: `${title}.mp4`, mimeType: 'video/mp4', buffer });
+  await hand.press(link(title));
+  await heading(title).waitFor();
+  const player = page.locator('video');
+  await player.waitFor({ timeout: 120_000 });
+  await eventually('the clip to be loaded', async () =>
+    (await player.evaluate((video: HTMLVideoElement) => video.readyState)) >= 2 ? true : null,
+  );
+  if (hand.name === 'keyboard') {
+    await walkTo(player);
+    await page.keyboard.press('Space');
+  } else {
+    await player.click();
+  }
+  await eventually('the clip to play', async () =>
+    (await player.evaluate((video: HTMLVideoElement) => video.currentTime)) > 0.2 ? true : null,
+  );
+}
+
+async function tagTwo(hand: Hand): Promise<void> {
+  const tag = `by-${hand.name}`;
+  await page.goto(`${service.url}/console/#/content?search=Item`);
+  const [first, last] = [
+    page.getByRole('checkbox', { name: 'Select Item 7' }),
+    page.getByRole('checkbox', { name: 'Select Item 5' }),
+  ];
+  await first.waitFor();
+  const boxes = page.getByRole('checkbox', { name: /^Select Item/ });
+  if (hand.name === 'mouse') {
+    await boxes.nth(1).click();
+    await boxes.nth(3).click({ modifiers: ['Shift'] });
+  } else {
+    await hand.press(boxes.nth(1), 'Space');
+    await hand.press(boxes.nth(3), 'Shift+Space');
+  }
+  await last.waitFor();
+  await page.getByText('3 selected', { exact: true }).waitFor();
+  await hand.press(button('Tag…'));
+  await hand.write(page.getByRole('combobox', { name: 'Add tags' }), tag);
+  await page.keyboard.press('Enter');
+  await hand.press(button('Tag 3 items'));
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const { body } = await service.call('GET', `/v1/content?tags=${tag}`);
+  assert.equal(body.meta.total, 3);
+}
+
+async function startExperiment(hand: Hand): Promise<void> {
+  const name = `By ${hand.name}`;
+  await open(hand, 'Experiments');
+  await hand.press(link('New experiment'));
+  await hand.write(page.getByLabel('Name', { exact: false }).first(), name);
+  const config = page.getByLabel('Configuration').last();
+  await hand.write(config, '{ "weights": { "novelty": 1 } }');
+  await page.getByText('“novelty” is no signal').first().waitFor();
+  assert.ok(await button('Create draft').isDisabled());
+  await hand.write(config, '{ "weights": { "recency": 1 } }');
+  await hand.press(button('Create draft'));
+  await heading(name).waitFor();
+  await hand.press(button('Start'));
+  await button('Stop…').waitFor();
+  const { body } = await service.call('GET', '/v1/experiments?status=running');
+  assert.ok(body.data.some((one: { name: string }) => one.name === name));
+  // One layer holds one ranking experiment for every viewer.
+  await hand.press(button('Stop…'));
+  await hand.press(button('Stop the experiment'));
+  await button('Roll out…').waitFor();
+}
+
+async function retryDelivery(hand: Hand): Promise<void> {
+  await open(hand, 'Webhooks');
+  const target = `${receiver.url}/${hand.name}`;
+  await hand.write(page.getByLabel('URL'), target);
+  await hand.press(button('Create webhook'));
+  await page.getByText(/^whsec_/).waitFor();
+  await hand.press(link(target));
+  await heading(target).waitFor();
+  await service.call('POST', '/v1/webhook-events/trigger', { body: { event: 'content.ready' } });
+  const failed = page.locator('summary', { hasText: /failed.*500/ });
+  await failed.waitFor();
+  await hand.press(failed);
+  await hand.press(button('Retry'));
+  await page.locator('summary', { hasText: /success.*attempts: 2/ }).waitFor();
+}
+
+async function changeWeights(hand: Hand): Promise<void> {
+  await open(hand, 'Feed');
+  await hand.press(page.getByRole('tab', { name: 'Preview' }), 'Enter');
+  if (hand.name === 'mouse') await page.getByRole('tab', { name: 'Weights' }).click();
+  else await page.keyboard.press('ArrowRight');
+  const slider = page.getByRole('slider', { name: 'Recency' });
+  const scores = page.getByRole('list', { name: 'With these weights' });
+  await scores.waitFor();
+  const old = await scores.innerText();
+  const [before] = [await slider.getAttribute('aria-valuenow')];
+  if (hand.name === 'mouse') {
+    const track = await slider.locator('xpath=../..').boundingBox();
+    assert.ok(track !== null);
+    await page.mouse.click(track.x + track.width * 0.9, track.y + track.height / 2);
+  } else {
+    await walkTo(slider);
+    for (let step = 0; step < 3; step += 1) await page.keyboard.press('ArrowLeft');
+  }
+  assert.notEqual(await slider.getAttribute('aria-valuenow'), before);
+  await eventually('the preview to change', async () =>
+    (await scores.innerText()) === old ? null : true,
+  );
+  await hand.press(button('Save weights'));
+  await eventually('the weights to be saved', async () => {
+    const { body } = await service.call('GET', '/v1/ranking/config');
+    return String(body.data.weights.recency) === (await slider.getAttribute('aria-valuenow'))
+      ? true
+      : null;
+  });
+}
+
+const tasks = { upload, tagTwo, startExperiment, retryDelivery, changeWeights };
+for (const hand of [mouse, keyboard]) {
+  for (const [name, task] of Object.entries(tasks)) {
+    test(`by ${hand.name} alone: ${name}`, options, async () => {
+      // Nothing that the task before left open is in the way.
+      await page.goto(`${service.url}/console/#/overview`);
+      await page.reload();
+      await heading('Overview').waitFor();
+      await task(hand);
+    });
+  }
+}
+
+test('archiving an item is undone, and a connection that is lost is told of', options, async () => {
+  await page.goto(`${service.url}/console/#/content/${ready[0]}`);
+  await button('Archive').click();
+  await button('Undo').click();
+  await button('Archive').waitFor();
+  await page.context().setOffline(true);
+  await page.getByText('This computer is offline').waitFor();
+  await open(mouse, 'Content').catch(() => undefined);
+  await page.getByText('No connection to the service').first().waitFor();
+  await page.context().setOffline(false);
+  await button('Try again').first().click();
+  await page.getByText(/items/).first().waitFor();
+  errors.splice(0);
+});
+
+const views = async (): Promise<string[]> => {
+  const first = async (list: string) =>
+    (await service.call('GET', `${list}?limit=1`)).body.data[0] as { id: string; jobId: string };
+  const carousel = await service.call('POST', '/v1/content', {
+    body: { contentType: 'video_carousel', title: 'A carousel' },
+  });
+  await service.call('POST', `/v1/content/${carousel.body.data.id}/videos`, {
+    body: { contentIds: ready.slice(0, 2) },
+  });
+  const failed = await createItem(service, { title: 'Nothing uploaded' });
+  await service.call('POST', '/v1/content/bulk/jobs', {
+    body: { operation: 'tag', filter: { tags: ['odd'] }, update: { addTags: ['x'] } },
+  });
+  await service.call('POST', '/v1/ranking/rules', {
+    body: { type: 'boost', match: { tags: ['odd'] }, factor: 2 },
+  });
+  await service.call('PUT', '/v1/flags/new-player', { body: { value: true } });
+  await service.call('POST', '/v1/exports', {
+    body: { dataset: 'content', startDate: '2026-01-01', endDate: '2026-01-02', format: 'csv' },
+  });
+  const contentId = ready[0] ?? '';
+  await service.call('POST', '/v1/events/batch', {
+    body: { events: [sampleEvent('impression', contentId), sampleEvent('playStart', contentId)] },
+  });
+  return [
+    '/overview',
+    '/content?view=grid',
+    '/content',
+    `/content/${contentId}`,
+    `/content/${failed.id}`,
+    `/content/${carousel.body.data.id}`,
+    '/content/import',
+    '/content/jobs',
+    `/content/jobs/${(await first('/v1/content/bulk/jobs')).jobId}`,
+    ...['preview', 'weights', 'rules', 'versions'].map((tab) => `/feed?tab=${tab}`),
+    '/experiments',
+    '/experiments/new',
+    `/experiments/${(await first('/v1/experiments')).id}`,
+    '/webhooks',
+    `/webhooks/${(await first('/v1/webhooks')).id}`,
+    '/exports',
+    '/settings',
+    '/keys',
+    '/organization',
+    '/audit',
+    '/system',
+  ];
+};
+
+type Axe = { run: (context: unknown, options?: object) => Promise<{ violations: Violation[] }> };
+type Violation = { id: string; nodes: { target: string[] }[] };
+
+/** What axe finds on the page as it is. In the other colours only the contrast can differ. */
+async function problems(scheme: 'light' | 'dark'): Promise<string[]> {
+  await page.emulateMedia({ colorScheme: scheme });
+  await page.locator(`html[data-mantine-color-scheme=${scheme}]`).waitFor();
+  await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)));
+  const found = await page.evaluate(
+    (rules) => (globalThis as unknown as { axe: Axe }).axe.run(document, rules),
+    scheme === 'dark' ? { runOnly: ['color-contrast'] } : {},
+  );
+  return found.violations.map(
+    ({ id, nodes }) => `${scheme} ${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`,
+  );
+}
+
+test(
+  'axe finds nothing on any page in light and dark, and none is wider than a phone',
+  options,
+  async () => {
+    const axe = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+    const folder = process.env['REELFEED_TEST_SCREENSHOTS'];
+    if (folder !== undefined) await mkdir(folder, { recursive: true });
+    await page.goto(`${service.url}/console/`);
+    await page.evaluate(axe);
+    const found: string[] = [];
+    for (const view of await views()) {
+      await page.setViewportSize({ width: 1440, height: 1_000 });
+      await page.evaluate((hash) => {
+        location.hash = hash;
+      }, view);
+      await page.locator('h1').waitFor();
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+      for (const scheme of ['light', 'dark'] as const) {
+        found.push(...(await problems(scheme)).map((problem) => `${view} ${problem}`));
+      }
+      const picture = (width: number) =>
+        path.join(folder ?? '', `${view.replaceAll(/[^\w-]+/g, '-').slice(1, 40)}-${width}.png`);
+      if (folder !== undefined) await page.screenshot({ path: picture(1440), fullPage: true });
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.setViewportSize({ width: 390, height: 844 });
+      const fits = () => document.documentElement.scrollWidth <= innerWidth;
+      await page
+        .waitForFunction(fits, undefined, { timeout: 5_000 })
+        .catch(() => found.push(`${view} is too wide for a phone`));
+      if (folder !== undefined) await page.screenshot({ path: picture(390), fullPage: true });
+    }
+    assert.deepEqual(found, []);
+    assert.deepEqual(errors, []);
+  },
+);

@@ -1,0 +1,110 @@
+/** What is said in a recording: FFmpeg's filter around whisper.cpp, over the sound of a file. */
+import { stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Filter, Log, type Frame } from 'node-av/lib';
+import { AV_LOG_DEBUG } from 'node-av/constants';
+import type { TranscribeResult, TranscribeTask } from '../tasks.ts';
+import { decode, demux, emptyCoverage, packetQueues } from './decoding.ts';
+import { required } from './engine.ts';
+import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
+import { openDecoder, openSource } from './source.ts';
+import { TaskMeter } from './task-meter.ts';
+
+/** Relative to the working folder of the child, which is the output folder. */
+const CUES = 'cues.srt';
+/** Whisper hears half a minute at a time. */
+const PIECE_SECONDS = 30;
+const WHISPER_SAMPLE_RATE = 16_000;
+/** Messages of the engine come through a queue. */
+const LOG_PATIENCE_MS = 2_000;
+
+/** A value inside of a filter chain, where these signs would end the option, or the filter. */
+function escaped(value: string): string {
+  return value.replace(/[\\':]/g, '\\$&').replace(/[\\'[\],;]/g, '\\$&');
+}
+
+function whisperGraph(frame: Frame, stream: { num: number; den: number }, task: TranscribeTask) {
+  return [
+    audioInput(frame, { timeBase: stream }),
+    `aresample=${WHISPER_SAMPLE_RATE}:async=1:first_pts=0`,
+    'aformat=sample_fmts=flt:channel_layouts=mono',
+    'asetnsamples=n=4000:p=0',
+    `whisper=model=${escaped(task.modelPath)}:language=${task.language ?? 'auto'}:` +
+      `queue=${PIECE_SECONDS}:use_gpu=0:destination=${CUES}:format=srt`,
+    GRAPH_AUDIO_OUTPUT,
+  ].join(',');
+}
+
+type Detected = Pick<TranscribeResult, 'language' | 'probability'>;
+
+/** The filter tells the detected language in its log alone. The first answer counts. */
+function listenForLanguage(): { readonly detected: Detected } {
+  const heard: { detected: Detected } = { detected: { language: null, probability: 0 } };
+  Log.setLevel(AV_LOG_DEBUG);
+  Log.setCallback(
+    (_level, message) => {
+      const found = /auto-detected language: ([a-z]{2,3}) \(p = ([\d.]+)\)/.exec(message);
+      if (found === null || heard.detected.language !== null) return;
+      const [, language = '', probability = '0'] = found;
+      heard.detected = { language, probability: Math.min(1, Number(probability)) };
+    },
+    { maxLevel: AV_LOG_DEBUG },
+  );
+  return heard;
+}
+
+/**
+ * Writes what is said as SubRip, or only detects the language.
+ *
+ * Throws where the model cannot be loaded, and `MediaError` for bytes that are at fault.
+ */
+export async function transcribe(
+  task: TranscribeTask,
+  watch: (meter: TaskMeter) => void,
+): Promise<TranscribeResult> {
+  required(Filter.getByName('whisper'), 'the filter "whisper"');
+  const opened = await openSource(task.sourcePath);
+  const meter = new TaskMeter({ seconds: opened.declaredSeconds, bytes: opened.sizeBytes });
+  watch(meter);
+  const stream = opened.audio;
+  if (stream === null) return { language: null, probability: 0, cues: null };
+  const heard = task.language === null ? listenForLanguage() : null;
+  const source = { ...opened, video: null };
+  const queues = packetQueues();
+  const demuxing = demux(source, queues, meter);
+  const decoder = await openDecoder(stream, 1);
+  const coverage = emptyCoverage();
+  const maxSeconds = task.maxDurationSeconds;
+  let graph: FrameGraph | null = null;
+  let format = '';
+  const drop = async (frames: AsyncIterable<Frame>): Promise<void> => {
+    for await (const frame of frames) frame.free();
+  };
+  for await (const frame of decode(queues.audio, {
+    source,
+    stream,
+    decoder,
+    maxSeconds,
+    coverage,
+  })) {
+    meter.reachedTime(coverage.endSeconds);
+    const description = audioInput(frame, { timeBase: stream.stream.timeBase });
+    graph ??= await FrameGraph.open(whisperGraph(frame, stream.stream.timeBase, task));
+    format ||= description;
+    // A recording that changes its format in the middle is heard to that point.
+    if (format === description) await drop(graph.push(frame));
+    frame.free();
+    if (heard !== null && coverage.endSeconds > PIECE_SECONDS) break;
+  }
+  if (graph !== null) await drop(graph.push(null));
+  graph?.[Symbol.dispose]();
+  // What is left of the file after a detection ends with this process.
+  if (heard === null) await demuxing;
+  const deadline = performance.now() + (graph === null ? 0 : LOG_PATIENCE_MS);
+  while (heard?.detected.language === null && performance.now() < deadline) await sleep(20);
+  const written = await stat(CUES).catch(() => null);
+  return {
+    ...(heard?.detected ?? { language: null, probability: 0 }),
+    cues: written === null || written.size === 0 ? null : CUES,
+  };
+}

@@ -1,0 +1,40 @@
+import path from 'node:path';
+import { bytes, optional, text } from '../../platform/config-values.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import { setting } from '../../platform/settings.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { contentChanged } from '../content/content.ts';
+import { speechJob } from './jobs.ts';
+
+type Parts = { db: Db; storage: Storage; hints: Hints };
+
+export const speech = defineFeature({
+  name: 'speech',
+  settings: {
+    whisperModel: setting({
+      env: 'REELFEED_WHISPER_MODEL',
+      parse: optional(text()),
+      fallback: '',
+      about:
+        'Model file of whisper.cpp (ggml) for the language of videos and for captions. Empty: none are made.',
+    }),
+    whisperMemoryBytes: setting({
+      env: 'REELFEED_WHISPER_MEMORY_BYTES',
+      parse: bytes({ min: '256MB' }),
+      fallback: '4GB',
+      about: 'Most memory that recognising speech may use: the model and half a gigabyte.',
+    }),
+  },
+  build({ db, storage, hints }: Parts, settings) {
+    const job = speechJob({
+      db,
+      storage,
+      modelPath: settings.whisperModel === null ? null : path.resolve(settings.whisperModel),
+      memoryLimitBytes: settings.whisperMemoryBytes,
+      onChange: () => hints.give(contentChanged),
+    });
+    return { jobs: [{ ...job, roles: ['media'] }] };
+  },
+});
