@@ -15,7 +15,7 @@ import { report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
 
 const items = 100_000;
-const viewers = 10_000;
+const viewers = Number(process.env['BENCH_VIEWERS'] ?? 10_000);
 const itemsEach = 100;
 
 v8.setFlagsFromString('--expose-gc');
@@ -28,7 +28,7 @@ function usedBytes(): number {
   return heapUsed + external;
 }
 
-await using service = await startBenchService({ REELFEED_ROLES: 'worker' });
+await using service = await startBenchService({ REELFEED_ROLES: 'api,worker' });
 const { db } = service.database;
 await insertReadyItems(db, 1, items);
 // Every item has been met, so that the counters are read as well.

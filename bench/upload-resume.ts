@@ -117,7 +117,7 @@ const row = await service.database.db
 const { createReadStream } = await import('node:fs');
 const stored = createHash('sha256');
 for await (const chunk of createReadStream(
-  path.join(service.dataDir, 'media', row.source_key ?? ''),
+  path.join(service.dataDir, 'media', 'objects', row.source_key ?? ''),
 )) {
   stored.update(chunk as Buffer);
 }

@@ -13,10 +13,6 @@ export declare const defaultTexts: {
     article: string;
     openArticle: string;
     captions: string;
-    captionsShort: string;
-    mute: string;
-    unmute: string;
-    muted: string;
     sound: string;
     tapToUnmute: string;
     loading: string;

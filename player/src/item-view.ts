@@ -118,21 +118,21 @@ export class ItemView implements PlaybackView {
   showMuted(muted: boolean): void {
     const button = this.#part('.mute', HTMLButtonElement);
     setIcon(button, muted ? 'muted' : 'sound');
-    setName(button, this.#texts.mute);
-    button.setAttribute('aria-pressed', String(muted));
-    this.#label(button, muted ? this.#texts.muted : this.#texts.sound);
+    button.setAttribute('aria-pressed', String(!muted));
   }
 
   showLiked(liked: boolean, count: number): void {
-    const button = this.#part('.like', HTMLButtonElement);
-    button.setAttribute('aria-pressed', String(liked));
-    this.#label(button, formatCount(count) || this.#texts.like);
+    this.#showMark('.like', this.#texts.like, liked, count);
   }
 
   showSaved(saved: boolean, count: number): void {
-    const button = this.#part('.save', HTMLButtonElement);
-    button.setAttribute('aria-pressed', String(saved));
-    this.#label(button, formatCount(count) || this.#texts.save);
+    this.#showMark('.save', this.#texts.save, saved, count);
+  }
+
+  #showMark(selector: string, name: string, marked: boolean, count: number): void {
+    const button = this.#part(selector, HTMLButtonElement);
+    button.setAttribute('aria-pressed', String(marked));
+    this.#count(button, name, count);
   }
 
   showCaptions(shown: boolean): void {
@@ -213,15 +213,15 @@ export class ItemView implements PlaybackView {
     this.#on('.captions', () => actions.toggleCaptions());
     this.#on('.retry', () => actions.retry());
     this.#on('.skip', () => actions.skip());
-    setName(this.#part('.like', HTMLButtonElement), this.#texts.like);
-    setName(this.#part('.save', HTMLButtonElement), this.#texts.save);
+    const sound = this.#part('.mute', HTMLButtonElement);
+    setName(sound, this.#texts.sound);
+    this.#label(sound, this.#texts.sound);
     const share = this.#part('.share', HTMLButtonElement);
-    setName(share, this.#texts.share);
-    this.#label(share, formatCount(slide.item.engagement.shares) || this.#texts.share);
+    this.#count(share, this.#texts.share, slide.item.engagement.shares);
     const captions = this.#part('.captions', HTMLButtonElement);
     captions.hidden = !slide.item.captionTracks.some((track) => track.status === 'ready');
     setName(captions, this.#texts.captions);
-    this.#label(captions, this.#texts.captionsShort);
+    this.#label(captions, this.#texts.captions);
     this.#part('.retry', HTMLButtonElement).textContent = this.#texts.retry;
     this.#part('.skip', HTMLButtonElement).textContent = this.#texts.skip;
     this.#part('.spinner', HTMLElement).setAttribute('aria-label', this.#texts.loading);
@@ -250,6 +250,13 @@ export class ItemView implements PlaybackView {
     const part = this.#part(selector, HTMLElement);
     part.hidden = false;
     (part.querySelector('p') ?? part).textContent = text;
+  }
+
+  /** Shows a count, or the name while there is none. The spoken name holds what is seen. */
+  #count(button: HTMLElement, name: string, count: number): void {
+    const shown = formatCount(count);
+    setName(button, `${name} ${shown}`.trim());
+    this.#label(button, shown || name);
   }
 
   #label(button: Element, text: string): void {

@@ -1,5 +1,6 @@
 /** Proves imports: from a server of every kind of fault, once for each externalId, never inward. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -83,9 +84,7 @@ const untrusted = createHttpsServer(
   await createTestCertificate(['127.0.0.1']),
   (request, response) => sendClip(request, response),
 ).listen(0, '127.0.0.1');
-await Promise.all(
-  [server, untrusted].map((one) => new Promise((resolve) => one.once('listening', resolve))),
-);
+await Promise.all([server, untrusted].map(async (one) => one.listening || once(one, 'listening')));
 for (const one of [server, untrusted]) {
   atEnd(async () => {
     one.closeAllConnections();

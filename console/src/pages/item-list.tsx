@@ -2,7 +2,7 @@
 import { Anchor, Badge, Box, Checkbox, Image, Text, VisuallyHidden } from '@mantine/core';
 import { useElementSize, useMergedRef } from '@mantine/hooks';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef, type ReactNode } from 'react';
+import { memo, useEffect, useRef, type ReactNode } from 'react';
 import type { Item } from '../data.ts';
 import { moment } from '../format.ts';
 import type { Selection } from './selection.ts';
@@ -113,7 +113,7 @@ type Shape = {
   toggle: Selection['toggle'];
 };
 
-function Row({ item, index, isSelected, toggle }: Shape): ReactNode {
+const Row = memo(function Row({ item, index, isSelected, toggle }: Shape): ReactNode {
   return (
     <Box
       role="row"
@@ -142,9 +142,9 @@ function Row({ item, index, isSelected, toggle }: Shape): ReactNode {
       <span role="cell">{moment(item.createdAt)}</span>
     </Box>
   );
-}
+});
 
-function Card({ item, index, isSelected, toggle }: Shape): ReactNode {
+const Card = memo(function Card({ item, index, isSelected, toggle }: Shape): ReactNode {
   return (
     <Box role="listitem" w={cardWidth - 10} h={cardHeight - 10} style={{ position: 'relative' }}>
       <Box
@@ -163,7 +163,7 @@ function Card({ item, index, isSelected, toggle }: Shape): ReactNode {
       <State item={item} />
     </Box>
   );
-}
+});
 
 function Title({ item, role }: { item: Item; role?: string }): ReactNode {
   return (

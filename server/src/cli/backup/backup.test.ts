@@ -56,10 +56,11 @@ test('a backup under load holds everything that was acknowledged before it', asy
     ]),
   });
   item = uploaded.body.data;
-  await eventually('the item to be ready', async () => {
+  const isReady = async () => {
     const { body } = await original.call('GET', `/v1/content/${item.id}`);
     return body.data.uploadStatus === 'ready' ? true : null;
-  });
+  };
+  await eventually('the item to be ready', isReady, 120_000);
   const hook = { url: 'https://hooks.example.com/x', events: ['content.ready'] };
   assert.equal((await original.call('POST', '/v1/webhooks', { body: hook })).status, 201);
 

@@ -140,9 +140,14 @@ export async function* decode(
     const { startSeconds, endSeconds } = clock.place(frame, time);
     if (startSeconds > maxSeconds) throw pastTheEnd(source);
     coverage.frames += 1;
-    // The last frame alone decides, and it ends no later than the container says.
-    const declaredEnd = Math.max(source.declaredSeconds ?? Infinity, startSeconds);
-    coverage.endSeconds = Math.min(endSeconds, declaredEnd);
+    // The last frame alone decides, and it ends no later than the container says. A forged length
+    // would have later stages repeat it for days.
+    const declaredEnd = Math.min(source.declaredSeconds ?? maxSeconds, maxSeconds);
+    coverage.endSeconds = Math.min(endSeconds, Math.max(declaredEnd, startSeconds));
+    const { num, den } = stream.stream.timeBase;
+    const seconds = coverage.endSeconds - startSeconds;
+    if (endSeconds > coverage.endSeconds)
+      frame.duration = BigInt(Math.round((seconds * den) / num));
     last?.free();
     last = required(frame.clone(), 'memory');
     return frame;

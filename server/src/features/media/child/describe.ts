@@ -14,6 +14,8 @@ import type { Source, SourceStream } from './source.ts';
 const DEFAULT_FRAME_RATE = 30;
 /** A rate beyond this is a clock of the container and not a rate of pictures. */
 const MAX_TRUSTED_RATE = 120;
+/** A forged length of frames gives less than any camera, and 0 when it is rounded. */
+const MIN_RATE = 0.001;
 /** Containers that count in milliseconds state a steady rate a little too high. */
 const VARYING_RATE = 1.1;
 /** Pixels stretched further than this are a damaged header. */
@@ -84,7 +86,7 @@ export function describeSource(source: Source): MediaInfo {
     ...size,
     kind: 'video',
     aspectRatio: aspectRatio(size.width, size.height),
-    maxFrameRate: shownFrameRate(framesPerSecond(video)),
+    maxFrameRate: shownFrameRate(Math.max(MIN_RATE, framesPerSecond(video))),
     resolutionTier: resolutionTier(size),
     videoCodec: video.codecName,
     rotationDegrees: orientation.rotationDegrees,

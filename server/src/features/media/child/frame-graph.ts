@@ -1,5 +1,5 @@
 import { type FilterContext, FilterGraph, Frame } from 'node-av/lib';
-import { AV_BUFFERSRC_FLAG_PUSH, AV_NOPTS_VALUE } from 'node-av/constants';
+import { AV_NOPTS_VALUE } from 'node-av/constants';
 import { check, received, required } from './engine.ts';
 
 /** Every graph text names its ends so that they can be found after parsing. */
@@ -38,10 +38,13 @@ export class FrameGraph implements Disposable {
     return new FrameGraph(graph);
   }
 
-  /** Feeds one frame, or null for the end, and yields what becomes ready. */
+  /**
+   * Feeds one frame, or null for the end, and yields what becomes ready. Each output is made when it
+   * is asked for: one input may stand for minutes of output, which would not fit into memory.
+   */
   async *push(frame: Frame | null): AsyncGenerator<Frame> {
     const input = required(this.#input, 'the graph input');
-    check(await input.buffersrcAddFrame(frame, AV_BUFFERSRC_FLAG_PUSH), 'filter frame');
+    check(await input.buffersrcAddFrame(frame), 'filter frame');
     yield* this.pull();
   }
 

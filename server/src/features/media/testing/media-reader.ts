@@ -11,7 +11,14 @@ import {
   Packet,
   type Stream,
 } from 'node-av/lib';
-import { AVMEDIA_TYPE_VIDEO, AV_LOG_QUIET } from 'node-av/constants';
+import {
+  AVCOL_PRI_BT709,
+  AVCOL_RANGE_MPEG,
+  AVCOL_SPC_BT709,
+  AVCOL_TRC_BT709,
+  AVMEDIA_TYPE_VIDEO,
+  AV_LOG_QUIET,
+} from 'node-av/constants';
 import { check, received, required } from '../child/engine.ts';
 import { parseMediaPlaylist } from '../media-playlist.ts';
 
@@ -27,6 +34,8 @@ export interface ReadFrame {
   readonly height: number;
   /** Mean brightness (0 to 255) of a picture, or mean absolute sample (0 to 1) of a sound. */
   readonly level: number;
+  /** Seconds from the start of a sound frame to its first sample that is heard; null without one. */
+  readonly onset: number | null;
 }
 
 export interface ReadTrack {
@@ -35,6 +44,8 @@ export interface ReadTrack {
   /** Whether each packet is an H.264 picture that decoding can start from. */
   readonly packetIsIdr: boolean[];
   readonly frames: ReadFrame[];
+  /** `bt709` where primaries, transfer, matrix and limited range of the first frame say so. */
+  readonly colors: string;
   /** Planes of the first frame: Y, Cb and Cr bytes at a place given in fractions of the size. */
   readonly pixel: (x: number, y: number) => [number, number, number];
 }
@@ -83,12 +94,34 @@ function levelOf(frame: Frame, isVideo: boolean): number {
   return sum / Math.max(1, count);
 }
 
+/** Louder than what AAC smears ahead of a sudden sound. */
+const HEARD = 0.02;
+
+function onsetOf(frame: Frame): number | null {
+  const plane = frame.data?.[0];
+  if (plane === undefined) return null;
+  for (let index = 0; index < frame.nbSamples; index += 1) {
+    if (Math.abs(plane.readFloatLE(index * 4)) > HEARD) return index / frame.sampleRate;
+  }
+  return null;
+}
+
+function colorsOf({ colorPrimaries, colorTrc, colorSpace, colorRange }: Frame): string {
+  const isBt709 =
+    colorPrimaries === AVCOL_PRI_BT709 &&
+    colorTrc === AVCOL_TRC_BT709 &&
+    colorSpace === AVCOL_SPC_BT709 &&
+    colorRange === AVCOL_RANGE_MPEG;
+  return isBt709 ? 'bt709' : [colorPrimaries, colorTrc, colorSpace, colorRange].join('/');
+}
+
 class TrackReader {
   readonly #stream: Stream;
   readonly #decoder = new CodecContext();
   readonly #packetIsIdr: boolean[] = [];
   readonly #frames: ReadFrame[] = [];
   #pixel: ReadTrack['pixel'] = () => [-1, -1, -1];
+  #colors = '';
 
   constructor(stream: Stream) {
     this.#stream = stream;
@@ -106,11 +139,15 @@ class TrackReader {
       const frame = new Frame();
       frame.alloc();
       if (!received(this.#decoder.receiveFrameSync(frame), 'take frame')) return;
-      if (this.#frames.length === 0) this.#pixel = pixelReader(frame);
+      if (this.#frames.length === 0) {
+        this.#pixel = pixelReader(frame);
+        this.#colors = colorsOf(frame);
+      }
       const seconds = Number(frame.bestEffortTimestamp) * this.#stream.timeBase.toDouble();
       const isVideo = this.#stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO;
       const level = levelOf(frame, isVideo);
-      this.#frames.push({ seconds, width: frame.width, height: frame.height, level });
+      const onset = isVideo ? null : onsetOf(frame);
+      this.#frames.push({ seconds, width: frame.width, height: frame.height, level, onset });
       frame.free();
     }
   }
@@ -122,6 +159,7 @@ class TrackReader {
       codec: avGetCodecString(this.#stream.codecpar) ?? '',
       packetIsIdr: this.#packetIsIdr,
       frames: this.#frames,
+      colors: this.#colors,
       pixel: this.#pixel,
     };
   }

@@ -1,0 +1,138 @@
+/**
+ * What does the whole ladder of a clip cost, beside the `ffmpeg` program that makes the same rungs in
+ * one run? Ours measures the loudness and makes thumbnails, preview, storyboard and a download too.
+ * Segment by segment in parallel is measured as well: two halves at once with one thread each.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { planLadder, type VideoRung } from '../server/src/features/media/ladder.ts';
+import { runMediaTask } from '../server/src/features/media/media.ts';
+import { generateClip } from '../server/src/features/media/sample-clips.ts';
+import { median, report } from './lib/report.ts';
+
+const run = promisify(execFile);
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
+const seconds = 15;
+const mostCost = 1.2;
+const limits = {
+  deadlineMs: 600_000,
+  stallMs: 120_000,
+  memoryLimitBytes: 3 * 1024 ** 3,
+  signal: new AbortController().signal,
+};
+
+const folder = await mkdtemp(join(os.tmpdir(), 'reelfeed-ladder-'));
+const sourcePath = join(folder, 'clip.mp4');
+const picture = { source: 'testsrc2', width: 1080, height: 1920, frameRate: 30 } as const;
+await generateClip({ ...picture, seconds, tone: 440, path: sourcePath }, limits.signal);
+const ladder = planLadder({ width: 1080, height: 1920, maxFrameRate: 30 });
+const rungs = [ladder.first, ...ladder.remaining].filter((rung) => rung.kind === 'video');
+const hasProgram = await run('ffmpeg', ['-version']).then(
+  () => true,
+  () => false,
+);
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return (performance.now() - startedAt) / 1_000;
+}
+
+let round = 0;
+async function ours(): Promise<{ first: number; all: number }> {
+  round += 1;
+  const prepared = join(folder, `prepared-${round}`);
+  const outputDir = join(folder, `completed-${round}`);
+  const task = {
+    sourcePath,
+    outputDir: prepared,
+    maxDurationSeconds: 60,
+    quality: 'basic',
+  } as const;
+  const startedAt = performance.now();
+  const result = await runMediaTask({ type: 'prepare', ...task }, limits);
+  const first = (performance.now() - startedAt) / 1_000;
+  await runMediaTask({ type: 'complete', sourcePath, outputDir, prepared: result }, limits);
+  return { first, all: (performance.now() - startedAt) / 1_000 };
+}
+
+/** The same sizes, presets, caps and key frames. */
+function programArguments(outputs: readonly VideoRung[], input: readonly string[], name: string) {
+  const splits = outputs.map((_, index) => `[s${index}]`).join('');
+  const scales = outputs.map(
+    ({ width, height }, index) => `[s${index}]scale=${width}:${height}:flags=bicubic[v${index}]`,
+  );
+  const filters = [`[0:v]fps=30,split=${outputs.length}${splits}`, ...scales].join(';');
+  const files = outputs.flatMap(({ maxBitrateBps }, index) => [
+    ...['-map', `[v${index}]`, '-map', '0:a', '-c:v', 'libx264', '-preset', 'veryfast'],
+    ...['-crf', '23', '-maxrate', String(maxBitrateBps), '-bufsize', String(maxBitrateBps * 1.5)],
+    ...['-g', '60', '-keyint_min', '60', '-sc_threshold', '0', '-profile:v', 'high'],
+    ...['-pix_fmt', 'yuv420p', '-c:a', 'aac', '-b:a', '128k', '-ar', '48000', '-ac', '2'],
+    ...['-f', 'hls', '-hls_time', '2', '-hls_playlist_type', 'vod', '-hls_segment_type', 'fmp4'],
+    ...['-hls_fmp4_init_filename', `${name}-${index}-init.mp4`],
+    ...['-hls_segment_filename', join(folder, `${name}-${index}-%03d.m4s`)],
+    join(folder, `${name}-${index}.m3u8`),
+  ]);
+  return ['-v', 'error', '-y', ...input, '-filter_complex', filters, ...files];
+}
+
+const program = (): Promise<number> =>
+  timed(() => run('ffmpeg', programArguments(rungs, ['-i', sourcePath], 'whole')));
+
+/** The largest rung alone: in one piece with all cores, and as two halves at once. */
+const large = rungs.filter(({ name }) => name === '1080');
+const whole = (): Promise<number> =>
+  timed(() => run('ffmpeg', programArguments(large, ['-i', sourcePath], 'one')));
+const halves = (): Promise<number> =>
+  timed(() =>
+    Promise.all(
+      [0, 1].map((half) => {
+        const start = half * 8;
+        const input = ['-threads', '1', '-ss', String(start), '-t', '8', '-i', sourcePath];
+        const args = programArguments(large, input, `half-${half}`);
+        return run('ffmpeg', [...args.slice(0, -1), '-threads', '1', args.at(-1) ?? '']);
+      }),
+    ),
+  );
+
+const times = { first: [] as number[], all: [] as number[], program: [] as number[] };
+const split = { whole: [] as number[], halves: [] as number[] };
+for (let n = 0; n < rounds; n += 1) {
+  const { first, all } = await ours();
+  times.first.push(first);
+  times.all.push(all);
+  if (!hasProgram) continue;
+  times.program.push(await program());
+  split.whole.push(await whole());
+  split.halves.push(await halves());
+}
+await rm(folder, { recursive: true, force: true });
+
+const figure = (values: readonly number[]): string => `${median(values).toFixed(1)} s`;
+const first = median(times.first) / seconds;
+const cost = median(times.all) / median(times.program);
+report([
+  { what: `first rendition of ${seconds} s of 1080×1920`, figure: figure(times.first) },
+  { what: 'as a ratio to the clip', figure: first.toFixed(2), limit: '≤ 1', kept: first <= 1 },
+  { what: `all ${rungs.length} renditions and what belongs to them`, figure: figure(times.all) },
+  ...(hasProgram
+    ? [
+        { what: 'the ffmpeg program, renditions alone', figure: figure(times.program) },
+        {
+          what: 'as a ratio',
+          figure: cost.toFixed(2),
+          limit: `≤ ${mostCost}`,
+          kept: cost <= mostCost,
+        },
+        { what: '1080 in one piece', figure: figure(split.whole) },
+        { what: '1080 as two halves at once', figure: figure(split.halves) },
+        {
+          what: 'gain of halves',
+          figure: `${((1 - median(split.halves) / median(split.whole)) * 100).toFixed(0)} %`,
+        },
+      ]
+    : [{ what: 'the ffmpeg program', figure: 'not installed' }]),
+]);

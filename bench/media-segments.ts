@@ -1,0 +1,120 @@
+/**
+ * At what rate do segments leave the service? As a ratio to a plain file server of `node:http` and,
+ * where it is installed, to nginx, on the same files in one run.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import autocannon from 'autocannon';
+import { generateClip } from '../server/src/features/media/sample-clips.ts';
+import { median, report } from './lib/report.ts';
+import { freePort, startBenchService } from './lib/service.ts';
+import { isComplete, settled, uploadClip } from './lib/upload-clip.ts';
+
+const connections = 32;
+const seconds = 4;
+const rounds = 3;
+const leastRatio = 0.5;
+
+await using service = await startBenchService();
+const clip = path.join(service.dataDir, 'bench-clip.mp4');
+const picture = {
+  source: 'testsrc2',
+  width: 720,
+  height: 1280,
+  seconds: 12,
+  frameRate: 30,
+} as const;
+await generateClip({ ...picture, path: clip, tone: 440 }, AbortSignal.timeout(120_000));
+const { streamingUrl } = await settled(
+  service,
+  await uploadClip(service, clip, 'Segments'),
+  isComplete,
+);
+const prefix = path.dirname(new URL(streamingUrl ?? '').pathname);
+const objects = path.join(service.dataDir, 'media/objects');
+const names = (await readdir(path.join(objects, prefix, '720'))).filter((name) =>
+  name.endsWith('.m4s'),
+);
+const paths = names.map((name) => `${prefix}/720/${name}`);
+
+await using stack = new AsyncDisposableStack();
+const plainUrl = await startPlainServer();
+const nginxUrl = await startNginx();
+
+const rates = { service: [] as number[], plain: [] as number[], nginx: [] as number[] };
+for (let round = 0; round < rounds; round += 1) {
+  rates.plain.push(await bytesPerSecond(plainUrl));
+  rates.service.push(await bytesPerSecond(service.url));
+  if (nginxUrl !== null) rates.nginx.push(await bytesPerSecond(nginxUrl));
+}
+
+async function bytesPerSecond(url: string): Promise<number> {
+  const requests = paths.map((one) => ({ path: one }));
+  const result = await autocannon({ url, connections, duration: seconds, requests });
+  if (result.non2xx + result.errors > 0) throw new Error(`${url} failed ${result.non2xx} times`);
+  return result.throughput.average;
+}
+
+async function startPlainServer(): Promise<string> {
+  const port = await freePort();
+  const script = fileURLToPath(new URL('lib/plain-file-server.ts', import.meta.url));
+  const child = spawn(process.execPath, [script, String(port), objects], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  stack.defer(() => void child.kill());
+  await once(child.stdout, 'data');
+  return `http://127.0.0.1:${port}`;
+}
+
+/** One worker with `sendfile`, from a configuration of its own; null where it is not installed. */
+async function startNginx(): Promise<string | null> {
+  const port = await freePort();
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-nginx-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((kind) => `${kind}_temp_path ${folder}/${kind};`)
+    .join(' ');
+  const configuration = `daemon off; worker_processes 1; pid ${folder}/pid; error_log stderr;
+    ${process.getuid?.() === 0 ? 'user root;' : ''}
+    events { worker_connections 256; }
+    http { access_log off; sendfile on; ${temporary}
+      server { listen 127.0.0.1:${port}; root ${objects}; } }`;
+  const file = path.join(folder, 'nginx.conf');
+  await writeFile(file, configuration);
+  const child = spawn('nginx', ['-c', file, '-p', folder], { stdio: 'ignore' });
+  const isRunning = await Promise.race([
+    once(child, 'error').then(() => false),
+    once(child, 'exit').then(() => false),
+    new Promise<boolean>((resolve) => setTimeout(() => resolve(true), 1_000)),
+  ]);
+  if (!isRunning) return null;
+  stack.defer(() => void child.kill());
+  return `http://127.0.0.1:${port}`;
+}
+
+const megabytes = (values: readonly number[]): string =>
+  `${(median(values) / 1e6).toFixed(0)} MB/s`;
+const ratio = median(rates.service) / median(rates.plain);
+report([
+  { what: 'segments from the service', figure: megabytes(rates.service) },
+  { what: 'from a plain node:http file server', figure: megabytes(rates.plain) },
+  {
+    what: 'as a ratio',
+    figure: ratio.toFixed(2),
+    limit: `≥ ${leastRatio}`,
+    kept: ratio >= leastRatio,
+  },
+  ...(rates.nginx.length === 0
+    ? [{ what: 'from nginx', figure: 'not installed' }]
+    : [
+        { what: 'from nginx, one worker', figure: megabytes(rates.nginx) },
+        {
+          what: 'as a ratio to nginx',
+          figure: (median(rates.service) / median(rates.nginx)).toFixed(2),
+        },
+      ]),
+]);

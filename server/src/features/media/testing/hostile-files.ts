@@ -1,0 +1,180 @@
+/** Files that try to reach what is not theirs, or to cost more than they should; made by hand. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mediaSample, type ClipName } from '../../../../test/media-samples.ts';
+import { generateClip } from '../sample-clips.ts';
+import type { ClipSpec } from '../tasks.ts';
+
+export interface HostileFile {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+const sample = async (name: ClipName): Promise<Buffer> => readFile(await mediaSample(name));
+
+function playlist(target: string): Buffer {
+  return Buffer.from(`#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\n${target}\n#EXT-X-ENDLIST\n`);
+}
+
+function concatScript(target: string): Buffer {
+  return Buffer.from(`ffconcat version 1.0\nfile '${target}'\n`);
+}
+
+/** An EBML element with a size of eight bytes. */
+function element(id: string, payload: Buffer): Buffer {
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64BE(BigInt(payload.length) | (1n << 56n));
+  return Buffer.concat([Buffer.from(id, 'hex'), size, payload]);
+}
+
+/** A Matroska file with a script attached under a name that leads out of any folder. */
+function withAttachment(mkv: Buffer): Buffer {
+  const attachment = element(
+    '1941a469',
+    element(
+      '61a7',
+      Buffer.concat([
+        element('466e', Buffer.from('../../../../etc/cron.d/job')),
+        element('4660', Buffer.from('application/x-font-ttf')),
+        element('465c', playlist('file:///etc/passwd')),
+        element('46ae', Buffer.from([1])),
+      ]),
+    ),
+  );
+  const segment = mkv.indexOf(Buffer.from('18538067', 'hex'));
+  const bytes = Buffer.concat([mkv, attachment]);
+  bytes.writeBigUInt64BE(BigInt(bytes.length - segment - 12) | (1n << 56n), segment + 4);
+  return bytes;
+}
+
+/** An AVI file with a second RIFF chunk that holds a script. */
+function withSecondChunk(avi: Buffer): Buffer {
+  const script = concatScript('/etc/passwd');
+  const header = Buffer.from('RIFF\0\0\0\0AVIXJUNK\0\0\0\0', 'latin1');
+  header.writeUInt32LE(script.length + 12, 4);
+  header.writeUInt32LE(script.length, 16);
+  return Buffer.concat([avi, header, script]);
+}
+
+/** Overwrites the two 16-bit sizes of the first picture description. */
+function withPictureSize(mp4: Buffer, width: number, height: number): Buffer {
+  const bytes = Buffer.from(mp4);
+  const entry = bytes.indexOf('avc1', bytes.indexOf('stsd')) + 4;
+  bytes.writeUInt16BE(width, entry + 24);
+  bytes.writeUInt16BE(height, entry + 26);
+  return bytes;
+}
+
+/** Overwrites the length of the first run of frames, in ticks. */
+function withFrameTicks(mp4: Buffer, ticks: number): Buffer {
+  const bytes = Buffer.from(mp4);
+  bytes.writeUInt32BE(ticks >>> 0, bytes.indexOf('stts') + 16);
+  return bytes;
+}
+
+/** Repeats the first track; the index stands behind the media, so nothing else moves. */
+function withTracks(mp4: Buffer, count: number): Buffer {
+  const moov = mp4.indexOf('moov') - 4;
+  const start = mp4.indexOf('trak', moov) - 4;
+  const track = mp4.subarray(start, start + mp4.readUInt32BE(start));
+  const bytes = Buffer.concat([
+    mp4.subarray(0, start),
+    ...Array.from({ length: count }, () => track),
+    mp4.subarray(start),
+  ]);
+  bytes.writeUInt32BE(mp4.readUInt32BE(moov) + count * track.length, moov);
+  return bytes;
+}
+
+const CLIP: Omit<ClipSpec, 'path'> = {
+  source: 'black',
+  width: 16,
+  height: 16,
+  seconds: 1,
+  frameRate: 10,
+  tone: null,
+};
+
+async function generated(
+  folder: string,
+  name: string,
+  clip: Partial<ClipSpec>,
+): Promise<HostileFile> {
+  const path = join(folder, name);
+  await generateClip({ ...CLIP, ...clip, path }, AbortSignal.timeout(120_000));
+  return { name, bytes: await readFile(path) };
+}
+
+/** The corpus; `folder` is for work, `otherJob` a file that is there and none of theirs. */
+export async function hostileFiles(folder: string, otherJob: string): Promise<HostileFile[]> {
+  const targets = {
+    passwd: 'file:///etc/passwd',
+    loopback: 'http://127.0.0.1:9/segment.ts',
+    'other-job': otherJob,
+  };
+  const mp4 = await sample('portrait.mp4');
+  const indexFirst = await sample('faststart.mp4');
+  return [
+    ...Object.entries(targets).flatMap(([name, target]) => [
+      { name: `playlist-${name}.mp4`, bytes: playlist(target) },
+      { name: `concat-${name}.mp4`, bytes: concatScript(target) },
+    ]),
+    { name: 'attachment.mkv', bytes: withAttachment(await sample('portrait.mkv')) },
+    { name: 'second-chunk.avi', bytes: withSecondChunk(await sample('portrait.avi')) },
+    { name: 'external-track.mov', bytes: await readFile(await mediaSample('external-track.mov')) },
+    { name: '16k.mp4', bytes: withPictureSize(mp4, 16_384, 16_384) },
+    { name: 'endless-frames.mp4', bytes: withFrameTicks(mp4, 0x7fffffff) },
+    { name: 'backward-frames.mp4', bytes: withFrameTicks(mp4, 0xffffff00) },
+    { name: '200-tracks.mp4', bytes: withTracks(mp4, 200) },
+    await generated(folder, '1x1.mp4', { width: 1, height: 1 }),
+    await generated(folder, '1000-frames-a-second.mp4', { frameRate: 1_000 }),
+    await generated(folder, 'ten-hours.mp4', {
+      seconds: 36_000,
+      frameRate: 1,
+      keepPictures: 'eq(n,0)+eq(n,35999)',
+    }),
+    ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((tenth) => {
+      const bytes = tenth % 2 === 0 ? indexFirst : mp4;
+      return {
+        name: `cut-at-${tenth}-tenths.mp4`,
+        bytes: bytes.subarray(0, Math.floor((bytes.length * tenth) / 10)),
+      };
+    }),
+  ];
+}
+
+/** Numbers from 0 to 1 that a seed fixes (mulberry32). */
+function randomNumbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+const FLIPPED: readonly ClipName[] = [
+  'portrait.mp4',
+  'portrait.mkv',
+  'portrait.ts',
+  'portrait.flv',
+];
+/** Damage to the headers finds more than damage to the pictures. */
+const HEADER_BYTES = 4_096;
+
+/** A clip in which a few bytes have changed, the same for the same seed. */
+export async function flippedFile(seed: number): Promise<HostileFile> {
+  const next = randomNumbers(seed);
+  const name = FLIPPED[seed % FLIPPED.length] ?? 'portrait.mp4';
+  const bytes = await sample(name);
+  const flips = 1 + Math.floor(next() * 16);
+  for (let flip = 0; flip < flips; flip += 1) {
+    const reach = next() < 0.5 ? Math.min(HEADER_BYTES, bytes.length) : bytes.length;
+    // The index of an MP4 stands at its end.
+    const isAtEnd = reach === HEADER_BYTES && next() < 0.5;
+    const position = Math.floor(next() * reach);
+    bytes[isAtEnd ? bytes.length - 1 - position : position] = Math.floor(next() * 256);
+  }
+  return { name: `seed-${seed}-${name}`, bytes };
+}
