@@ -16,13 +16,13 @@ export const descriptionFile = new URL('../docs/openapi.json', import.meta.url);
 export const typesFile = new URL('./src/api.generated.ts', import.meta.url);
 
 /** What a service answers; it names the address at which it was asked. */
-export type Description = { readonly servers: readonly { readonly url: string }[] };
+export type Description = { readonly externalDocs: { readonly url: string } };
 
 /** The description as it is committed: with the default address of a service. */
 export function descriptionText(answer: Description): string {
   const text = `${JSON.stringify(answer, null, 1)}\n`;
-  const [asked] = answer.servers;
-  return asked === undefined ? text : text.replaceAll(asked.url, 'http://localhost:4000');
+  const address = answer.externalDocs.url.replace(/\/docs\/errors$/, '');
+  return text.replaceAll(address, 'http://localhost:4000');
 }
 
 /** TypeScript for a description that is in a file. */

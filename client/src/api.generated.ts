@@ -2515,6 +2515,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "date": "2026-01-31",
+                     *         "dailyActiveViewers": 0,
+                     *         "weeklyActiveViewers": 0,
+                     *         "monthlyActiveViewers": 0,
+                     *         "stickiness": null,
+                     *         "newViewers": 0,
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-01-01",
+                     *             "newViewers": 0,
+                     *             "returningViewers": 0
+                     *           },
+                     *           {
+                     *             "date": "2026-01-02",
+                     *             "newViewers": 0,
+                     *             "returningViewers": 0
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2byepgvskkrf6rffjbq",
+                     *         "asOf": "2026-11-22T15:58:00.628Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Distinct viewers that have played on that day. */
@@ -2630,6 +2658,43 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "contentId": "01a203fa-7e3e-7207-b79b-3dba3398afa5",
+                     *           "title": "An item",
+                     *           "metrics": {
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 1,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "swipesAway": 0
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2dse1p9bwce1812sqfy",
+                     *         "total": 1,
+                     *         "nextCursor": null,
+                     *         "asOf": "2026-11-22T15:58:00.659Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** Format: uuid */
@@ -2742,6 +2807,91 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "contentId": "01a203fa-89e9-704d-a0f5-1ca21c83cf94",
+                     *         "title": "An item",
+                     *         "summary": {
+                     *           "impressions": 0,
+                     *           "plays": 0,
+                     *           "completions": 0,
+                     *           "totalWatchTime": 0,
+                     *           "averageWatchTime": null,
+                     *           "completionRate": null,
+                     *           "engagementRate": null,
+                     *           "likes": 0,
+                     *           "shares": 0,
+                     *           "saves": 0,
+                     *           "views": 0,
+                     *           "engagedViews": 0,
+                     *           "hookRate": null,
+                     *           "swipeAwayRate": null,
+                     *           "loopRate": null,
+                     *           "replays": 0,
+                     *           "averagePercentWatched": null,
+                     *           "uniqueViewers": 0,
+                     *           "swipesAway": 0
+                     *         },
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2025-12-29",
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "swipesAway": 0
+                     *           },
+                     *           {
+                     *             "date": "2026-01-05",
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "swipesAway": 0
+                     *           }
+                     *         ],
+                     *         "devices": [],
+                     *         "countries": [],
+                     *         "engagement": {
+                     *           "averagePercentWatched": null,
+                     *           "dropoffPoints": []
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2fze83see1mv1dxr684",
+                     *         "asOf": "2026-11-22T15:58:00.712Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** Format: uuid */
@@ -2912,6 +3062,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "summary": {
+                     *           "sessions": 1,
+                     *           "averageSessionLength": 0,
+                     *           "averageVideosPerSession": 0,
+                     *           "averageWatchTimePerSession": 0
+                     *         },
+                     *         "segments": [],
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-10-24",
+                     *             "sessions": 0,
+                     *             "averageSessionLength": null,
+                     *             "averageVideosPerSession": null,
+                     *             "averageWatchTimePerSession": null
+                     *           },
+                     *           {
+                     *             "date": "2026-10-25",
+                     *             "sessions": 0,
+                     *             "averageSessionLength": null,
+                     *             "averageVideosPerSession": null,
+                     *             "averageWatchTimePerSession": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2gee58rbs5b3fhgtgks",
+                     *         "asOf": "2026-11-22T15:58:00.731Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             segments: {
@@ -3049,6 +3232,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2jde3q9aycjhy76h26t",
+                     *         "asOf": "2026-11-22T15:58:00.799Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             change: number | null;
@@ -3145,6 +3337,161 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "summary": {
+                     *           "impressions": 0,
+                     *           "plays": 0,
+                     *           "completions": 0,
+                     *           "totalWatchTime": 0,
+                     *           "averageWatchTime": null,
+                     *           "completionRate": null,
+                     *           "engagementRate": null,
+                     *           "likes": 1,
+                     *           "shares": 0,
+                     *           "saves": 0,
+                     *           "views": 0,
+                     *           "engagedViews": 0,
+                     *           "hookRate": null,
+                     *           "swipeAwayRate": null,
+                     *           "loopRate": null,
+                     *           "replays": 0,
+                     *           "averagePercentWatched": null,
+                     *           "uniqueViewers": 0,
+                     *           "sessions": 1
+                     *         },
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-10-24T00:00:00.000Z",
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "sessions": 0
+                     *           },
+                     *           {
+                     *             "date": "2026-10-24T01:00:00.000Z",
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "sessions": 0
+                     *           }
+                     *         ],
+                     *         "comparison": {
+                     *           "impressions": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "plays": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "completions": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "totalWatchTime": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "averageWatchTime": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "completionRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "engagementRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "likes": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "shares": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "saves": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "views": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "engagedViews": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "hookRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "swipeAwayRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "loopRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "replays": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "averagePercentWatched": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "uniqueViewers": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "sessions": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           }
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn264eynvktkxtxx7jtq8",
+                     *         "asOf": "2026-11-22T15:58:00.514Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Against as many days right before the range. A last day that is not over yet is left out, with its counterpart. */
@@ -3384,6 +3731,65 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "summary": {
+                     *           "startupTime": {
+                     *             "average": null,
+                     *             "p50": null,
+                     *             "p75": null,
+                     *             "p95": null,
+                     *             "p99": null
+                     *           },
+                     *           "rebufferRatio": null,
+                     *           "rebuffersPerHour": null,
+                     *           "errorRate": null,
+                     *           "failuresBeforeStart": null,
+                     *           "exitsBeforeStart": null
+                     *         },
+                     *         "renditions": [],
+                     *         "codecs": [],
+                     *         "errors": [],
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-10-24",
+                     *             "startupTime": {
+                     *               "average": null,
+                     *               "p50": null,
+                     *               "p75": null,
+                     *               "p95": null,
+                     *               "p99": null
+                     *             },
+                     *             "rebufferRatio": null,
+                     *             "rebuffersPerHour": null,
+                     *             "errorRate": null,
+                     *             "failuresBeforeStart": null,
+                     *             "exitsBeforeStart": null
+                     *           },
+                     *           {
+                     *             "date": "2026-10-25",
+                     *             "startupTime": {
+                     *               "average": null,
+                     *               "p50": null,
+                     *               "p75": null,
+                     *               "p95": null,
+                     *               "p99": null
+                     *             },
+                     *             "rebufferRatio": null,
+                     *             "rebuffersPerHour": null,
+                     *             "errorRate": null,
+                     *             "failuresBeforeStart": null,
+                     *             "exitsBeforeStart": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2h5etq97vx3j44y819j",
+                     *         "asOf": "2026-11-22T15:58:00.749Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             codecs: {
@@ -3509,6 +3915,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "cohorts": [
+                     *           {
+                     *             "date": "2026-01-01",
+                     *             "size": 0,
+                     *             "retention": []
+                     *           },
+                     *           {
+                     *             "date": "2026-01-02",
+                     *             "size": 0,
+                     *             "retention": []
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2hsenqrcr0ddjfqexec",
+                     *         "asOf": "2026-11-22T15:58:00.768Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             cohorts: {
@@ -3588,6 +4016,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "sources": [],
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-01-01",
+                     *             "impressions": {}
+                     *           },
+                     *           {
+                     *             "date": "2026-01-02",
+                     *             "impressions": {}
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2k3e1wrnkgnz1grmmtm",
+                     *         "asOf": "2026-11-22T15:58:00.804Z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             sources: {
@@ -3680,6 +4129,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "aud_01m81zmf75ebjvfcne5wrwdd2r",
+                     *           "recordedAt": "2026-11-22T15:57:40.965Z",
+                     *           "action": "createKey",
+                     *           "actor": {
+                     *             "type": "key",
+                     *             "keyId": "key_01m81zmb7rerwrmer3x7kbak8a",
+                     *             "keyName": "From the configuration"
+                     *           },
+                     *           "resourceId": "key_01m81zmf74ebs8mb3vj7wamq0r",
+                     *           "changes": {
+                     *             "name": "To be revoked",
+                     *             "type": "publishable"
+                     *           },
+                     *           "requestId": "req_01m81zmf71e5t86qwg5r95x6p2"
+                     *         },
+                     *         {
+                     *           "id": "aud_01m81zmf6henktd31v7prwpe9s",
+                     *           "recordedAt": "2026-11-22T15:57:40.946Z",
+                     *           "action": "createKey",
+                     *           "actor": {
+                     *             "type": "key",
+                     *             "keyId": "key_01m81zmb7rerwrmer3x7kbak8a",
+                     *             "keyName": "From the configuration"
+                     *           },
+                     *           "resourceId": "key_01m81zmf6feq3rx40nwp0rrjgr",
+                     *           "changes": {
+                     *             "name": "To be rotated",
+                     *             "type": "publishable"
+                     *           },
+                     *           "requestId": "req_01m81zmf6eeaj8zbm6qr7h6dfv"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmf80ef38ffe6g2qszjz9",
+                     *         "total": 3,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["AuditEntry"][];
                         meta: {
@@ -3745,6 +4237,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "settings": {
+                     *           "list.one": 1,
+                     *           "player.autoplay": true,
+                     *           "player.buffer": 3
+                     *         },
+                     *         "flags": {
+                     *           "one": {
+                     *             "a": [
+                     *               1
+                     *             ]
+                     *           },
+                     *           "two": null,
+                     *           "three": [
+                     *             1,
+                     *             {
+                     *               "b": false
+                     *             }
+                     *           ]
+                     *         },
+                     *         "experiments": []
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn184ej0st9zqj8rgkdd7"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             experiments: {
@@ -3840,6 +4361,95 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203fa-3d13-751b-99ad-d73ea81bc478",
+                     *           "contentType": "video",
+                     *           "title": "Item 0",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": "",
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": true,
+                     *           "thumbnailUrl": null,
+                     *           "thumbnailHash": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": "basic",
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-22T15:57:41.011Z",
+                     *           "updatedAt": "2026-11-22T15:57:41.087Z"
+                     *         },
+                     *         {
+                     *           "id": "01a203fa-3904-74fd-805a-8d352f6a15b1",
+                     *           "contentType": "video",
+                     *           "title": "Item 2",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": null,
+                     *           "thumbnailHash": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": "basic",
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-22T15:57:39.973Z",
+                     *           "updatedAt": "2026-11-22T15:57:40.328Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmfe8ejbty7h2nkxzp4j9",
+                     *         "total": 4,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"][];
                         meta: {
@@ -3871,6 +4481,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "contentType": "carousel",
+                 *       "title": "Pictures",
+                 *       "autoScrollInterval": 2.5
+                 *     }
+                 */
                 "application/json": {
                     articleUrl?: string | null;
                     author?: string | null;
@@ -3924,6 +4541,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-3dd6-736d-bf1e-57fa65f5884d",
+                     *         "contentType": "carousel",
+                     *         "title": "Pictures",
+                     *         "description": null,
+                     *         "uploadStatus": "ready",
+                     *         "publishStatus": "published",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": null,
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": 2.5,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 1,
+                     *         "createdAt": "2026-11-22T15:57:41.208Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.208Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmfeme4g9hwx2h68npk55"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -3983,6 +4646,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-3de1-71c4-980c-a0126023f78b",
+                     *         "contentType": "video",
+                     *         "title": "Everything 🎬",
+                     *         "description": "All fields are given",
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "unlisted",
+                     *         "streamingUrl": "",
+                     *         "section": "Sport",
+                     *         "author": "Ada",
+                     *         "tags": [
+                     *           "one",
+                     *           "two"
+                     *         ],
+                     *         "publishAt": "2026-01-01T00:00:00.000Z",
+                     *         "expiresAt": "2098-12-31T22:00:00.000Z",
+                     *         "duration": null,
+                     *         "protected": true,
+                     *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "customMetadata": {
+                     *           "level": 1,
+                     *           "nested": {
+                     *             "list": [
+                     *               1,
+                     *               null
+                     *             ]
+                     *           }
+                     *         },
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "plus",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": "https://a.example/article",
+                     *         "externalId": "full-1",
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:57:41.216Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.216Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmffbe5nb4xz0b38gvmr1"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -4043,6 +4763,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-3e23-72d9-8248-354fbcaf6dd3",
+                     *         "archived": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmfhde2gshfrqrs3pka28"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -4080,6 +4811,34 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "title": "Everything 🎬",
+                 *       "description": "All fields are given",
+                 *       "tags": [
+                 *         "one",
+                 *         "two"
+                 *       ],
+                 *       "section": "Sport",
+                 *       "author": "Ada",
+                 *       "customMetadata": {
+                 *         "level": 1,
+                 *         "nested": {
+                 *           "list": [
+                 *             1,
+                 *             null
+                 *           ]
+                 *         }
+                 *       },
+                 *       "visibility": "unlisted",
+                 *       "protected": true,
+                 *       "publishAt": "2026-01-01T00:00:00Z",
+                 *       "expiresAt": "2099-01-01T00:00:00+02:00",
+                 *       "externalId": null,
+                 *       "videoQuality": "plus",
+                 *       "articleUrl": "https://a.example/article"
+                 *     }
+                 */
                 "application/json": {
                     articleUrl?: string | null;
                     author?: string | null;
@@ -4138,6 +4897,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-3df3-77b4-8ac7-99991b40f6b2",
+                     *         "contentType": "video",
+                     *         "title": "Everything 🎬",
+                     *         "description": "All fields are given",
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "unlisted",
+                     *         "streamingUrl": "",
+                     *         "section": "Sport",
+                     *         "author": "Ada",
+                     *         "tags": [
+                     *           "one",
+                     *           "two"
+                     *         ],
+                     *         "publishAt": "2026-01-01T00:00:00.000Z",
+                     *         "expiresAt": "2098-12-31T22:00:00.000Z",
+                     *         "duration": null,
+                     *         "protected": true,
+                     *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "customMetadata": {
+                     *           "level": 1,
+                     *           "nested": {
+                     *             "list": [
+                     *               1,
+                     *               null
+                     *             ]
+                     *           }
+                     *         },
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "plus",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": "https://a.example/article",
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:57:41.240Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.274Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmfg5ev4t9ye8f7rzmq0g"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -4198,6 +5014,14 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmpgye20tpn4ccngweqgc"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CaptionTrack"][];
                         meta?: {
@@ -4270,6 +5094,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-59e3-7294-9e96-56330225ffe2",
+                     *         "language": "en",
+                     *         "label": "English",
+                     *         "source": "uploaded",
+                     *         "url": "https://feed.example.org/media/e7nCQzD4qUalO2C1DGa07g/a-01a203fa-59e3-7294-9e96-56330225ffe2/captions.vtt",
+                     *         "trackId": "01a203fa-59e3-7294-9e96-56330225ffe2",
+                     *         "status": "ready",
+                     *         "createdAt": "2026-11-22T15:57:48.420Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmpdte0g8segfk4z0qrf6"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CaptionTrack"];
                         meta?: {
@@ -4334,6 +5175,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-5a57-72c8-b672-5ab0a807ece8",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmpmme6kspwmds882gata"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -4407,6 +5259,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-42ca-7382-a514-c084825a038d",
+                     *         "imageUrl": "https://feed.example.org/media/Ex5t-gsLnx2ng_rQU8UQTQ/a-01a203fa-42ca-7382-a514-c084825a038d/large.jpg",
+                     *         "altText": "A picture",
+                     *         "position": 0,
+                     *         "createdAt": "2026-11-22T15:57:43.679Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmgmhegsr17m0ef9vb7zc"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CarouselImage"];
                         meta?: {
@@ -4471,6 +5337,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-5150-73ca-bdf1-7049b8131281",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmp8mej6r662ehm1h8ytd"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -4506,6 +5383,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "imageIds": [
+                 *         "01a203fa-4d64-7452-a0e1-8fdafc33f408",
+                 *         "01a203fa-4803-7582-890a-7e80c83a5d64"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description All images, in their new order. */
                     imageIds: string[];
@@ -4540,6 +5425,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203fa-4d64-7452-a0e1-8fdafc33f408",
+                     *           "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4d64-7452-a0e1-8fdafc33f408/large.jpg",
+                     *           "altText": null,
+                     *           "position": 0,
+                     *           "createdAt": "2026-11-22T15:57:46.169Z"
+                     *         },
+                     *         {
+                     *           "id": "01a203fa-4803-7582-890a-7e80c83a5d64",
+                     *           "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4803-7582-890a-7e80c83a5d64/large.jpg",
+                     *           "altText": null,
+                     *           "position": 1,
+                     *           "createdAt": "2026-11-22T15:57:45.087Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmm9ze89vts9her9tapj6"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CarouselImage"][];
                         meta?: {
@@ -4603,6 +5511,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIFQ9S_FnaDBLZxhenBJxNaEt7-3Q/a/b/master.m3u8",
+                     *         "thumbnailUrl": null,
+                     *         "images": [],
+                     *         "captionTracks": [],
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "expiresAt": "2026-11-22T21:57:41.183Z",
+                     *         "expiresIn": 21600
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmfdve5d85heae8gcktm4"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             captionTracks: components["schemas"]["CaptionTrack"][];
@@ -4685,6 +5612,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-3e32-77e2-b148-33e23ceb162d",
+                     *         "contentType": "video",
+                     *         "title": "An item",
+                     *         "description": null,
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:57:41.301Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.313Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmfhzep1bsj7v9xgxxvz7"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -4743,6 +5716,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-3eb4-71c0-a7b3-64b5fc94472c",
+                     *         "contentType": "video",
+                     *         "title": "An item",
+                     *         "description": null,
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:57:41.429Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.544Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmfs5e8n8drjmy94b9tja"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -4798,6 +5817,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203fa-41ae-7309-95a3-a99af5338861",
+                     *           "contentId": "01a203fa-4155-761b-a096-334082e55c99",
+                     *           "position": 0
+                     *         },
+                     *         {
+                     *           "id": "01a203fa-41ae-7309-95a3-adbcb8e2aed0",
+                     *           "contentId": "01a203fa-4156-711a-a3fc-ed08c1cac122",
+                     *           "position": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmge3ezht9te18wnjecgx"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** Format: uuid */
@@ -4835,6 +5873,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "contentIds": [
+                 *         "01a203fa-41ee-70b4-8816-29e79071eb7b",
+                 *         "01a203fa-41e8-7595-8ec6-0c730a0a539a"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     contentIds?: string[];
                     videos?: {
@@ -4873,6 +5919,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203fa-4271-74e9-8c70-68cc5e5bfd0e",
+                     *           "contentId": "01a203fa-41ee-70b4-8816-29e79071eb7b",
+                     *           "position": 0
+                     *         },
+                     *         {
+                     *           "id": "01a203fa-4271-74e9-8c70-6d5b102ec978",
+                     *           "contentId": "01a203fa-41e8-7595-8ec6-0c730a0a539a",
+                     *           "position": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmghpej7vbbaw3r8kp9xv"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** Format: uuid */
@@ -4943,6 +6008,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-40db-7107-b228-03ef1751a29c",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmg91ezw9a8j3787asqqn"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -4978,6 +6054,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "entryIds": [
+                 *         "01a203fa-3fe9-75bb-a4a0-17e36d449677",
+                 *         "01a203fa-3fe9-75bb-a4a0-13902a1dc5cd"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description All entries, in their new order. */
                     entryIds: string[];
@@ -5012,6 +6096,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203fa-3fe9-75bb-a4a0-17e36d449677",
+                     *           "contentId": "01a203fa-3f43-77b2-b0dc-98f952bd720f",
+                     *           "position": 0
+                     *         },
+                     *         {
+                     *           "id": "01a203fa-3fe9-75bb-a4a0-13902a1dc5cd",
+                     *           "contentId": "01a203fa-3f45-762f-8322-a39dd24c8a30",
+                     *           "position": 1
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmg0zegnaqnjwvrkwkkwp"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** Format: uuid */
@@ -5052,6 +6155,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "01a203fa-5b89-713c-896b-2329fbdae803",
+                 *         "01a203fa-5b89-713c-896b-1b036ed3c0e7"
+                 *       ],
+                 *       "continueOnError": true
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description false: stop at the first item that fails; those before it stay done, those behind it are untouched and not counted. true: report failures and go on.
@@ -5091,6 +6203,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "successful": [
+                     *           {
+                     *             "id": "01a203fa-5b89-713c-896b-2329fbdae803",
+                     *             "status": "deleted"
+                     *           },
+                     *           {
+                     *             "id": "01a203fa-5b89-713c-896b-1b036ed3c0e7",
+                     *             "status": "deleted"
+                     *           }
+                     *         ],
+                     *         "failed": [
+                     *           {
+                     *             "id": "01890000-0000-7000-8000-000000000000",
+                     *             "error": {
+                     *               "code": "NOT_FOUND",
+                     *               "message": "There is no content item with this id."
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalProcessed": 3,
+                     *         "totalSuccessful": 2,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmpwje0zaaajhn2rw1xxe"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             failed: {
@@ -5172,6 +6315,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "jobId": "job_01m81zmq03e60sdvg56z99c268",
+                     *           "status": "processing",
+                     *           "totalItems": 2,
+                     *           "processedItems": 0,
+                     *           "successfulItems": 0,
+                     *           "failedItems": 0,
+                     *           "createdAt": "2026-11-22T15:57:48.930Z",
+                     *           "operation": "unpublish",
+                     *           "filter": {
+                     *             "tags": [
+                     *               "a"
+                     *             ]
+                     *           },
+                     *           "update": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmq0qeertcr464zk0nnty",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -5196,7 +6366,9 @@ export interface operations {
                             status: "processing" | "complete" | "cancelled" | "failed";
                             successfulItems: number;
                             totalItems: number;
-                            update: unknown | null;
+                            update: {
+                                [key: string]: unknown;
+                            } | null;
                         }[];
                         meta: {
                             nextCursor?: string | null;
@@ -5227,6 +6399,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "operation": "unpublish",
+                 *       "filter": {
+                 *         "tags": [
+                 *           "a"
+                 *         ]
+                 *       }
+                 *     }
+                 */
                 "application/json": {
                     /** @description Answer how many items it would be, and change nothing. */
                     dryRun?: boolean;
@@ -5330,6 +6512,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "jobId": "job_01m81zmq03e60sdvg56z99c268",
+                     *         "status": "processing",
+                     *         "totalItems": 2,
+                     *         "processedItems": 0,
+                     *         "createdAt": "2026-11-22T15:57:48.930Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmpzresv9pfbmehbw1nyv"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -5401,6 +6597,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "jobId": "job_01m81zmxq3eaftb9cmpyemnx4f",
+                     *         "status": "complete",
+                     *         "totalItems": 2,
+                     *         "processedItems": 2,
+                     *         "successfulItems": 2,
+                     *         "failedItems": 0,
+                     *         "createdAt": "2026-11-22T15:57:55.810Z",
+                     *         "completedAt": "2026-11-22T15:57:55.902Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmxxjeapa7b183qegebgd"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["BulkJob"];
                         meta?: {
@@ -5459,6 +6672,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "jobId": "job_01m81zmx5ret0a1pdf12rxemvw",
+                     *         "status": "cancelled",
+                     *         "totalItems": 30000,
+                     *         "processedItems": 0,
+                     *         "successfulItems": 0,
+                     *         "failedItems": 0,
+                     *         "createdAt": "2026-11-22T15:57:55.255Z",
+                     *         "completedAt": "2026-11-22T15:57:55.714Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmxf8enfasjprd4qq229z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["BulkJob"];
                         meta?: {
@@ -5519,6 +6749,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmy5gek1rmqqgvah3k7mg",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             error: {
@@ -5558,6 +6798,20 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "01a203fa-5bb6-7011-9331-846fd3b1288e",
+                 *         "01a203fa-5bbc-7776-9400-c7b0ffc1d0d4"
+                 *       ],
+                 *       "addTags": [
+                 *         "a"
+                 *       ],
+                 *       "removeTags": [
+                 *         "b"
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description Tags that the items get. */
                     addTags?: string[];
@@ -5596,6 +6850,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "successful": [
+                     *           {
+                     *             "id": "01a203fa-5bb6-7011-9331-846fd3b1288e",
+                     *             "tags": [
+                     *               "a"
+                     *             ]
+                     *           },
+                     *           {
+                     *             "id": "01a203fa-5bbc-7776-9400-c7b0ffc1d0d4",
+                     *             "tags": [
+                     *               "a"
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "failed": [
+                     *           {
+                     *             "id": "01890000-0000-7000-8000-000000000000",
+                     *             "error": {
+                     *               "code": "NOT_FOUND",
+                     *               "message": "There is no content item with this id."
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalProcessed": 3,
+                     *         "totalSuccessful": 2,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmpy9ermbrnyq418zv66m"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             failed: {
@@ -5646,6 +6935,21 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "items": [
+                 *         {
+                 *           "id": "01a203fa-5b15-70f9-a300-2f1b210fa203",
+                 *           "title": "Changed"
+                 *         },
+                 *         {
+                 *           "id": "01a203fa-5b04-72d5-9187-efd73dc649d7",
+                 *           "title": "Changed"
+                 *         }
+                 *       ],
+                 *       "continueOnError": true
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description false: stop at the first item that fails; those before it stay done, those behind it are untouched and not counted. true: report failures and go on.
@@ -5704,6 +7008,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "successful": [
+                     *           {
+                     *             "id": "01a203fa-5b15-70f9-a300-2f1b210fa203",
+                     *             "status": "updated"
+                     *           },
+                     *           {
+                     *             "id": "01a203fa-5b04-72d5-9187-efd73dc649d7",
+                     *             "status": "updated"
+                     *           }
+                     *         ],
+                     *         "failed": [
+                     *           {
+                     *             "id": "01890000-0000-7000-8000-000000000000",
+                     *             "error": {
+                     *               "code": "NOT_FOUND",
+                     *               "message": "There is no content item with this id."
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalProcessed": 3,
+                     *         "totalSuccessful": 2,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmpspead87n9b5bjx8jsh"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             failed: {
@@ -5755,6 +7090,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "ids": [
+                 *         "01a203fa-5bd7-745d-bdae-a22759a66680",
+                 *         "01a203fa-5bd6-70be-a87f-c918832ef01d"
+                 *       ],
+                 *       "visibility": "private"
+                 *     }
+                 */
                 "application/json": {
                     /** @description At most 100. A repeated id is processed and reported once. */
                     ids: string[];
@@ -5791,6 +7135,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "successful": [
+                     *           {
+                     *             "id": "01a203fa-5bd7-745d-bdae-a22759a66680",
+                     *             "visibility": "private"
+                     *           },
+                     *           {
+                     *             "id": "01a203fa-5bd6-70be-a87f-c918832ef01d",
+                     *             "visibility": "private"
+                     *           }
+                     *         ],
+                     *         "failed": [
+                     *           {
+                     *             "id": "01890000-0000-7000-8000-000000000000",
+                     *             "error": {
+                     *               "code": "NOT_FOUND",
+                     *               "message": "There is no content item with this id."
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalProcessed": 3,
+                     *         "totalSuccessful": 2,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmpz5ec99ghjjfp4bk84k"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             failed: {
@@ -5842,6 +7217,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "items": [
+                 *         {
+                 *           "sourceUrl": "https://192.0.2.1/clip.mp4",
+                 *           "title": "Never fetched"
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     items: {
                         articleUrl?: string | null;
@@ -5901,6 +7286,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "results": [
+                     *           {
+                     *             "index": 0,
+                     *             "status": "failed",
+                     *             "error": {
+                     *               "code": "VALIDATION_ERROR",
+                     *               "message": "sourceUrl: 192.0.2.1 does not lead to a public address"
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalCreated": 0,
+                     *         "totalExisting": 0,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmfseedxtck56hqxcpwgn"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description In the order of the request. `existing`: the externalId has an item already. */
@@ -5949,6 +7356,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "title": "An upload"
+                 *     }
+                 */
                 "application/json": {
                     articleUrl?: string | null;
                     author?: string | null;
@@ -6034,6 +7446,55 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-3e44-73b8-8bd3-cb6fec60120c",
+                     *         "contentType": "video",
+                     *         "title": "An upload",
+                     *         "description": null,
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:57:41.317Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.317Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/N2VPuWXR7sxYyfyBIo6cORFMchUsEDJq",
+                     *         "uploadMethod": "PUT",
+                     *         "uploadExpiresAt": "2026-11-23T15:57:41.317Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmfj4eew8qmy44p0gbyzz"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             articleUrl: string | null;
@@ -6148,6 +7609,18 @@ export interface operations {
         /** @description Further fields are ignored. */
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "event": "like",
+                 *       "contentId": "01a203fa-7e3e-7207-b79b-3dba3398afa5",
+                 *       "eventId": "01a203fa-7e52-7039-b09b-2bdf303e29fc",
+                 *       "userId": "ada",
+                 *       "deviceId": "phone-1",
+                 *       "sessionId": "session-1",
+                 *       "timestamp": "2026-11-22T15:57:57.714Z",
+                 *       "data": {}
+                 *     }
+                 */
                 "application/json": {
                     /** @description The content item; of a swipe, the one that was swiped to. */
                     contentId: string;
@@ -6224,6 +7697,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "received": true,
+                     *         "eventId": "01a203fa-7e52-7039-b09b-2bdf303e29fc"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmzk6etms7tnzsjybe25f"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             eventId: string;
@@ -6264,6 +7748,32 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "events": [
+                 *         {
+                 *           "event": "save",
+                 *           "contentId": "01a203fa-7ea7-74df-a093-bf7d63cf1541",
+                 *           "eventId": "01a203fa-7efe-774e-848b-4be95ee63494",
+                 *           "userId": "ada",
+                 *           "deviceId": "phone-1",
+                 *           "sessionId": "session-1",
+                 *           "timestamp": "2026-11-22T15:57:57.886Z",
+                 *           "data": {}
+                 *         },
+                 *         {
+                 *           "event": "like",
+                 *           "contentId": "unknown",
+                 *           "eventId": "01a203fa-7efe-774e-848b-4d9fcb7086e0",
+                 *           "userId": "ada",
+                 *           "deviceId": "phone-1",
+                 *           "sessionId": "session-1",
+                 *           "timestamp": "2026-11-22T15:57:57.886Z",
+                 *           "data": {}
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     events: {
                         /** @description The content item; of a swipe, the one that was swiped to. */
@@ -6347,6 +7857,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "received": 1,
+                     *         "failed": 1,
+                     *         "errors": [
+                     *           {
+                     *             "index": 1,
+                     *             "eventId": "01a203fa-7efe-774e-848b-4d9fcb7086e0",
+                     *             "code": "NOT_FOUND",
+                     *             "message": "contentId: there is no such content item"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmzrveagarczngz9bzfe7"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             errors: {
@@ -6478,6 +8007,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "exp_01m81zn194exbv5xxsdzsenchw",
+                     *           "name": "A sample",
+                     *           "description": null,
+                     *           "status": "running",
+                     *           "type": "config",
+                     *           "traffic": 1,
+                     *           "variants": [
+                     *             {
+                     *               "id": "control",
+                     *               "name": "Control",
+                     *               "traffic": 0.5
+                     *             },
+                     *             {
+                     *               "id": "b",
+                     *               "name": "B",
+                     *               "traffic": 0.5
+                     *             }
+                     *           ],
+                     *           "metrics": [
+                     *             "watchTime",
+                     *             "retention"
+                     *           ],
+                     *           "primaryMetric": "watchTime",
+                     *           "targetingRules": {
+                     *             "countries": [],
+                     *             "devices": [],
+                     *             "userSegments": []
+                     *           },
+                     *           "startedAt": "2026-11-22T15:57:59.574Z",
+                     *           "endsAt": null,
+                     *           "endedAt": null,
+                     *           "winner": null,
+                     *           "createdAt": "2026-11-22T15:57:59.449Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn1e5ee1atjadgm1s17cs",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -6541,6 +8116,46 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Ranking",
+                 *       "description": null,
+                 *       "type": "ranking",
+                 *       "traffic": 0.5,
+                 *       "variants": [
+                 *         {
+                 *           "id": "a",
+                 *           "name": "A",
+                 *           "traffic": 0.3
+                 *         },
+                 *         {
+                 *           "id": "b",
+                 *           "name": "B",
+                 *           "traffic": 0.7,
+                 *           "config": {
+                 *             "weights": {
+                 *               "recency": 1
+                 *             }
+                 *           }
+                 *         }
+                 *       ],
+                 *       "metrics": [
+                 *         "completionRate"
+                 *       ],
+                 *       "targetingRules": {
+                 *         "countries": [
+                 *           "DE"
+                 *         ],
+                 *         "devices": [
+                 *           "ios"
+                 *         ],
+                 *         "userSegments": [
+                 *           "new"
+                 *         ]
+                 *       },
+                 *       "endsAt": "2099-01-01T00:00:00Z"
+                 *     }
+                 */
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
@@ -6613,6 +8228,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81zn1eje7ca68bbhfz4zg52",
+                     *         "name": "Ranking",
+                     *         "description": null,
+                     *         "status": "draft",
+                     *         "type": "ranking",
+                     *         "traffic": 0.5,
+                     *         "variants": [
+                     *           {
+                     *             "id": "a",
+                     *             "name": "A",
+                     *             "config": {},
+                     *             "traffic": 0.3
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "weights": {
+                     *                 "recency": 1
+                     *               }
+                     *             },
+                     *             "traffic": 0.7
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "completionRate"
+                     *         ],
+                     *         "primaryMetric": "completionRate",
+                     *         "targetingRules": {
+                     *           "countries": [
+                     *             "DE"
+                     *           ],
+                     *           "devices": [
+                     *             "ios"
+                     *           ],
+                     *           "userSegments": [
+                     *             "new"
+                     *           ]
+                     *         },
+                     *         "startedAt": null,
+                     *         "endsAt": "2099-01-01T00:00:00.000Z",
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-22T15:57:59.633Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn1efe61r6b6k2wpj8hg6"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -6707,6 +8375,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81zn1evevxsgp65m6yr2m9m",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5,
+                     *             "participants": 0
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n2": 1
+                     *             },
+                     *             "traffic": 0.5,
+                     *             "participants": 0
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-22T15:57:59.678Z",
+                     *         "endsAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-22T15:57:59.642Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn1gbehraqzm2a8fctfrt"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -6803,6 +8519,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81zn1kwex2bt3zdfwydv61j",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn1m7edysymcx5st9w7eb"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -6840,6 +8567,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Another name"
+                 *     }
+                 */
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
@@ -6912,6 +8644,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81zn1hpewqbdh0k7nwd1396",
+                     *         "name": "Another name",
+                     *         "description": null,
+                     *         "status": "draft",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n3": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": null,
+                     *         "endsAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-22T15:57:59.734Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn1jjeg8atd3nj86kpf2b"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -7007,6 +8785,82 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "experimentId": "exp_01m81zn22cet799xkb0bh467g9",
+                     *         "status": "running",
+                     *         "duration": {
+                     *           "days": 0,
+                     *           "startedAt": "2026-11-22T15:58:00.321Z"
+                     *         },
+                     *         "asOf": "2026-11-22T15:58:00.342Z",
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "participants": 0,
+                     *             "metrics": {
+                     *               "watchTime": {
+                     *                 "value": 0,
+                     *                 "confidence": 0,
+                     *                 "reason": "no_data"
+                     *               },
+                     *               "retention": {
+                     *                 "value": 0,
+                     *                 "confidence": 0,
+                     *                 "reason": "no_data"
+                     *               }
+                     *             }
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "participants": 0,
+                     *             "metrics": {
+                     *               "watchTime": {
+                     *                 "value": 0,
+                     *                 "confidence": 0,
+                     *                 "reason": "no_data",
+                     *                 "lift": null,
+                     *                 "significant": false,
+                     *                 "pValue": null,
+                     *                 "interval": null,
+                     *                 "liftInterval": null
+                     *               },
+                     *               "retention": {
+                     *                 "value": 0,
+                     *                 "confidence": 0,
+                     *                 "reason": "no_data",
+                     *                 "lift": null,
+                     *                 "significant": false,
+                     *                 "pValue": null,
+                     *                 "interval": null,
+                     *                 "liftInterval": null
+                     *               }
+                     *             }
+                     *           }
+                     *         ],
+                     *         "recommendation": {
+                     *           "winner": null,
+                     *           "confidence": 0,
+                     *           "minimumDetectableEffect": null,
+                     *           "reason": "min_runtime"
+                     *         },
+                     *         "health": {
+                     *           "srm": {
+                     *             "pValue": 1,
+                     *             "ok": true,
+                     *             "segments": []
+                     *           },
+                     *           "unitsInSeveralVariants": 0
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn24fepj9ktb7m75mtvwj"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             asOf: string | null;
@@ -7086,6 +8940,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "winner": "b"
+                 *     }
+                 */
                 "application/json": {
                     winner: string;
                 };
@@ -7119,6 +8978,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81zn207ejg9pt8eq66w5skg",
+                     *         "status": "stopped",
+                     *         "winner": "b",
+                     *         "rolledOutAt": "2026-11-22T15:58:00.261Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn220e9dbj8nby3tg15p9"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             id: string;
@@ -7195,6 +9067,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81zn1nde88v47zr5j31stw4",
+                     *         "status": "running",
+                     *         "startedAt": "2026-11-22T15:57:59.860Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn1ngee1ay56k1555ae5x"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             id: string;
@@ -7238,6 +9122,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "winner": "b",
+                 *       "reason": "It is better."
+                 *     }
+                 */
                 "application/json": {
                     reason?: string;
                     /** @description Variant to roll out. */
@@ -7273,6 +9163,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m81zn1nxe4j9sz94j8xv50jd",
+                     *         "status": "stopped",
+                     *         "stoppedAt": "2026-11-22T15:58:00.027Z",
+                     *         "winner": "b",
+                     *         "reason": "It is better."
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn1rmebvrgqtq3cddcnxc"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             id: string;
@@ -7319,6 +9223,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "metric": "watchTime",
+                 *       "effect": 0.05
+                 *     }
+                 */
                 "application/json": {
                     /** @default 0.05 */
                     alpha?: number;
@@ -7371,6 +9281,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "baseline": {
+                     *           "mean": null,
+                     *           "standardDeviation": null,
+                     *           "unitsPerDay": 0
+                     *         },
+                     *         "unitsPerVariant": null,
+                     *         "days": null,
+                     *         "reason": "no_data"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn25pevdtwdqwx2fv9asn"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             baseline: {
@@ -7442,6 +9369,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "dex_01m81zn2kfegzvdmwb093rw5fm",
+                     *           "dataset": "events",
+                     *           "startDate": "2026-01-01",
+                     *           "endDate": "2026-01-31",
+                     *           "format": "ndjson",
+                     *           "compression": "gzip",
+                     *           "status": "pending",
+                     *           "rowCount": null,
+                     *           "fileSize": null,
+                     *           "downloadUrl": null,
+                     *           "error": null,
+                     *           "createdAt": "2026-11-22T15:58:00.812Z",
+                     *           "completedAt": null,
+                     *           "expiresAt": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2ksej8rsd9qn4xt28h6",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Export"][];
                         meta: {
@@ -7473,6 +9427,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "dataset": "events",
+                 *       "format": "ndjson",
+                 *       "compression": "gzip",
+                 *       "startDate": "2026-01-01",
+                 *       "endDate": "2026-01-31"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Default: none. `gzip` compresses the whole file, or the pages of a Parquet file.
@@ -7527,6 +9490,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dex_01m81zn2kfegzvdmwb093rw5fm",
+                     *         "dataset": "events",
+                     *         "startDate": "2026-01-01",
+                     *         "endDate": "2026-01-31",
+                     *         "format": "ndjson",
+                     *         "compression": "gzip",
+                     *         "status": "pending",
+                     *         "rowCount": null,
+                     *         "fileSize": null,
+                     *         "downloadUrl": null,
+                     *         "error": null,
+                     *         "createdAt": "2026-11-22T15:58:00.812Z",
+                     *         "completedAt": null,
+                     *         "expiresAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2k7e1sbenzsma3dm4ma"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Export"];
                         meta?: {
@@ -7586,6 +9572,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dex_01m81zn2mze7kbfm1vz0rvn093",
+                     *         "dataset": "content",
+                     *         "startDate": "2026-01-01",
+                     *         "endDate": "2026-01-31",
+                     *         "format": "csv",
+                     *         "compression": "none",
+                     *         "status": "pending",
+                     *         "rowCount": null,
+                     *         "fileSize": null,
+                     *         "downloadUrl": null,
+                     *         "error": null,
+                     *         "createdAt": "2026-11-22T15:58:00.857Z",
+                     *         "completedAt": null,
+                     *         "expiresAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2p2e13s9xz4d7hpba1d"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Export"];
                         meta?: {
@@ -7662,6 +9671,187 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a203fa-47cc-7633-8686-db2a586949c9",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4d64-7452-a0e1-8fdafc33f408/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a203fa-4d64-7452-a0e1-8fdafc33f408",
+                     *               "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4d64-7452-a0e1-8fdafc33f408/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-22T15:57:46.169Z"
+                     *             },
+                     *             {
+                     *               "id": "01a203fa-4803-7582-890a-7e80c83a5d64",
+                     *               "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4803-7582-890a-7e80c83a5d64/large.jpg",
+                     *               "altText": null,
+                     *               "position": 1,
+                     *               "createdAt": "2026-11-22T15:57:45.087Z"
+                     *             }
+                     *           ],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": null,
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-22T15:57:43.757Z",
+                     *           "updatedAt": "2026-11-22T15:57:46.179Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.6249654609210149,
+                     *             "signals": {
+                     *               "recency": 0.9998618436840596,
+                     *               "engagement": 0.5,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "engagement"
+                     *             ]
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "01a203fa-427d-72a1-9585-ab78b16dab43",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/Ex5t-gsLnx2ng_rQU8UQTQ/a-01a203fa-42ca-7382-a514-c084825a038d/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a203fa-42ca-7382-a514-c084825a038d",
+                     *               "imageUrl": "https://feed.example.org/media/Ex5t-gsLnx2ng_rQU8UQTQ/a-01a203fa-42ca-7382-a514-c084825a038d/large.jpg",
+                     *               "altText": "A picture",
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-22T15:57:43.679Z"
+                     *             }
+                     *           ],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": null,
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-22T15:57:42.399Z",
+                     *           "updatedAt": "2026-11-22T15:57:43.684Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.6249627376608913,
+                     *             "signals": {
+                     *               "recency": 0.9998509506435651,
+                     *               "engagement": 0.5,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "engagement"
+                     *             ]
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2pgepnv5yhtnct9qa20",
+                     *         "nextCursor": "Ai3dxwjNpqF_ZvuBvGZlZF8wMW04MXpuMnBwZTRqcjJlZDA3NjM5MjIzZxQDAiwOAQICAQEHAgEBAQEBAQEBAQIBAQEBAQ",
+                     *         "hasMore": true,
+                     *         "feedId": "fed_01m81zn2ppe4jr2ed07639223g",
+                     *         "exhausted": false,
+                     *         "experiments": []
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["FeedItem"][];
                         meta: {
@@ -7729,6 +9919,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "key": "one",
+                     *           "value": {
+                     *             "a": [
+                     *               1
+                     *             ]
+                     *           },
+                     *           "updatedAt": "2026-11-22T15:57:58.885Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn0qme1e8wc8gyjwcqt2x",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -7797,6 +10007,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "two",
+                     *         "value": null,
+                     *         "updatedAt": "2026-11-22T15:57:58.917Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn0sveqvsghxhrq0zjz4c"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -7839,6 +10061,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "value": [
+                 *         1,
+                 *         {
+                 *           "b": false
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description A setting takes a string, a number or a boolean; a flag any JSON. */
                     value: unknown;
@@ -7873,6 +10105,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "three",
+                     *         "value": [
+                     *           1,
+                     *           {
+                     *             "b": false
+                     *           }
+                     *         ],
+                     *         "updatedAt": "2026-11-22T15:57:59.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn0tpeey97p6cex5fr2xm"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -7947,6 +10196,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "four",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn170e72rb3yxrwjkhqsz"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -8009,6 +10269,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "key_01m81zmb7yet4r5r7xst3retbx",
+                     *           "type": "publishable",
+                     *           "name": "From the configuration",
+                     *           "prefix": "rf_pk_…",
+                     *           "createdAt": "2026-11-22T15:57:36.864Z",
+                     *           "lastUsedAt": null,
+                     *           "expiresAt": null,
+                     *           "revokedAt": null,
+                     *           "scopes": null,
+                     *           "rateLimit": null
+                     *         },
+                     *         {
+                     *           "id": "key_01m81zmb7rerwrmer3x7kbak8a",
+                     *           "type": "secret",
+                     *           "name": "From the configuration",
+                     *           "prefix": "rf_sk_…",
+                     *           "createdAt": "2026-11-22T15:57:36.864Z",
+                     *           "lastUsedAt": null,
+                     *           "expiresAt": null,
+                     *           "revokedAt": null,
+                     *           "scopes": null,
+                     *           "rateLimit": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmf5merqs8yw3dwnbez3v",
+                     *         "total": 2,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Key"][];
                         meta: {
@@ -8040,6 +10335,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "type": "publishable",
+                 *       "name": "A key"
+                 *     }
+                 */
                 "application/json": {
                     expiresAt?: string | null;
                     name: string;
@@ -8078,6 +10379,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "key_01m81zmf66ehk9y03zt1s2j2dv",
+                     *         "type": "publishable",
+                     *         "name": "A key",
+                     *         "prefix": "rf_pk_…",
+                     *         "createdAt": "2026-11-22T15:57:40.935Z",
+                     *         "lastUsedAt": null,
+                     *         "expiresAt": null,
+                     *         "revokedAt": null,
+                     *         "scopes": null,
+                     *         "rateLimit": null,
+                     *         "key": "rf_pk_…"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmf65e0hsefbg83r0382e"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["CreatedKey"];
                         meta?: {
@@ -8140,6 +10461,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "key_01m81zmf74ebs8mb3vj7wamq0r",
+                     *         "type": "publishable",
+                     *         "name": "To be revoked",
+                     *         "prefix": "rf_pk_…",
+                     *         "createdAt": "2026-11-22T15:57:40.964Z",
+                     *         "lastUsedAt": null,
+                     *         "expiresAt": null,
+                     *         "revokedAt": "2026-11-22T15:57:40.970Z",
+                     *         "scopes": null,
+                     *         "rateLimit": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmf77e9xsg20kg5fbh321"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Key"];
                         meta?: {
@@ -8202,6 +10542,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmf7medgsym2nw644ptcw",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["KeyRequest"][];
                         meta: {
@@ -8236,6 +10586,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "gracePeriod": 60
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Seconds for which the old key goes on working.
@@ -8273,6 +10628,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "key_01m81zmf6tetv9td19zm961h7c",
+                     *         "type": "publishable",
+                     *         "name": "To be rotated",
+                     *         "prefix": "rf_pk_…",
+                     *         "createdAt": "2026-11-22T15:57:40.953Z",
+                     *         "lastUsedAt": null,
+                     *         "expiresAt": null,
+                     *         "revokedAt": null,
+                     *         "scopes": null,
+                     *         "rateLimit": null,
+                     *         "key": "rf_pk_…",
+                     *         "replaces": "key_01m81zmf6feq3rx40nwp0rrjgr"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmf6qe5ct9gys8bm31yap"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["RotatedKey"];
                         meta?: {
@@ -8331,6 +10707,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "org_01m81zmb77eayt239g0t348b61",
+                     *         "name": "My organization",
+                     *         "autoPublish": true,
+                     *         "defaultProtected": false,
+                     *         "allowedOrigins": [],
+                     *         "timeZone": "UTC"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmf47e4gb3karn787wqkk"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Organization"];
                         meta?: {
@@ -8359,6 +10750,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Another name"
+                 *     }
+                 */
                 "application/json": {
                     allowedOrigins?: string[];
                     autoPublish?: boolean;
@@ -8396,6 +10792,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "org_01m81zmb77eayt239g0t348b61",
+                     *         "name": "Another name",
+                     *         "autoPublish": true,
+                     *         "defaultProtected": false,
+                     *         "allowedOrigins": [],
+                     *         "timeZone": "UTC"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmf53ej2vftfb4na83t7e"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Organization"];
                         meta?: {
@@ -8459,6 +10870,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "contentId": "01a203fa-5b89-713c-896b-2329fbdae803",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-22T15:57:48.834Z",
+                     *           "completedAt": null
+                     *         },
+                     *         {
+                     *           "contentId": "01a203fa-5b89-713c-896b-1b036ed3c0e7",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-22T15:57:48.834Z",
+                     *           "completedAt": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn095ezks3935rrk8tgnb",
+                     *         "total": 2,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Purge"][];
                         meta: {
@@ -8514,6 +10948,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "version": 0,
+                     *         "weights": {
+                     *           "recency": 0.25,
+                     *           "engagement": 0.2,
+                     *           "topicAffinity": 0.2,
+                     *           "geoRelevance": 0.15,
+                     *           "completionRate": 0.1,
+                     *           "creatorAffinity": 0.1
+                     *         },
+                     *         "recencyHalfLifeHours": 24,
+                     *         "diversity": 0.25,
+                     *         "exploration": 0.1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2tse6kvb5km7qscwhdx"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description How much an item loses that is about the same as its neighbours. */
@@ -8560,6 +11015,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "weights": {
+                 *         "recency": 0.5
+                 *       },
+                 *       "exploration": 0.2
+                 *     }
+                 */
                 "application/json": {
                     /** @description How much an item loses that is about the same as its neighbours. */
                     diversity?: number;
@@ -8606,6 +11069,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "version": 1,
+                     *         "weights": {
+                     *           "recency": 0.5,
+                     *           "engagement": 0.2,
+                     *           "topicAffinity": 0.2,
+                     *           "geoRelevance": 0.15,
+                     *           "completionRate": 0.1,
+                     *           "creatorAffinity": 0.1
+                     *         },
+                     *         "recencyHalfLifeHours": 24,
+                     *         "diversity": 0.25,
+                     *         "exploration": 0.2
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2veeb6abnqc58r6xk1v"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description How much an item loses that is about the same as its neighbours. */
@@ -8686,6 +11170,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "version": 1,
+                     *           "config": {
+                     *             "weights": {
+                     *               "recency": 0.5,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "recencyHalfLifeHours": 24,
+                     *             "diversity": 0.25,
+                     *             "exploration": 0.2
+                     *           },
+                     *           "keyId": "key_01m81zmb7rerwrmer3x7kbak8a",
+                     *           "createdAt": "2026-11-22T15:58:01.092Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2x5ehg9277ywhj9mtb4",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             config: {
@@ -8773,6 +11286,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "version": 3,
+                     *         "weights": {
+                     *           "recency": 0.5,
+                     *           "engagement": 0.2,
+                     *           "topicAffinity": 0.2,
+                     *           "geoRelevance": 0.15,
+                     *           "completionRate": 0.1,
+                     *           "creatorAffinity": 0.1
+                     *         },
+                     *         "recencyHalfLifeHours": 24,
+                     *         "diversity": 0.25,
+                     *         "exploration": 0.2
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2yjesxtyh8kcnf7472j"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description How much an item loses that is about the same as its neighbours. */
@@ -8820,6 +11354,17 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "userId": "ada",
+                 *       "configs": [
+                 *         {},
+                 *         {
+                 *           "diversity": 1
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @description Each over the current configuration; {} is the current one. */
                     configs: {
@@ -8873,6 +11418,103 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "feeds": [
+                     *           {
+                     *             "config": {
+                     *               "weights": {
+                     *                 "recency": 0.5,
+                     *                 "engagement": 0.2,
+                     *                 "topicAffinity": 0.2,
+                     *                 "geoRelevance": 0.15,
+                     *                 "completionRate": 0.1,
+                     *                 "creatorAffinity": 0.1
+                     *               },
+                     *               "recencyHalfLifeHours": 24,
+                     *               "diversity": 0.25,
+                     *               "exploration": 0.2
+                     *             },
+                     *             "items": [
+                     *               {
+                     *                 "contentId": "01a203fa-5146-76dd-b888-c6a1df26a7b7",
+                     *                 "score": 0.6999511491248429,
+                     *                 "signals": {
+                     *                   "recency": 0.9998778728121073,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "A carousel"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a203fa-427d-72a1-9585-ab78b16dab43",
+                     *                 "score": 0.6999390078803924,
+                     *                 "signals": {
+                     *                   "recency": 0.999847519700981,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "A carousel"
+                     *               }
+                     *             ]
+                     *           },
+                     *           {
+                     *             "config": {
+                     *               "weights": {
+                     *                 "recency": 0.5,
+                     *                 "engagement": 0.2,
+                     *                 "topicAffinity": 0.2,
+                     *                 "geoRelevance": 0.15,
+                     *                 "completionRate": 0.1,
+                     *                 "creatorAffinity": 0.1
+                     *               },
+                     *               "recencyHalfLifeHours": 24,
+                     *               "diversity": 1,
+                     *               "exploration": 0.2
+                     *             },
+                     *             "items": [
+                     *               {
+                     *                 "contentId": "01a203fa-5146-76dd-b888-c6a1df26a7b7",
+                     *                 "score": 0.6999511491248429,
+                     *                 "signals": {
+                     *                   "recency": 0.9998778728121073,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "A carousel"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a203fa-427d-72a1-9585-ab78b16dab43",
+                     *                 "score": 0.6999390078803924,
+                     *                 "signals": {
+                     *                   "recency": 0.999847519700981,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "A carousel"
+                     *               }
+                     *             ]
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn35xeqasvxeptvdhg2t2"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             feeds: {
@@ -8968,6 +11610,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn2zqeh88gcz0z8nc0kth",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -9026,6 +11678,17 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "type": "boost",
+                 *       "match": {
+                 *         "tags": [
+                 *           "news"
+                 *         ]
+                 *       },
+                 *       "factor": 2
+                 *     }
+                 */
                 "application/json": {
                     endsAt?: string | null;
                     /** @description What the order takes the score times: above 1 for a boost, below 1 to suppress. */
@@ -9074,6 +11737,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rul_01m81zn30ner6bb9z89x711egw",
+                     *         "type": "boost",
+                     *         "match": {
+                     *           "tags": [
+                     *             "news"
+                     *           ]
+                     *         },
+                     *         "factor": 2,
+                     *         "position": null,
+                     *         "startsAt": null,
+                     *         "endsAt": null,
+                     *         "createdAt": "2026-11-22T15:58:01.251Z",
+                     *         "updatedAt": "2026-11-22T15:58:01.251Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn305expaa0pfxt8ab8ed"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -9163,6 +11848,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rul_01m81zn34xeygr7c5cmcfe4fcd",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn35aecms4prn9tjp4rmy"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -9198,6 +11894,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "factor": 3
+                 *     }
+                 */
                 "application/json": {
                     endsAt?: string | null;
                     factor?: number | null;
@@ -9244,6 +11945,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rul_01m81zn341e8jsw5apcfzbkhwr",
+                     *         "type": "boost",
+                     *         "match": {
+                     *           "tags": [
+                     *             "news"
+                     *           ]
+                     *         },
+                     *         "factor": 3,
+                     *         "position": null,
+                     *         "startsAt": null,
+                     *         "endsAt": null,
+                     *         "createdAt": "2026-11-22T15:58:01.350Z",
+                     *         "updatedAt": "2026-11-22T15:58:01.369Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn34defb9k6rt62y87pwr"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -9334,6 +12057,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "key": "list.one",
+                     *           "value": 1,
+                     *           "updatedAt": "2026-11-22T15:57:58.450Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn0b2e299tm147aqa9qwp",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -9402,6 +12141,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "player.autoplay",
+                     *         "value": true,
+                     *         "updatedAt": "2026-11-22T15:57:58.570Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn0f6eys9673pmwzy35vb"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -9444,6 +12195,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "value": 3
+                 *     }
+                 */
                 "application/json": {
                     /** @description A setting takes a string, a number or a boolean; a flag any JSON. */
                     value: unknown;
@@ -9478,6 +12234,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "player.buffer",
+                     *         "value": 3,
+                     *         "updatedAt": "2026-11-22T15:57:58.695Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn0ggevgv67z6gz963bj4"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             key: string;
@@ -9552,6 +12320,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "key": "to.go",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn0nxebqb70t7gmf4fpnx"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -9615,6 +12394,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a203fa-3e4c-7656-82fc-72e73c951d5c",
+                     *         "contentType": "video",
+                     *         "title": "An item",
+                     *         "description": null,
+                     *         "uploadStatus": "pending",
+                     *         "publishStatus": "unpublished",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-22T15:57:41.324Z",
+                     *         "updatedAt": "2026-11-22T15:57:41.410Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmfk4e5nrqgcv4gzn4bhr"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
@@ -9672,6 +12497,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "userId": "bob",
+                     *         "status": "pending",
+                     *         "requestedAt": "2026-11-22T15:57:58.136Z",
+                     *         "completedAt": null,
+                     *         "blocksRead": 0,
+                     *         "eventsRemoved": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn042ewrv8t23x7cksebm"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Blocks of the event log that were searched so far. */
@@ -9744,6 +12584,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "userId": "ada",
+                     *         "status": "pending",
+                     *         "requestedAt": "2026-11-22T15:57:58.049Z",
+                     *         "completedAt": null,
+                     *         "blocksRead": 0,
+                     *         "eventsRemoved": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmzw4exksv8cenq74ffqe"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Blocks of the event log that were searched so far. */
@@ -9813,6 +12668,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "userId": ".",
+                     *         "status": "pending",
+                     *         "requestedAt": "2026-11-22T15:57:58.421Z",
+                     *         "completedAt": null,
+                     *         "blocksRead": 0,
+                     *         "eventsRemoved": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn08xe1jrz58zak8vzd98"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Blocks of the event log that were searched so far. */
@@ -9884,6 +12754,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "userId": "..",
+                     *         "status": "pending",
+                     *         "requestedAt": "2026-11-22T15:57:58.402Z",
+                     *         "completedAt": null,
+                     *         "blocksRead": 0,
+                     *         "eventsRemoved": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zn07wenf9fcxqjdj69mrj"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Blocks of the event log that were searched so far. */
@@ -9950,6 +12835,163 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "event": "content.ready",
+                     *           "description": "An item has been processed and can be played.",
+                     *           "schema": {
+                     *             "type": "object",
+                     *             "required": [
+                     *               "event",
+                     *               "data"
+                     *             ],
+                     *             "properties": {
+                     *               "event": {
+                     *                 "type": "string",
+                     *                 "const": "content.ready"
+                     *               },
+                     *               "data": {
+                     *                 "type": "object",
+                     *                 "required": [
+                     *                   "contentId",
+                     *                   "title"
+                     *                 ],
+                     *                 "properties": {
+                     *                   "contentId": {
+                     *                     "type": "string"
+                     *                   },
+                     *                   "title": {
+                     *                     "type": "string"
+                     *                   },
+                     *                   "duration": {
+                     *                     "anyOf": [
+                     *                       {
+                     *                         "type": "number",
+                     *                         "description": "Seconds."
+                     *                       },
+                     *                       {
+                     *                         "type": "null"
+                     *                       }
+                     *                     ]
+                     *                   },
+                     *                   "status": {
+                     *                     "type": "string",
+                     *                     "const": "ready"
+                     *                   }
+                     *                 }
+                     *               },
+                     *               "timestamp": {
+                     *                 "type": "string",
+                     *                 "format": "date-time",
+                     *                 "maxLength": 40,
+                     *                 "description": "RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.",
+                     *                 "examples": [
+                     *                   "2026-01-31T12:00:00.000Z"
+                     *                 ]
+                     *               },
+                     *               "webhookId": {
+                     *                 "type": "string"
+                     *               }
+                     *             }
+                     *           },
+                     *           "example": {
+                     *             "event": "content.ready",
+                     *             "data": {
+                     *               "contentId": "00000000-0000-7000-8000-000000000000",
+                     *               "title": "Test event",
+                     *               "duration": 12.5,
+                     *               "status": "ready"
+                     *             },
+                     *             "timestamp": "2026-01-31T12:00:00.000Z",
+                     *             "webhookId": "whk_00000000000000000000000000"
+                     *           }
+                     *         },
+                     *         {
+                     *           "event": "content.errored",
+                     *           "description": "Processing failed, or an upload was never completed.",
+                     *           "schema": {
+                     *             "type": "object",
+                     *             "required": [
+                     *               "event",
+                     *               "data"
+                     *             ],
+                     *             "properties": {
+                     *               "event": {
+                     *                 "type": "string",
+                     *                 "const": "content.errored"
+                     *               },
+                     *               "data": {
+                     *                 "type": "object",
+                     *                 "required": [
+                     *                   "contentId",
+                     *                   "title"
+                     *                 ],
+                     *                 "properties": {
+                     *                   "contentId": {
+                     *                     "type": "string"
+                     *                   },
+                     *                   "title": {
+                     *                     "type": "string"
+                     *                   },
+                     *                   "status": {
+                     *                     "type": "string",
+                     *                     "const": "error"
+                     *                   },
+                     *                   "error": {
+                     *                     "type": "object",
+                     *                     "required": [
+                     *                       "code",
+                     *                       "message"
+                     *                     ],
+                     *                     "properties": {
+                     *                       "code": {
+                     *                         "type": "string",
+                     *                         "description": "As in the `errorReason` of the item."
+                     *                       },
+                     *                       "message": {
+                     *                         "type": "string"
+                     *                       }
+                     *                     }
+                     *                   }
+                     *                 }
+                     *               },
+                     *               "timestamp": {
+                     *                 "type": "string",
+                     *                 "format": "date-time",
+                     *                 "maxLength": 40,
+                     *                 "description": "RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.",
+                     *                 "examples": [
+                     *                   "2026-01-31T12:00:00.000Z"
+                     *                 ]
+                     *               },
+                     *               "webhookId": {
+                     *                 "type": "string"
+                     *               }
+                     *             }
+                     *           },
+                     *           "example": {
+                     *             "event": "content.errored",
+                     *             "data": {
+                     *               "contentId": "00000000-0000-7000-8000-000000000000",
+                     *               "title": "Test event",
+                     *               "status": "error",
+                     *               "error": {
+                     *                 "code": "UNSUPPORTED_MEDIA",
+                     *                 "message": "This is a test."
+                     *               }
+                     *             },
+                     *             "timestamp": "2026-01-31T12:00:00.000Z",
+                     *             "webhookId": "whk_00000000000000000000000000"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmy6wehgvy7vgkt0w23a4"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             description: string;
@@ -10021,6 +13063,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "19f9b3ee-a91f-4229-9402-63a5520214a7",
+                     *           "event": "content.ready",
+                     *           "data": {
+                     *             "contentId": "01a203fa-3e4c-7656-82fc-72e73c951d5c",
+                     *             "title": "An item",
+                     *             "duration": 2,
+                     *             "status": "ready"
+                     *           },
+                     *           "timestamp": "2026-11-22T15:57:44.767Z"
+                     *         },
+                     *         {
+                     *           "id": "fac192b5-a974-4350-be31-d21e6bfc7c43",
+                     *           "event": "content.errored",
+                     *           "data": {
+                     *             "contentId": "01a203fa-3eb4-71c0-a7b3-64b5fc94472c",
+                     *             "title": "An item",
+                     *             "status": "error",
+                     *             "error": {
+                     *               "code": "PROCESSING_FAILED",
+                     *               "message": "The original bytes are gone from the storage. Upload the file again."
+                     *             }
+                     *           },
+                     *           "timestamp": "2026-11-22T15:57:44.974Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmy7ee7283q6cb1y1b82z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             data: {
@@ -10062,6 +13138,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "event": "export.ready"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description The kind to make up an event of.
@@ -10099,6 +13180,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "event": "export.ready"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmy8cer4szqg0swt7hft3"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {string} */
@@ -10164,6 +13255,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmy9eee7a3retz3wwv28k",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Webhook"][];
                         meta: {
@@ -10195,6 +13296,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "https://hooks.example.org/reelfeed",
+                 *       "events": [
+                 *         "content.ready"
+                 *       ],
+                 *       "description": "A sample"
+                 *     }
+                 */
                 "application/json": {
                     description?: string | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
@@ -10239,6 +13349,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81zmyb2ezprhb1nc489sn0q",
+                     *         "url": "https://hooks.example.org/reelfeed",
+                     *         "events": [
+                     *           "content.ready"
+                     *         ],
+                     *         "description": "A sample",
+                     *         "status": "active",
+                     *         "disabledReason": null,
+                     *         "failingSince": null,
+                     *         "headerNames": [],
+                     *         "rateLimit": null,
+                     *         "createdAt": "2026-11-22T15:57:56.439Z",
+                     *         "webhookId": "whk_01m81zmyb2ezprhb1nc489sn0q",
+                     *         "secret": "whsec_…"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmyaaee2r5gzc9f7ypbnv"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -10321,6 +13454,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81zmycceaeb31b1bkag3ngz",
+                     *         "url": "https://hooks.example.org/reelfeed",
+                     *         "events": [
+                     *           "content.ready"
+                     *         ],
+                     *         "description": "A sample",
+                     *         "status": "active",
+                     *         "disabledReason": null,
+                     *         "failingSince": null,
+                     *         "headerNames": [],
+                     *         "rateLimit": null,
+                     *         "createdAt": "2026-11-22T15:57:56.468Z",
+                     *         "stats": {
+                     *           "totalDeliveries": 0,
+                     *           "successfulDeliveries": 0,
+                     *           "failedDeliveries": 0,
+                     *           "lastDeliveryAt": null
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmynjedj8et47xtc8t07c"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -10406,6 +13566,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81zmypsey9se9fx1r3fb1va",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmypyekyve8f6awhknxm4"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -10441,6 +13612,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "status": "disabled"
+                 *     }
+                 */
                 "application/json": {
                     description?: string | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
@@ -10490,6 +13666,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81zmyp8eg5vppvg5zymp5j1",
+                     *         "url": "https://hooks.example.org/reelfeed",
+                     *         "events": [
+                     *           "content.ready"
+                     *         ],
+                     *         "description": "A sample",
+                     *         "status": "disabled",
+                     *         "disabledReason": "requested",
+                     *         "failingSince": null,
+                     *         "headerNames": [],
+                     *         "rateLimit": null,
+                     *         "createdAt": "2026-11-22T15:57:56.806Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmypjeqhbjnzqj022e540"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Webhook"];
                         meta?: {
@@ -10569,6 +13766,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "dlv_01m81zmyqtey2aepdynz9kkqxs",
+                     *           "event": "content.ready",
+                     *           "status": "success",
+                     *           "attempts": 1,
+                     *           "payload": {
+                     *             "event": "content.ready",
+                     *             "data": {
+                     *               "contentId": "00000000-0000-7000-8000-000000000000",
+                     *               "title": "Test event",
+                     *               "duration": 12.5,
+                     *               "status": "ready"
+                     *             },
+                     *             "timestamp": "2026-11-22T15:57:56.858Z",
+                     *             "webhookId": "whk_01m81zmyqdexktsd5dqbv0ftwn"
+                     *           },
+                     *           "createdAt": "2026-11-22T15:57:56.858Z",
+                     *           "statusCode": 204,
+                     *           "responseTime": 3,
+                     *           "lastAttemptAt": "2026-11-22T15:57:56.858Z",
+                     *           "test": true
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmyqzevqsv037sv5eez81",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Delivery"][];
                         meta: {
@@ -10603,6 +13833,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "since": "2026-11-22T15:56:57.255Z"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * Format: date-time
@@ -10647,6 +13882,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81zmz2nehtvs8ekct4dhjtm",
+                     *         "since": "2026-11-22T15:56:57.255Z",
+                     *         "until": "2026-11-22T15:57:57.319Z",
+                     *         "recovered": 0,
+                     *         "complete": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmz48e32tt2km4h2dmww5"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description False when there were more than one call takes: call again. */
@@ -10701,6 +13950,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "since": "2026-11-22T15:56:57.445Z"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * Format: date-time
@@ -10739,6 +13993,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81zmz87edzspycdtez9ktp1",
+                     *         "since": "2026-11-22T15:56:57.445Z",
+                     *         "created": 1,
+                     *         "complete": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmzbbevh9xx8yh211dg66"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description False when there were more missed events than one call takes: call again. */
@@ -10814,6 +14081,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whk_01m81zmyq2em49n25w9jaswkn5",
+                     *         "secret": "whsec_…",
+                     *         "previousSecretExpiresAt": "2026-11-22T16:57:56.839Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmyq3evj80j1mq03y9mfv"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             id: string;
@@ -10855,6 +14134,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "event": "export.ready"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description The kind to send made-up data of.
@@ -10892,6 +14176,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "deliveryId": "dlv_01m81zmzfke8k962fxzys0hcrb",
+                     *         "status": "success",
+                     *         "statusCode": 204,
+                     *         "responseTime": 25,
+                     *         "response": ""
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmzf6ef6tmv7y49wv15ah"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             deliveryId: string;
@@ -10963,6 +14261,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dlv_01m81zmyrjecs8dhaemcszdh5f",
+                     *         "event": "content.ready",
+                     *         "status": "success",
+                     *         "attempts": 1,
+                     *         "payload": {
+                     *           "event": "content.ready",
+                     *           "data": {
+                     *             "contentId": "00000000-0000-7000-8000-000000000000",
+                     *             "title": "Test event",
+                     *             "duration": 12.5,
+                     *             "status": "ready"
+                     *           },
+                     *           "timestamp": "2026-11-22T15:57:56.882Z",
+                     *           "webhookId": "whk_01m81zmyrcevsb4paym2cz0qxh"
+                     *         },
+                     *         "createdAt": "2026-11-22T15:57:56.882Z",
+                     *         "statusCode": 204,
+                     *         "responseTime": 2,
+                     *         "lastAttemptAt": "2026-11-22T15:57:56.882Z",
+                     *         "test": true,
+                     *         "attemptHistory": [
+                     *           {
+                     *             "startedAt": "2026-11-22T15:57:56.882Z",
+                     *             "responseTime": 2,
+                     *             "statusCode": 204,
+                     *             "error": null,
+                     *             "response": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmyrqe1dv8bz485myyvvx"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description Every attempt, oldest first; of more than 51, the latest. */
@@ -11075,6 +14411,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dlv_01m81zmytren6bx3mv49h93891",
+                     *         "status": "pending",
+                     *         "attempts": 2,
+                     *         "nextAttemptAt": "2026-11-22T15:57:57.012Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m81zmywaeacty5da2q7k1mjy"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @description With the attempt that was asked for. */

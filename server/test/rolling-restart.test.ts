@@ -2,59 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateKey } from '../src/features/keys/key-format.ts';
-import { startBalancer } from './balancer.ts';
 import { cloneDatabase } from './database.ts';
 import { ready, startMain } from './processes.ts';
+import { restartInTurn } from './restarts.ts';
 import { eventually, send, temporaryFolder, toUrl } from './service.ts';
 
-const probeIntervalMs = 500;
-
 test('three processes are restarted in turn, and every request is answered', async () => {
-  const key = generateKey('secret');
-  const env = {
-    PORT: '0',
-    DATABASE_URL: toUrl(await cloneDatabase()),
-    REELFEED_DATA_DIR: await temporaryFolder(),
-    REELFEED_SECRET_KEY: key,
-    REELFEED_MIN_FREE_BYTES: '0',
-    REELFEED_LOG_LEVEL: 'error',
-    REELFEED_ROLES: 'api',
-    REELFEED_DRAIN_DELAY: '4s',
-  };
-  await using balancer = await startBalancer(probeIntervalMs);
-  const startOne = async () => {
-    const running = startMain({ env });
-    balancer.add(await ready(running));
-    return running;
-  };
-  const processes = [await startOne(), await startOne(), await startOne()];
-  await eventually('all to be healthy', async () => (balancer.healthy() === 3 ? true : null));
-
-  const failures: string[] = [];
-  let answered = 0;
-  let over = false;
-  const clients = Array.from({ length: 4 }, async (_, client) => {
-    for (let turn = 0; !over; turn += 1) {
-      const isWrite = turn % 4 === 0;
-      const reply = isWrite
-        ? await send(`${balancer.url}/v1/content/upload`, 'POST', { key, body: { title: 'x' } })
-        : await send(`${balancer.url}/v1/content?limit=1`, 'GET', { key });
-      answered += 1;
-      if (reply.status >= 300) failures.push(`client ${client}: ${reply.status} ${reply.text}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  });
-  for (const [place, old] of processes.entries()) {
-    old.child.kill('SIGTERM');
-    const { code, stderr } = await old.ended;
-    assert.deepEqual([code, stderr], [0, '']);
-    processes[place] = await startOne();
-    await eventually('the new one to be healthy', async () =>
-      balancer.healthy() === 3 ? true : null,
-    );
-  }
-  over = true;
-  await Promise.all(clients);
+  const options = { processes: 3, restarts: 3, probeIntervalMs: 500, drainDelay: '4s' };
+  const { answered, failures } = await restartInTurn(options);
   assert.deepEqual(failures, []);
   assert.ok(answered > 50, `${answered} requests`);
 });

@@ -250,7 +250,7 @@ function eventSamples(service: TestService): Record<string, RouteSample> {
     },
     sendEvents: async () => {
       const { id } = await createItem(service);
-      const events = [sampleEvent('playStart', id), sampleEvent('like', 'unknown')];
+      const events = [sampleEvent('save', id), sampleEvent('like', 'unknown')];
       return ['/v1/events/batch', { key, body: { events } }];
     },
   };

@@ -11,14 +11,15 @@ import { routeSamples } from './route-samples.ts';
 import { createItem, createOrganization, createReadyItems } from './seed.ts';
 import { send, startService, type Reply } from './service.ts';
 
+type Described = { schema: object; example?: unknown };
 type Operation = {
   operationId?: string;
   summary?: string;
   tags?: string[];
   security: Record<string, unknown>[];
   parameters?: { name: string; in: string; schema: object }[];
-  requestBody?: { content: Record<string, unknown> };
-  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>;
+  requestBody?: { content: Record<string, Described> };
+  responses: Record<string, { description: string; content?: Record<string, Described> }>;
 };
 type Route = { method: string; path: string; operation: Operation };
 
@@ -258,6 +259,33 @@ test('real answers of every route are what their own schemas say', async () => {
     assert.ok(failure);
     assertConforms(ajv, failure, missing, name(route));
   }
+});
+
+test('every JSON body and every JSON answer has an example that is valid', () => {
+  // What clients send may have more forms than what they get, such as those of a moment.
+  const lenient = new Ajv2020({ strict: false, validateFormats: false });
+  const json = 'application/json';
+  for (const route of routes.filter((one) => !isStream(one))) {
+    const { requestBody, responses } = route.operation;
+    const what = `${name(route)}, mend it by npm run docs:examples`;
+    const answers = Object.entries(responses)
+      .filter(([status]) => status.startsWith('2'))
+      .flatMap(([, { content }]) => content?.[json] ?? []);
+    assert.ok(
+      answers.some((answer) => 'example' in answer),
+      what,
+    );
+    const body = requestBody?.content[json];
+    assert.ok(body === undefined || 'example' in body, `the body of ${what}`);
+    for (const { schema, example } of [...answers, ...(body === undefined ? [] : [body])]) {
+      const validate = lenient.compile(schema);
+      assert.ok(
+        example === undefined || validate(example),
+        `${what}: ${JSON.stringify(validate.errors)}`,
+      );
+    }
+  }
+  for (const tag of api.tags) assert.ok(tag.description, `${tag.name} is described`);
 });
 
 function assertConforms(

@@ -13,6 +13,8 @@ import { addHealthRoutes, type ReadinessCheck } from '../platform/http/health-ro
 import { explainListening } from '../platform/http/listen-problem.ts';
 import { createHttpServer } from '../platform/http/server.ts';
 import { version } from '../version.ts';
+import { readApiExamples } from './api-examples.ts';
+import { apiTags } from './api-tags.ts';
 import type { Config } from './config.ts';
 import { observeRequests } from './metrics.ts';
 import type { PlatformParts } from './platform-parts.ts';
@@ -48,6 +50,7 @@ export async function listen(
     sessionKey,
     errors,
     outgoing: Object.assign({}, ...contributions.map((one) => one.outgoing ?? {})),
+    texts: { tags: apiTags, examples: readApiExamples() },
     observe: (observation) => {
       measure(observation);
       observe(observation);

@@ -206,7 +206,7 @@ export const ListedBulkJob = Type.Object({
   ...BulkJob.properties,
   operation: OneOf(bulkJobOperations),
   filter: Type.Unknown(),
-  update: Nullable(Type.Unknown()),
+  update: Nullable(Type.Record(Type.String(), Type.Unknown())),
 });
 export const BulkJobFailure = Failure;
 

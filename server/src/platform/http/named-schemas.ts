@@ -17,6 +17,16 @@ type Operation = Json & {
   responses: Record<string, Json & { content?: Json; headers?: Json }>;
 };
 
+/** What people are told beside the schemas. */
+export type DescriptionTexts = {
+  /** By the name of the tag. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** By operation id: the body of a request, and its answer. */
+  readonly examples: Readonly<Record<string, { body?: unknown; status: number; answer: unknown }>>;
+};
+
+export const noTexts: DescriptionTexts = { tags: {}, examples: {} };
+
 /** Statuses that a route of any kind may answer, and the condition for each. */
 const failures: Record<number, (operation: Operation) => boolean> = {
   400: () => true,
@@ -34,7 +44,11 @@ const failures: Record<number, (operation: Operation) => boolean> = {
 };
 
 /** @returns a copy of the description; the given one stays as it is */
-export function nameSchemas(description: object, errors: readonly ErrorKind[]): Json {
+export function nameSchemas(
+  description: object,
+  errors: readonly ErrorKind[],
+  texts: DescriptionTexts = noTexts,
+): Json {
   const api = structuredClone(description) as Json;
   const schemas: Json = {};
   const paths = hoist(api['paths'], schemas) as Record<string, Record<string, Operation>>;
@@ -42,11 +56,15 @@ export function nameSchemas(description: object, errors: readonly ErrorKind[]): 
   for (const operation of operations) {
     operation.description ??= `${operation.summary}.`;
     completeAnswers(operation);
+    addExamples(operation, texts.examples[operation.operationId ?? '']);
   }
   const components = (api['components'] ?? {}) as Json;
   return {
     ...api,
-    tags: [...new Set(operations.flatMap(({ tags = [] }) => tags))].map((name) => ({ name })),
+    tags: [...new Set(operations.flatMap(({ tags = [] }) => tags))].map((name) => ({
+      name,
+      ...(texts.tags[name] !== undefined && { description: texts.tags[name] }),
+    })),
     paths,
     webhooks: nameOutgoing(hoist(api['webhooks'] ?? {}, schemas)),
     components: {
@@ -114,6 +132,21 @@ function completeAnswers(operation: Operation): void {
       operation.responses[status] ??= { $ref: `#/components/responses/${status}` };
     }
   }
+}
+
+function addExamples(operation: Operation, example?: DescriptionTexts['examples'][string]): void {
+  if (example === undefined) return;
+  const { requestBody, responses } = operation;
+  const body = jsonOf(requestBody);
+  if (body !== null && 'body' in example) body['example'] = example.body;
+  const answer = jsonOf(responses[example.status]);
+  if (answer !== null) answer['example'] = example.answer;
+}
+
+/** The description of JSON, of a body or an answer; null without it. */
+function jsonOf(described: unknown): Json | null {
+  const { content } = (described ?? {}) as { content?: Record<string, Json> };
+  return content?.['application/json'] ?? null;
 }
 
 /** One answer for each status, with an example for each of its codes. */

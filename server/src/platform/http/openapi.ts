@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { isNotModified } from './conditional.ts';
 import { addErrorPages } from './error-pages.ts';
 import type { ErrorKind } from './errors.ts';
-import { nameSchemas } from './named-schemas.ts';
+import { nameSchemas, type DescriptionTexts } from './named-schemas.ts';
 import type { Access } from './principal.ts';
 import type { HttpApp } from './app.ts';
 import { ErrorAnswer, errorAnswer } from './schemas.ts';
@@ -22,6 +22,7 @@ export async function describeApi(
     errors: readonly ErrorKind[];
     /** Requests that the service sends to others. */
     outgoing: Readonly<Record<string, object>>;
+    texts: DescriptionTexts;
   },
 ): Promise<void> {
   const codes = options.errors.map(({ code }) => code);
@@ -38,7 +39,7 @@ export async function describeApi(
         contact: { name: 'Reelfeed', url: options.publicUrl },
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url: options.publicUrl }],
+      servers: [{ url: serverUrl(options.publicUrl) }],
       externalDocs: { url: `${options.publicUrl}/docs/errors`, description: 'Error codes' },
       webhooks: options.outgoing,
       components: {
@@ -67,16 +68,22 @@ export async function describeApi(
       css: [{ filename: 'reelfeed.css', content: '.swagger-ui .topbar { display: none; }' }],
     },
   });
-  addDescription(app, options.errors);
+  addDescription(app, options.errors, options.texts);
   addErrorPages(app, options.errors);
 }
 
+/** On one's own machine, an address would be wrong for everybody else: relative to the description. */
+function serverUrl(publicUrl: string): string {
+  const { hostname, pathname } = new URL(publicUrl);
+  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname) ? pathname : publicUrl;
+}
+
 /** The description does not change while the process runs: every answer shares one buffer. */
-function addDescription(app: HttpApp, errors: readonly ErrorKind[]): void {
+function addDescription(app: HttpApp, errors: readonly ErrorKind[], texts: DescriptionTexts): void {
   let cached: { bytes: Buffer; etag: string } | undefined;
   const describe = () => {
     if (cached !== undefined) return cached;
-    const bytes = Buffer.from(JSON.stringify(nameSchemas(app.swagger(), errors)));
+    const bytes = Buffer.from(JSON.stringify(nameSchemas(app.swagger(), errors, texts)));
     const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
     cached = { bytes, etag };
     return cached;

@@ -12,6 +12,7 @@ import type { HttpApp, TypeBoxTypeProvider } from './app.ts';
 import { answerClientError } from './client-errors.ts';
 import { ApiError, platformErrors, type ErrorKind } from './errors.ts';
 import { parseJsonBodies } from './json-bodies.ts';
+import { noTexts, type DescriptionTexts } from './named-schemas.ts';
 import { describeApi } from './openapi.ts';
 import { limitPipelining } from './pipelining.ts';
 import type { Admit, Authenticate } from './principal.ts';
@@ -36,6 +37,8 @@ export type HttpServerOptions = {
   errors?: readonly ErrorKind[];
   /** Requests that the service sends to others, for the API description. */
   outgoing?: Readonly<Record<string, object>>;
+  /** What people are told, for the API description. */
+  texts?: DescriptionTexts;
   observe: RequestObserver;
   /** Whether the process is on its way out: it serves, and its clients should go elsewhere. */
   isDraining: () => boolean;
@@ -117,8 +120,14 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     done();
   });
   const methods = trackMethods(app);
-  const { publicUrl, version, errors = Object.values(platformErrors), outgoing = {} } = options;
-  await describeApi(app, { publicUrl, version, errors, outgoing });
+  const {
+    publicUrl,
+    version,
+    errors = Object.values(platformErrors),
+    outgoing = {},
+    texts = noTexts,
+  } = options;
+  await describeApi(app, { publicUrl, version, errors, outgoing, texts });
   return { app, complete: () => methods.complete() };
 }
 

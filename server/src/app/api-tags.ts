@@ -1,0 +1,22 @@
+/** What each group of routes is about, for the API description. A test holds that none is missing. */
+export const apiTags: Readonly<Record<string, string>> = {
+  Keys: 'Secret and publishable keys: scopes, rotation, rate limits, requests.',
+  Organization: 'The organization that a key belongs to.',
+  Audit: 'Who changed what, when, from which key.',
+  Playback: 'Access to media that is protected or private.',
+  Content: 'Items of the library: upload, metadata, publication, archive.',
+  Carousels: 'Items that hold images, or refer to videos.',
+  Captions: 'Subtitles of videos.',
+  'Bulk operations': 'Changes of up to 100 items in one request.',
+  'Bulk jobs': 'Changes of any number of items, in the background.',
+  Webhooks: 'Telling other systems what happens, and what became of it.',
+  Events: 'What viewers do: intake and live tail.',
+  Users: 'Erasing a viewer.',
+  Purges: 'What was deleted for good.',
+  Configuration: 'Settings and flags, and what clients get of them.',
+  Experiments: 'Experiments over ranking, settings and flags, and their results.',
+  Analytics: 'Reports over viewers, items and playback.',
+  Exports: 'Events, items and metrics as files.',
+  Feed: 'What a viewer sees next.',
+  Ranking: 'How feeds are ranked: configuration, rules, preview.',
+};
