@@ -53,10 +53,9 @@ export function FeedVersions(): ReactNode {
                           <Button
                             size="compact-sm"
                             variant="default"
-                            aria-label={`Go back to version ${version}`}
                             onClick={() => restore.mutate(version)}
                           >
-                            Go back to it
+                            Go back to version {version}
                           </Button>
                         )}
                       </Table.Td>

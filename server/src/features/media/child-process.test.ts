@@ -180,7 +180,7 @@ test(
     process.env['REELFEED_TEST_SECRET'] = 'do-not-inherit';
     let environment = '';
     let niceness = 0;
-    await failedTask(folder, { deadlineMs: 2_000 }, async () => {
+    await failedTask(folder, { deadlineMs: 2_000, niceness: 10 }, async () => {
       const pid = await childOf(process.pid);
       await delay(700);
       environment = await readFile(`/proc/${pid}/environ`, 'utf8');
