@@ -26,11 +26,12 @@ async function startBreakingWay(breakAfterBytes: number[]): Promise<string> {
     let sent = 0;
     const close = () => (client.destroy(), target.destroy());
     client.on('data', (chunk) => {
+      const room = (breakAfterBytes[0] ?? Infinity) - sent;
       sent += chunk.length;
-      target.write(chunk);
-      const limit = breakAfterBytes[0];
-      if (limit === undefined || sent < limit) return;
+      target.write(chunk.subarray(0, room));
+      if (chunk.length < room) return;
       breakAfterBytes.shift();
+      client.pause();
       // Long enough for what was written to arrive.
       setTimeout(close, 30);
     });
