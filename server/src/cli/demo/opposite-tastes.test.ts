@@ -1,4 +1,4 @@
-/** Proves that the feeds of the demo's two opposite viewers differ from the first clip on. */
+/** Proves that the feeds of the demo's two opposite viewers differ. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createReadyItems, query } from '../../../test/seed.ts';
@@ -6,7 +6,7 @@ import { eventually, startService } from '../../../test/service.ts';
 import { demoClips } from './clips.ts';
 import { oppositeTastes, sendOppositeTastes } from './opposite-tastes.ts';
 
-test('each of the two gets more of what it likes first, and last of all what it has seen', async () => {
+test('each meets what it likes earlier than the other does, and last of all what it has seen', async () => {
   const service = await startService({
     REELFEED_ROLES: 'api,worker',
     REELFEED_FEED_RANKING_BUDGET: '30s',
@@ -30,15 +30,23 @@ test('each of the two gets more of what it likes first, and last of all what it 
     { baseUrl: service.url, publishableKey: service.publishableKey },
     new AbortController().signal,
   );
-  for (const { userId, likes, dislikes } of oppositeTastes) {
-    const items = await feedOf(userId);
-    assert.equal(items.length, demoClips.length);
-    const seen = items.slice(-3).map(({ tags }) => tags.includes(likes));
-    assert.equal(seen.filter(Boolean).length, 2, 'what was seen is at the end');
-    const firstOf = (tag: string) => items.findIndex(({ tags }) => tags.includes(tag));
-    assert.ok(
-      firstOf(likes) < firstOf(dislikes),
-      `${userId}: ${JSON.stringify(items.map((one) => one.tags))}`,
-    );
+  // How much earlier than clips of calm those of maths come.
+  const leads: number[] = [];
+  for (const { userId, likes } of oppositeTastes) {
+    // Each feed explores with clips of its own choice, so that one alone says little.
+    const feeds: Awaited<ReturnType<typeof feedOf>>[] = [];
+    for (let feed = 0; feed < 40; feed += 1) feeds.push(await feedOf(userId));
+    for (const items of feeds) {
+      assert.equal(items.length, demoClips.length);
+      const seen = items.slice(-3).map(({ tags }) => tags.includes(likes));
+      assert.equal(seen.filter(Boolean).length, 2, 'what was seen is at the end');
+    }
+    const firstPlace = (tag: string) =>
+      feeds
+        .map((items) => items.findIndex(({ tags }) => tags.includes(tag)))
+        .reduce((sum, place) => sum + place / feeds.length, 0);
+    leads.push(firstPlace('calm') - firstPlace('maths'));
   }
+  const [maya = 0, carl = 0] = leads;
+  assert.ok(maya > carl, `maths leads by ${maya} for Maya, and by ${carl} for Carl`);
 });
