@@ -20,7 +20,7 @@ const itemsEach = 100;
 
 v8.setFlagsFromString('--expose-gc');
 const collectGarbage = vm.runInNewContext('gc') as () => void;
-/** What is in use after a collection, outside of the heap included. */
+/** Bytes in use after a garbage collection, on the heap and outside it. */
 function usedBytes(): number {
   collectGarbage();
   collectGarbage();

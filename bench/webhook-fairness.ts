@@ -20,7 +20,7 @@ import { startBenchService } from './lib/service.ts';
 
 const inLine = 5_000;
 const rounds = 300;
-/** Between two events: long enough for one delivery to end. */
+/** The pause between two events. It is long enough for one delivery to finish. */
 const pauseMs = 10;
 const maxRatio = 2;
 

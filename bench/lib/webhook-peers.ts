@@ -32,7 +32,7 @@ export type PeerName = (typeof peerNames)[number];
 export type PeerOptions = {
   connection: DatabaseConnection;
   dataDir: string;
-  /** Of the receiver, and the entry of the allow-list for it. */
+  /** The address of the receiver, and its entry in the allow-list. */
   url: string;
   allow: string;
   organizationId: string;

@@ -21,7 +21,7 @@ export type Targeting = {
   readonly userSegments?: readonly string[];
 };
 
-/** What is known of the viewer at this moment. */
+/** What the caller knows about the viewer now. */
 export type Audience = {
   readonly country?: string | null;
   readonly device?: Device | null;

@@ -5,8 +5,8 @@ import { type TrackedEvent } from './events.ts';
 export interface RefusedEvent {
   readonly event: TrackedEvent;
   /**
-   * Of the service: `VALIDATION_ERROR`, `NOT_FOUND`, `EVENT_TOO_OLD`, `UNAUTHORIZED`, … Of the client:
-   * `NOT_JSON` for an event that cannot be written as JSON.
+   * The service sends codes such as `VALIDATION_ERROR`, `NOT_FOUND`, `EVENT_TOO_OLD` or `UNAUTHORIZED`.
+   * The client adds `NOT_JSON` for an event that cannot be written as JSON.
    */
   readonly code: string;
   readonly message: string;
