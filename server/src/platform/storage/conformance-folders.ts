@@ -5,6 +5,9 @@ import path from 'node:path';
 import { test } from 'node:test';
 import {
   addFiles,
+  facadeOf,
+  failingAfter,
+  folderOf,
   listKeys,
   putBytes,
   putFiles,
@@ -12,6 +15,8 @@ import {
   workFolder,
   type OpenStorage,
 } from './conformance-helpers.ts';
+import { addToFolder, publishFolder, readManifest } from './folders.ts';
+import type { Storage } from './storage.ts';
 import { KeyTakenError, PrefixMissingError, UnsafeSourceError } from './storage-errors.ts';
 
 export function folderTests(openStorage: OpenStorage): void {
@@ -22,37 +27,44 @@ export function folderTests(openStorage: OpenStorage): void {
     await putBytes(storage, 'org/other', 'o');
     assert.equal(await readText(storage, 'org/item/attempt-1/v0/1.ts'), 'one');
     assert.deepEqual(await listKeys(storage, 'org/item'), [
+      'org/item/attempt-1/manifest.json',
       'org/item/attempt-1/master.m3u8',
       'org/item/attempt-1/v0/0.ts',
       'org/item/attempt-1/v0/1.ts',
     ]);
-    assert.equal((await listKeys(storage, '')).length, 4);
+    assert.deepEqual(await readManifest(storage, 'org/item/attempt-1'), {
+      files: ['master.m3u8', 'v0/0.ts', 'v0/1.ts'],
+    });
+    assert.equal(await readManifest(storage, 'org/item'), null);
+    assert.equal((await listKeys(storage, '')).length, 5);
     assert.deepEqual(await listKeys(storage, 'org/it'), []);
     await storage.removePrefix('org/item');
     await storage.removePrefix('org/item');
     assert.deepEqual(await listKeys(storage, ''), ['org/other']);
   });
 
-  test('a prefix that is in use is refused and stays as it was', async (t) => {
+  test('a published prefix is refused and stays as it was', async (t) => {
     const storage = await openStorage(t);
     await putFiles(storage, t, 'item', { a: '1' });
     await assert.rejects(putFiles(storage, t, 'item', { a: '2', b: '2' }), KeyTakenError);
-    await assert.rejects(putFiles(storage, t, 'item/a', { b: '2' }), KeyTakenError);
     assert.equal(await readText(storage, 'item/a'), '1');
-    assert.deepEqual(await listKeys(storage, ''), ['item/a']);
+    assert.deepEqual(await listKeys(storage, ''), ['item/a', 'item/manifest.json']);
     await storage.removePrefix('item');
     await putFiles(storage, t, 'item', { a: '3' });
     assert.equal(await readText(storage, 'item/a'), '3');
   });
 
-  test('one of two writers of the same prefix wins whole', async (t) => {
+  test('what a killed writer left is not published, and is completed by publishing again', async (t) => {
     const storage = await openStorage(t);
-    const versions = ['x', 'y', 'z'].map((text) => ({ a: text, b: text }));
-    const results = await Promise.allSettled(
-      versions.map((files) => putFiles(storage, t, 'race', files)),
-    );
-    assert.equal(results.filter((result) => result.status === 'fulfilled').length, 1);
-    assert.equal(await readText(storage, 'race/a'), await readText(storage, 'race/b'));
+    const files = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, name]));
+    const killed = failingAfter(storage, 2);
+    await assert.rejects(publishFolder(killed, await folderOf(storage, t, files), 'item'), {
+      message: 'killed',
+    });
+    assert.equal((await listKeys(storage, '')).length, 2);
+    assert.equal(await readManifest(storage, 'item'), null);
+    await putFiles(storage, t, 'item', files);
+    assert.deepEqual(await readManifest(storage, 'item'), { files: ['a', 'b', 'c', 'd'] });
   });
 
   test('links, odd names and empty folders are never published', async (t) => {
@@ -60,7 +72,7 @@ export function folderTests(openStorage: OpenStorage): void {
     const publish = async (prepare: (folder: string) => Promise<void>): Promise<void> => {
       const { path: folder } = await workFolder(storage, t);
       await prepare(folder);
-      await storage.putFolder(folder, 'bad');
+      await publishFolder(storage, folder, 'bad');
     };
     const link = async (folder: string): Promise<void> => {
       await writeFile(path.join(folder, 'ok.ts'), 'ok');
@@ -75,7 +87,14 @@ export function folderTests(openStorage: OpenStorage): void {
     }
     const { path: folder } = await workFolder(storage, t);
     await symlink('/etc/passwd', path.join(folder, 'link'));
-    await assert.rejects(storage.putFile(path.join(folder, 'link'), 'bad'), UnsafeSourceError);
+    const local = path.join(folder, 'link');
+    await assert.rejects(storage.put('bad', { path: local }), UnsafeSourceError);
+    await writeFile(path.join(folder, 'file'), 'ok');
+    const files = [
+      { key: 'file', path: path.join(folder, 'file') },
+      { key: 'bad', path: local },
+    ];
+    await assert.rejects(storage.putMany(files), UnsafeSourceError);
     assert.deepEqual(await listKeys(storage, ''), []);
   });
 }
@@ -106,12 +125,42 @@ export function additionTests(openStorage: OpenStorage): void {
     assert.equal(await readText(storage, 'item/v1/0.ts'), '3');
   });
 
+  test('the manifest names the old and the new files', async (t) => {
+    const storage = await openStorage(t);
+    await putFiles(storage, t, 'item', { master: '1', a: '1' });
+    await addFiles(storage, t, 'item', { master: '2', b: '2' }, ['master']);
+    assert.deepEqual(await readManifest(storage, 'item'), { files: ['a', 'b', 'master'] });
+  });
+
+  test('a folder from before there were manifests gets one', async (t) => {
+    const storage = await openStorage(t);
+    await putBytes(storage, 'item/master', '1');
+    await addFiles(storage, t, 'item', { master: '2', 'v1/0.ts': '2' }, ['master']);
+    assert.deepEqual(await readManifest(storage, 'item'), { files: ['master', 'v1/0.ts'] });
+  });
+
+  test('a prefix that is removed during an addition does not come back', async (t) => {
+    const storage = await openStorage(t);
+    await putFiles(storage, t, 'item', { master: '1' });
+    const removing: Storage = {
+      ...facadeOf(storage),
+      putMany: async (files, signal) => {
+        await storage.removePrefix('item');
+        await storage.putMany(files, signal);
+      },
+    };
+    const folder = await folderOf(storage, t, { master: '2', b: '2' });
+    const adding = addToFolder(removing, folder, 'item', { last: ['master'] });
+    await assert.rejects(adding, PrefixMissingError);
+    assert.deepEqual(await listKeys(storage, ''), []);
+  });
+
   test('nothing is added to a prefix that is not there, or without its last file', async (t) => {
     const storage = await openStorage(t);
     await assert.rejects(addFiles(storage, t, 'item', { a: '1' }, ['a']), PrefixMissingError);
     await putFiles(storage, t, 'item', { a: '1' });
     await assert.rejects(addFiles(storage, t, 'item', { b: '2' }, ['a']), UnsafeSourceError);
-    assert.deepEqual(await listKeys(storage, ''), ['item/a']);
+    assert.deepEqual(await listKeys(storage, ''), ['item/a', 'item/manifest.json']);
   });
 
   test('while a prefix gets a new master, no reader sees one that names absent files', async (t) => {

@@ -3,13 +3,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
+import { addToFolder, publishFolder } from './folders.ts';
 import type { Storage } from './storage.ts';
 
 /** Opens an empty storage that the test's end takes away. */
 export type OpenStorage = (context: TestContext) => Promise<Storage>;
 
 export async function workFolder(storage: Storage, t: TestContext): Promise<{ path: string }> {
-  const folder = await storage.work.createFolder('test');
+  const folder = await storage.scratch.createFolder('test');
   t.after(() => folder[Symbol.asyncDispose]());
   return folder;
 }
@@ -18,8 +19,8 @@ export async function putBytes(storage: Storage, key: string, text: string): Pro
   const source = (async function* () {
     yield Buffer.from(text);
   })();
-  await using received = await storage.work.receive(source, { maxBytes: 1_000 });
-  await storage.putFile(received.path, key);
+  await using received = await storage.scratch.receive(source, { maxBytes: 1_000 });
+  await storage.put(key, received);
   return received.path;
 }
 
@@ -29,7 +30,7 @@ export async function putFiles(
   prefix: string,
   files: Record<string, string>,
 ): Promise<void> {
-  await storage.putFolder(await folderOf(storage, t, files), prefix);
+  await publishFolder(storage, await folderOf(storage, t, files), prefix);
 }
 
 export async function addFiles(
@@ -39,10 +40,11 @@ export async function addFiles(
   files: Record<string, string>,
   last: readonly string[],
 ): Promise<void> {
-  await storage.putIntoFolder(await folderOf(storage, t, files), prefix, { last });
+  await addToFolder(storage, await folderOf(storage, t, files), prefix, { last });
 }
 
-async function folderOf(
+/** A local folder with these files. */
+export async function folderOf(
   storage: Storage,
   t: TestContext,
   files: Record<string, string>,
@@ -63,4 +65,31 @@ export async function readText(storage: Storage, key: string): Promise<string | 
 export async function listKeys(storage: Storage, prefix: string): Promise<string[]> {
   const files = await Array.fromAsync(storage.list(prefix));
   return files.map((file) => file.key).toSorted();
+}
+
+/** The methods of a storage, some of which a test replaces to break in at a moment of its choice. */
+export function facadeOf(storage: Storage): Storage {
+  return {
+    scratch: storage.scratch,
+    head: (...given) => storage.head(...given),
+    read: (...given) => storage.read(...given),
+    list: (...given) => storage.list(...given),
+    put: (...given) => storage.put(...given),
+    putMany: (...given) => storage.putMany(...given),
+    remove: (...given) => storage.remove(...given),
+    removePrefix: (...given) => storage.removePrefix(...given),
+    materialize: (...given) => storage.materialize(...given),
+    cleanUp: (...given) => storage.cleanUp(...given),
+  };
+}
+
+/** A storage whose `putMany` fails after storing `count` files, as when its process is killed. */
+export function failingAfter(storage: Storage, count: number): Storage {
+  return {
+    ...facadeOf(storage),
+    putMany: async (files, signal) => {
+      await storage.putMany(files.slice(0, count), signal);
+      throw new Error('killed');
+    },
+  };
 }

@@ -1,15 +1,16 @@
-/**
- * What every storage must do, as tests. `disk-storage.test.ts` runs it for the disk; another
- * implementation passes the same suite or isn't one.
- */
+/** Tests that every storage must pass. `disk-storage.test.ts` runs them for the disk. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { additionTests, folderTests } from './conformance-folders.ts';
 import { putBytes, readText, workFolder, type OpenStorage } from './conformance-helpers.ts';
-import { InvalidKeyError, KeyTakenError, RangeNotSatisfiableError } from './storage-errors.ts';
+import { addToFolder, publishFolder } from './folders.ts';
+import { InvalidKeyError, RangeNotSatisfiableError } from './storage-errors.ts';
 import type { ByteRange } from './storage.ts';
 
 export function storageConformance(name: string, openStorage: OpenStorage): void {
@@ -64,12 +65,35 @@ function fileTests(openStorage: OpenStorage): void {
     assert.equal(await storage.head('key'), null);
   });
 
-  test('a file neither replaces a prefix nor lies below a file', async (t) => {
+  test('a stream is stored like a file, and one that breaks off stores nothing', async (t) => {
     const storage = await openStorage(t);
-    await putBytes(storage, 'a/b', 'x');
-    await assert.rejects(putBytes(storage, 'a', 'y'), KeyTakenError);
-    await assert.rejects(putBytes(storage, 'a/b/c', 'y'), KeyTakenError);
-    assert.equal(await readText(storage, 'a/b'), 'x');
+    await storage.put('stream', Readable.from([Buffer.from('one '), Buffer.from('two')]));
+    assert.equal(await readText(storage, 'stream'), 'one two');
+    async function* broken(): AsyncGenerator<Buffer> {
+      yield Buffer.from('three');
+      throw new Error('broken off');
+    }
+    await assert.rejects(storage.put('stream', broken()), { message: 'broken off' });
+    assert.equal(await readText(storage, 'stream'), 'one two');
+    // Such a stream also has a path, which must not be taken for that of a file to move.
+    const folder = await workFolder(storage, t);
+    const local = path.join(folder.path, 'kept');
+    await writeFile(local, 'kept');
+    await storage.put('kept', createReadStream(local));
+    assert.equal(await readText(storage, 'kept'), 'kept');
+    assert.equal(await readFile(local, 'utf8'), 'kept');
+  });
+
+  test('a file larger than one part of an upload comes back as it was', async (t) => {
+    const storage = await openStorage(t);
+    const bytes = randomBytes(18 * 2 ** 20);
+    const local = path.join((await workFolder(storage, t)).path, 'large');
+    await writeFile(local, bytes);
+    await storage.put('large', { path: local });
+    assert.equal((await storage.head('large'))?.sizeBytes, bytes.length);
+    const read = await storage.read('large');
+    assert.ok(read !== null);
+    assert.ok(bytes.equals(await buffer(read.stream)));
   });
 
   test('a materialized file stays readable after its key was removed', async (t) => {
@@ -94,9 +118,12 @@ function fileTests(openStorage: OpenStorage): void {
     const refused = { message: 'gone' };
     await assert.rejects(storage.head('a/b', gone), refused);
     await assert.rejects(storage.read('a/b', undefined, gone), refused);
-    await assert.rejects(storage.putFile(path.join(folder, 'b'), 'a/b', gone), refused);
-    await assert.rejects(storage.putFolder(folder, 'c', gone), refused);
-    await assert.rejects(storage.putIntoFolder(folder, 'a', { last: ['b'] }, gone), refused);
+    const local = { path: path.join(folder, 'b') };
+    await assert.rejects(storage.put('a/b', local, gone), refused);
+    await assert.rejects(storage.put('a/b', Readable.from([Buffer.from('y')]), gone), refused);
+    await assert.rejects(storage.putMany([{ ...local, key: 'a/b' }], gone), refused);
+    await assert.rejects(publishFolder(storage, folder, 'c', gone), refused);
+    await assert.rejects(addToFolder(storage, folder, 'a', { last: ['b'] }, gone), refused);
     await assert.rejects(storage.remove('a/b', gone), refused);
     await assert.rejects(storage.removePrefix('a', gone), refused);
     await assert.rejects(Array.fromAsync(storage.list('', gone)), refused);
@@ -170,9 +197,8 @@ function keyTests(openStorage: OpenStorage): void {
     for (const key of keys) {
       await assert.rejects(storage.head(key), InvalidKeyError, key);
       await assert.rejects(storage.read(key), InvalidKeyError, key);
-      await assert.rejects(storage.putFile('/nowhere', key), InvalidKeyError, key);
-      await assert.rejects(storage.putFolder('/nowhere', key), InvalidKeyError, key);
-      await assert.rejects(storage.putIntoFolder('/nowhere', key, { last: [] }), InvalidKeyError);
+      await assert.rejects(storage.put(key, { path: '/nowhere' }), InvalidKeyError, key);
+      await assert.rejects(storage.putMany([{ path: '/nowhere', key }]), InvalidKeyError, key);
       await assert.rejects(storage.remove(key), InvalidKeyError, key);
       await assert.rejects(storage.removePrefix(key), InvalidKeyError, key);
       await assert.rejects(storage.materialize(key, '/nowhere'), InvalidKeyError, key);

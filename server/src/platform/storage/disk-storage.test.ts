@@ -5,7 +5,10 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { storageConformance } from './conformance.ts';
+import { putBytes, readText } from './conformance-helpers.ts';
 import { openDiskStorage } from './disk-storage.ts';
+import { addToFolder, publishFolder } from './folders.ts';
+import { KeyTakenError } from './storage-errors.ts';
 
 async function temporaryRoot(t: TestContext): Promise<string> {
   const root = await mkdtemp(path.join(tmpdir(), 'storage-'));
@@ -24,12 +27,20 @@ test('a link that somebody put among the objects is not followed', async (t) => 
   assert.deepEqual(await Array.fromAsync(storage.list('')), []);
 });
 
+test('a file neither replaces a prefix nor is below a file', async (t) => {
+  const storage = await openDiskStorage(await temporaryRoot(t));
+  await putBytes(storage, 'a/b', 'x');
+  await assert.rejects(putBytes(storage, 'a', 'y'), KeyTakenError);
+  await assert.rejects(putBytes(storage, 'a/b/c', 'y'), KeyTakenError);
+  assert.equal(await readText(storage, 'a/b'), 'x');
+});
+
 test('removals leave no empty folders and no trash behind', async (t) => {
   const root = await temporaryRoot(t);
   const storage = await openDiskStorage(root);
   const put = async (key: string): Promise<void> => {
     await writeFile(path.join(root, 'work', 'file'), 'x');
-    await storage.putFile(path.join(root, 'work', 'file'), key);
+    await storage.put(key, { path: path.join(root, 'work', 'file') });
   };
   await put('a/b/c/one');
   await put('a/two');
@@ -47,7 +58,7 @@ test('puts and removals of neighbours do not disturb each other', async (t) => {
     for (let round = 0; round < 40; round += 1) {
       const local = path.join(root, 'work', name);
       await writeFile(local, name);
-      await storage.putFile(local, `shared/deep/${name}`);
+      await storage.put(`shared/deep/${name}`, { path: local });
       await storage.remove(`shared/deep/${name}`);
     }
   };
@@ -64,7 +75,7 @@ test('cleaning removes what a crash left, not what is in use or fresh', async (t
   await writeFile(inWork('old-file'), 'x');
   await mkdir(inWork('old-but-written-to'));
   await writeFile(path.join(inWork('old-but-written-to'), 'growing.ts'), 'x');
-  await using held = await storage.work.createFolder('held');
+  await using held = await storage.scratch.createFolder('held');
   for (const name of ['old', 'old-file', 'old-but-written-to', path.basename(held.path)]) {
     await utimes(inWork(name), longAgo, longAgo);
   }
@@ -84,13 +95,13 @@ test('a file on another device is copied and published just the same', async (t)
   if (local === null) return t.skip(`${otherDevice} is not writable here`);
   t.after(() => rm(local, { recursive: true, force: true }));
   await writeFile(path.join(local, 'one'), '1');
-  await storage.putFile(path.join(local, 'one'), 'one');
+  await storage.put('one', { path: path.join(local, 'one') });
   await mkdir(path.join(local, 'folder/inner'), { recursive: true });
   await writeFile(path.join(local, 'folder/inner/two'), '2');
-  await storage.putFolder(path.join(local, 'folder'), 'folder');
+  await publishFolder(storage, path.join(local, 'folder'), 'folder');
   await mkdir(path.join(local, 'more'));
   await writeFile(path.join(local, 'more/three'), '3');
-  await storage.putIntoFolder(path.join(local, 'more'), 'folder', { last: ['three'] });
+  await addToFolder(storage, path.join(local, 'more'), 'folder', { last: ['three'] });
   for (const [key, text] of [
     ['one', '1'],
     ['folder/inner/two', '2'],
@@ -100,5 +111,6 @@ test('a file on another device is copied and published just the same', async (t)
     assert.ok(read !== null);
     assert.equal((await buffer(read.stream)).toString(), text);
   }
-  assert.deepEqual(await readdir(local), ['more']);
+  const left = await readdir(local, { recursive: true, withFileTypes: true });
+  assert.ok(left.every((entry) => entry.isDirectory()));
 });

@@ -1,7 +1,7 @@
 /**
  * Storage in a local folder:
- *   <root>/objects  the published files, by key
- *   <root>/work     unfinished files
+ *   <root>/objects  the objects, by key
+ *   <root>/work     the scratch area
  *   <root>/trash    removed folders that are being erased
  * The three must lie on one device. Several processes may share the root.
  */
@@ -22,9 +22,10 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { publishFile, publishFolder, publishIntoFolder, type Place } from './disk-publish.ts';
+import { putFiles, type Place } from './disk-put.ts';
 import { makeFolder, sync } from './durable.ts';
 import { keySegments } from './keys.ts';
+import { Scratch } from './scratch.ts';
 import {
   absentAsNull,
   asStorageError,
@@ -32,29 +33,28 @@ import {
   RangeNotSatisfiableError,
   systemCode,
 } from './storage-errors.ts';
-import type { ByteRange, Storage, StoredFile, StoredRead } from './storage.ts';
-import { WorkArea } from './work-area.ts';
+import type { ByteRange, LocalFile, Storage, StoredFile, StoredRead } from './storage.ts';
 
 /** Opens the storage under `folder`, creating what is missing of it. */
 export async function openDiskStorage(folder: string): Promise<Storage> {
   const root = path.resolve(folder);
   const objects = path.join(root, 'objects');
   const trash = path.join(root, 'trash');
-  const work = path.join(root, 'work');
-  for (const part of [objects, trash, work]) await makeFolder(part);
+  const scratch = path.join(root, 'work');
+  for (const part of [objects, trash, scratch]) await makeFolder(part);
   await sync(root);
-  return new DiskStorage(objects, trash, new WorkArea(work));
+  return new DiskStorage(objects, trash, new Scratch(scratch));
 }
 
 class DiskStorage implements Storage {
-  readonly work: WorkArea;
+  readonly scratch: Scratch;
   readonly #objects: string;
   readonly #trash: string;
 
-  constructor(objects: string, trash: string, work: WorkArea) {
+  constructor(objects: string, trash: string, scratch: Scratch) {
     this.#objects = objects;
     this.#trash = trash;
-    this.work = work;
+    this.scratch = scratch;
   }
 
   async head(key: string, signal?: AbortSignal): Promise<StoredFile | null> {
@@ -83,23 +83,26 @@ class DiskStorage implements Storage {
     return listBelow(prefix === '' ? this.#objects : this.#locate(prefix), prefix, signal);
   }
 
-  async putFile(localPath: string, key: string, signal?: AbortSignal): Promise<void> {
-    await publishFile(this.#place, localPath, { key, target: this.#locate(key) }, signal);
-  }
-
-  async putFolder(localFolder: string, prefix: string, signal?: AbortSignal): Promise<void> {
-    const target = this.#locate(prefix);
-    await publishFolder(this.#place, localFolder, { key: prefix, target }, signal);
-  }
-
-  async putIntoFolder(
-    localFolder: string,
-    prefix: string,
-    { last }: { readonly last: readonly string[] },
+  async put(
+    key: string,
+    source: LocalFile | AsyncIterable<Uint8Array>,
     signal?: AbortSignal,
   ): Promise<void> {
-    const target = this.#locate(prefix);
-    await publishIntoFolder(this.#place, localFolder, { key: prefix, target, last }, signal);
+    const target = this.#locate(key);
+    if (!(Symbol.asyncIterator in source)) {
+      await putFiles(this.#place, [{ path: source.path, key, target }], signal);
+      return;
+    }
+    await using file = await this.scratch.receive(source, { maxBytes: Infinity }, signal);
+    await putFiles(this.#place, [{ path: file.path, key, target }], signal);
+  }
+
+  async putMany(
+    files: readonly (LocalFile & { readonly key: string })[],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const placed = files.map((file) => ({ ...file, target: this.#locate(file.key) }));
+    await putFiles(this.#place, placed, signal);
   }
 
   async remove(key: string, signal?: AbortSignal): Promise<void> {
@@ -137,7 +140,7 @@ class DiskStorage implements Storage {
   }
 
   async cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number> {
-    let removed = await this.work.cleanUp(olderThanMs, signal);
+    let removed = await this.scratch.cleanUp(olderThanMs, signal);
     for await (const entry of await opendir(this.#trash)) {
       signal?.throwIfAborted();
       await rm(path.join(this.#trash, entry.name), { recursive: true, force: true, maxRetries: 2 });
@@ -147,7 +150,7 @@ class DiskStorage implements Storage {
   }
 
   get #place(): Place {
-    return { objects: this.#objects, work: this.work };
+    return { objects: this.#objects, scratch: this.scratch };
   }
 
   #locate(key: string): string {

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const storageModule = new URL('./disk-storage.ts', import.meta.url).href;
+const foldersModule = new URL('./folders.ts', import.meta.url).href;
 
 /** A tool that is absent, or forbidden here, skips a test; it never fails one. */
 function works(command: string, ...args: string[]): boolean {
@@ -27,6 +28,7 @@ async function temporaryFolder(t: TestContext): Promise<string> {
 function program(root: string, body: string): string[] {
   const script = `
     import { openDiskStorage } from ${JSON.stringify(storageModule)};
+    import { addToFolder, publishFolder } from ${JSON.stringify(foldersModule)};
     const storage = await openDiskStorage(${JSON.stringify(root)});
     async function* source(count = 1) { while (count-- > 0) yield Buffer.alloc(65536, 1); }
     ${body}`;
@@ -70,8 +72,8 @@ test(
   async (t) => {
     const folder = await temporaryFolder(t);
     const body = `
-      const file = await storage.work.receive(source(4), { maxBytes: 1e6 });
-      await storage.putFile(file.path, 'org/item/clip.mp4');
+      const file = await storage.scratch.receive(source(4), { maxBytes: 1e6 });
+      await storage.put('org/item/clip.mp4', file);
       console.log('acknowledged');`;
     const calls = await trace(folder, program(path.join(folder, 'root'), body));
     assertOrder(
@@ -88,7 +90,7 @@ test(
 );
 
 test(
-  'a folder is synced file by file and renamed once; a new master comes after what it names',
+  'files are durable before the manifest that names them; a new master comes after what it names',
   { skip: canTrace ? false : 'strace does not work here' },
   async (t) => {
     const folder = await temporaryFolder(t);
@@ -98,32 +100,37 @@ test(
       await writeFile(path.join(folder, file), 'x');
     }
     const body = `
-      await storage.putFolder(${JSON.stringify(path.join(folder, 'one'))}, 'item');
+      await publishFolder(storage, ${JSON.stringify(path.join(folder, 'one'))}, 'item');
       console.log('published');
-      await storage.putIntoFolder(${JSON.stringify(path.join(folder, 'two'))}, 'item', { last: ['master'] });
+      await addToFolder(storage, ${JSON.stringify(path.join(folder, 'two'))}, 'item', { last: ['master'] });
       console.log('added');`;
     const calls = await trace(folder, program(path.join(folder, 'root'), body));
-    const published = /rename.*"\/root\/objects\/item"/;
-    for (const part of ['master', 'v0/0.ts', 'v0', '']) {
-      const synced = new RegExp(`fsync\\(.*</one${part === '' ? '' : `/${part}`}>`);
-      assertOrder(calls, [synced, 'last'], [published, 'first']);
+    const manifest = /rename.*"\/root\/objects\/item\/manifest\.json"/;
+    for (const file of ['master', 'v0/0.ts']) {
+      assertOrder(
+        calls,
+        [new RegExp(`fsync\\(.*</one/${file}>`), 'last'],
+        [new RegExp(`rename.*"/root/objects/item/${file}"`), 'first'],
+        [manifest, 'first'],
+      );
     }
     assertOrder(
       calls,
-      [published, 'last'],
-      [/fsync\(.*<\/root\/objects>/, 'last'],
+      [/fsync\(.*<\/root\/objects\/item\/v0>/, 'first'],
+      [manifest, 'first'],
       [/write\(1<.*published/, 'first'],
       [/fsync\(.*<\/two\/v1\/0\.ts>/, 'last'],
       [/rename.*"\/root\/objects\/item\/v1\/0\.ts"/, 'first'],
       [/fsync\(.*<\/root\/objects\/item\/v1>/, 'first'],
-      [/rename.*"\/root\/objects\/item\/master"/, 'first'],
+      [/rename.*"\/root\/objects\/item\/master"/, 'last'],
+      [manifest, 'last'],
       [/fsync\(.*<\/root\/objects\/item>/, 'last'],
       [/write\(1<.*added/, 'first'],
     );
     assertOrder(
       calls,
       [/fsync\(.*<\/two\/master>/, 'last'],
-      [/rename.*"\/root\/objects\/item\/master"/, 'first'],
+      [/rename.*"\/root\/objects\/item\/master"/, 'last'],
     );
   },
 );
@@ -135,7 +142,7 @@ test(
     const root = path.join(await temporaryFolder(t), 'root');
     const body = `
       const { readdir } = await import('node:fs/promises');
-      const failure = await storage.work.receive(source(), { maxBytes: 1e6 }).catch((error) => error);
+      const failure = await storage.scratch.receive(source(), { maxBytes: 1e6 }).catch((error) => error);
       console.log(failure.code, (await readdir(${JSON.stringify(path.join(root, 'work'))})).length);`;
     // The first call of fsync is the one that opens the storage. The count is kept by thread.
     const env = { ...process.env, UV_THREADPOOL_SIZE: '1' };
@@ -152,12 +159,12 @@ test(
   async () => {
     const body = `
       const { readdir } = await import('node:fs/promises');
-      const failure = await storage.work.receive(source(100), { maxBytes: 1e8 }).catch((error) => error);
+      const failure = await storage.scratch.receive(source(100), { maxBytes: 1e8 }).catch((error) => error);
       console.log(failure.name, (await readdir('/mnt/work')).length);
-      const low = await storage.work.receive(source(), { maxBytes: 1e8, minFreeBytes: 5e6 }).catch((error) => error);
+      const low = await storage.scratch.receive(source(), { maxBytes: 1e8, minFreeBytes: 5e6 }).catch((error) => error);
       console.log(low.name);
-      const file = await storage.work.receive(source(4), { maxBytes: 1e8, minFreeBytes: 1e6 });
-      await storage.putFile(file.path, 'fits');
+      const file = await storage.scratch.receive(source(4), { maxBytes: 1e8, minFreeBytes: 1e6 });
+      await storage.put('fits', file);
       console.log((await storage.head('fits')).sizeBytes);`;
     const mount = 'mount -t tmpfs -o size=4m none /mnt && exec "$@"';
     const args = ['-Urm', 'sh', '-c', mount, 'sh', ...program('/mnt', body)];

@@ -5,7 +5,7 @@
 import { lstat, mkdir, open, opendir } from 'node:fs/promises';
 import path from 'node:path';
 import { segmentProblem } from './keys.ts';
-import { absentAsNull, systemCode, UnsafeSourceError } from './storage-errors.ts';
+import { systemCode, UnsafeSourceError } from './storage-errors.ts';
 
 /** Bounds memory and time for one folder: eleven hours of 2-second segments in five renditions. */
 const maxFolderEntries = 100_000;
@@ -14,14 +14,7 @@ const maxFolderEntries = 100_000;
  * Each sync holds one of the process's few file-system threads until the disk answers, so a
  * large folder must leave some to everybody else.
  */
-const parallelSyncs = 2;
-
-export type FolderTree = {
-  /** Relative paths with `/`, in no promised order. */
-  readonly files: readonly string[];
-  /** Relative paths, the root as `''`, every folder after the one that holds it. */
-  readonly folders: readonly string[];
-};
+const maxParallel = 2;
 
 /** Waits until the data of a file, or the names in a folder, are on the device. */
 export async function sync(fileOrFolder: string): Promise<void> {
@@ -34,9 +27,9 @@ export async function sync(fileOrFolder: string): Promise<void> {
 }
 
 /**
- * Creates `folder` and what is missing above it; `syncUp` makes it durable afterwards. By hand,
- * because the recursive `mkdir` reports ENOTDIR when a neighbour prunes a parent at that moment,
- * which is what it also says of a path that runs through a file.
+ * Creates `folder` and its missing parents, not yet durably. Not with the recursive `mkdir`, which
+ * reports ENOTDIR both when another process removes a parent at that moment and when a file is in
+ * the way.
  */
 export async function makeFolder(folder: string): Promise<void> {
   try {
@@ -45,33 +38,18 @@ export async function makeFolder(folder: string): Promise<void> {
     if (systemCode(error) === 'EEXIST') return;
     if (systemCode(error) !== 'ENOENT' || folder === path.dirname(folder)) throw error;
     await makeFolder(path.dirname(folder));
-    await mkdir(folder, { mode: 0o700 }).catch(ignoreExisting);
+    await mkdir(folder, { mode: 0o700 }).catch((again: unknown) => {
+      if (systemCode(again) !== 'EEXIST') throw again;
+    });
   }
-}
-
-/** Creates one folder in an existing one; it may be there already. */
-export async function makeFolderInside(folder: string): Promise<void> {
-  await mkdir(folder, { mode: 0o700 }).catch(ignoreExisting);
-}
-
-function ignoreExisting(error: unknown): void {
-  if (systemCode(error) !== 'EEXIST') throw error;
 }
 
 /**
- * Syncs `folder` and every folder above it up to and with `root`. All of them, not only those
- * that this call created: another writer may have made one a moment ago and not synced it yet.
+ * The files of a folder that is to be published, as relative paths with `/`, in no promised order.
+ *
+ * @throws UnsafeSourceError for anything that must not be published
  */
-export async function syncUp(root: string, folder: string): Promise<void> {
-  for (let current = folder; ; current = path.dirname(current)) {
-    // A folder that is gone was emptied and pruned meanwhile: no name is left to keep in it.
-    await sync(current).catch(absentAsNull);
-    if (current === root || current === path.dirname(current)) return;
-  }
-}
-
-/** Lists a folder for publishing. Throws `UnsafeSourceError` for anything that must not be. */
-export async function readTree(root: string, signal?: AbortSignal): Promise<FolderTree> {
+export async function listTree(root: string, signal?: AbortSignal): Promise<string[]> {
   if (!(await lstat(root)).isDirectory()) throw new UnsafeSourceError('it is not a folder');
   const files: string[] = [];
   const folders: string[] = [''];
@@ -91,22 +69,28 @@ export async function readTree(root: string, signal?: AbortSignal): Promise<Fold
     }
   }
   if (files.length === 0) throw new UnsafeSourceError('it is empty');
-  return { files, folders };
+  return files;
 }
 
-/** Syncs the given paths below `root`, a few at a time. */
-export async function syncAll(
-  root: string,
-  relativePaths: readonly string[],
+/** Runs `work` for each item, a few at a time. After a failure or an abort it starts no more. */
+export async function forEachOf<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
   signal?: AbortSignal,
 ): Promise<void> {
-  // The workers share one iterator, so each path is taken once.
-  const paths = relativePaths.values();
+  // The workers share one iterator, so each item is taken once.
+  const left = items.values();
+  let hasFailed = false;
   const worker = async (): Promise<void> => {
-    for (const relative of paths) {
+    for (const item of left) {
       signal?.throwIfAborted();
-      await sync(path.join(root, relative));
+      if (hasFailed) return;
+      await work(item).catch((error: unknown) => {
+        hasFailed = true;
+        throw error;
+      });
     }
   };
-  await Promise.all(Array.from({ length: parallelSyncs }, worker));
+  const outcomes = await Promise.allSettled(Array.from({ length: maxParallel }, worker));
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }

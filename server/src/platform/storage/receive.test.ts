@@ -7,12 +7,12 @@ import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidKeyError, FileTooLargeError, StorageFullError } from './storage-errors.ts';
-import { WorkArea } from './work-area.ts';
+import { Scratch } from './scratch.ts';
 
-async function openArea(t: TestContext): Promise<{ area: WorkArea; root: string }> {
+async function openArea(t: TestContext): Promise<{ area: Scratch; root: string }> {
   const root = await mkdtemp(path.join(tmpdir(), 'work-'));
   t.after(() => rm(root, { recursive: true, force: true }));
-  return { area: new WorkArea(root), root };
+  return { area: new Scratch(root), root };
 }
 
 async function* chunks(...parts: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {

@@ -11,7 +11,7 @@ export type ReceiveOptions = {
   readonly declaredBytes?: number;
   /** Free bytes that must stay on the device, or `StorageFullError`. Default 0. */
   readonly minFreeBytes?: number;
-  /** How many bytes `onFirstBytes` sees at most. Default 4,096. */
+  /** The maximum number of bytes that `onFirstBytes` gets. Default 4,096. */
   readonly headBytes?: number;
   /**
    * Sees the beginning (all of a shorter file, even an empty one) before anything is written;
@@ -27,7 +27,7 @@ export type WrittenFile = {
   readonly sha256: string;
 };
 
-/** A synced file in the work area. Disposing removes it, unless it was moved away by a put. */
+/** A synced file in the scratch area. Disposing removes it, unless it was moved away by a put. */
 export type ReceivedFile = WrittenFile & AsyncDisposable;
 
 /**

@@ -1,16 +1,19 @@
 /**
- * Where media bytes live. There is one implementation, on disk. Any other one, such as S3, must pass
- * the conformance suite in `conformance.ts` as well.
+ * Where media bytes live: objects by key, and a local scratch area for what isn't finished. There is
+ * one implementation, on disk. Any other one must pass the conformance suite in `conformance.ts`.
  *
  * Rules that hold for every implementation:
- *  1. A write that resolved survives power loss.
- *  2. A reader sees a file whole or not at all, under its old bytes or its new ones.
+ *  1. A put that resolved survives power loss.
+ *  2. A reader sees an object whole or not at all, with its old bytes or its new ones.
  *  3. Keys are checked before anything else (`keys.ts`); a bad one throws `InvalidKeyError`.
  *  4. What is absent is `null` when read and nothing when removed.
  *  5. A device without room throws `StorageFullError`, and what was half written is gone.
+ *
+ * Nothing here moves or renames an object, and no two objects change together. What consists of
+ * several files is published by `folders.ts`, whose manifest says that all of them are there.
  */
 import type { Readable } from 'node:stream';
-import type { WorkArea } from './work-area.ts';
+import type { Scratch } from './scratch.ts';
 
 export type StoredFile = {
   readonly key: string;
@@ -33,69 +36,66 @@ export type StoredRead = StoredFile & {
   readonly lengthBytes: number;
 };
 
-export interface Storage {
-  /** The private space for unfinished files, from which the methods below publish. */
-  readonly work: WorkArea;
+/** A finished local file, such as one that `Scratch.receive` wrote. A put takes it over. */
+export type LocalFile = { readonly path: string };
 
-  /** Size, time and ETag of a file, or null. A prefix is not a file. */
+export type Storage = {
+  /** The private local space for unfinished files. */
+  readonly scratch: Scratch;
+
+  /** Size, time and ETag of an object, or null. A prefix is not an object. */
   head(key: string, signal?: AbortSignal): Promise<StoredFile | null>;
 
   /**
-   * Opens a file. The whole one, or a part that the file does hold: a range that starts behind
-   * the end throws `RangeNotSatisfiableError`. A reader keeps its bytes when the key is replaced
-   * or removed meanwhile.
+   * Opens an object: the whole of it, or the part of a range that it holds. A reader keeps its bytes
+   * when the key is replaced or removed meanwhile.
+   *
+   * @throws RangeNotSatisfiableError for a range that starts behind the end
    */
   read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<StoredRead | null>;
 
-  /** Every file below a prefix, in no promised order, with flat memory. `''` is everything. */
+  /** Every object below a prefix, in no promised order, with flat memory. `''` is everything. */
   list(prefix: string, signal?: AbortSignal): AsyncIterable<StoredFile>;
 
   /**
-   * Moves a finished local file to `key`, replacing a file that is there. Throws `KeyTakenError`
-   * when `key` is a prefix or runs through a file, `UnsafeSourceError` for anything but a file.
+   * Stores a local file or a stream under `key`, replacing what is there. A local file may be gone
+   * afterwards. The source of a stream is never destroyed here.
+   *
+   * @throws UnsafeSourceError for a path that isn't a plain file
    */
-  putFile(localPath: string, key: string, signal?: AbortSignal): Promise<void>;
-
-  /**
-   * Moves a finished local folder to `prefix`, all of it or nothing. Throws `KeyTakenError` when
-   * something is stored there, and `UnsafeSourceError` for a folder that is empty or holds
-   * anything but plain files and folders with valid names: FFmpeg's output is not trusted to be
-   * free of links. After either the local folder is untouched.
-   */
-  putFolder(localFolder: string, prefix: string, signal?: AbortSignal): Promise<void>;
-
-  /**
-   * Adds the files of a local folder to a published prefix, such as further renditions. A file
-   * that is there is replaced. Those named in `last` (such as `master.m3u8`) are replaced in that
-   * order when all others are durable, so that no reader follows a reference to nothing. Running
-   * it again after a crash completes it. Throws `PrefixMissingError` when the prefix is not there.
-   */
-  putIntoFolder(
-    localFolder: string,
-    prefix: string,
-    options: { readonly last: readonly string[] },
+  put(
+    key: string,
+    source: LocalFile | AsyncIterable<Uint8Array>,
     signal?: AbortSignal,
   ): Promise<void>;
 
-  /** Removes a file; nothing happens when there is none. */
+  /**
+   * Stores many local files, cheaper than one by one. All are durable when it resolves; until then,
+   * and after an error, readers may find any of them.
+   *
+   * @throws UnsafeSourceError before anything is stored, for a path that isn't a plain file
+   */
+  putMany(
+    files: readonly (LocalFile & { readonly key: string })[],
+    signal?: AbortSignal,
+  ): Promise<void>;
+
+  /** Removes an object; nothing happens when there is none. */
   remove(key: string, signal?: AbortSignal): Promise<void>;
 
-  /**
-   * Removes everything below a prefix; nothing happens when it is absent. It disappears for
-   * readers before the first of its files is erased.
-   */
+  /** Removes every object below a prefix; nothing happens when there is none. */
   removePrefix(prefix: string, signal?: AbortSignal): Promise<void>;
 
   /**
-   * Puts a file where a program can open it: returns a path inside `localFolder`, or null when
-   * the file is absent. It must be treated as read-only (on a disk it shares the stored bytes)
+   * Puts an object where a program can open it: returns a path inside `localFolder`, or null when
+   * the object is absent. It must be treated as read-only (on a disk it shares the stored bytes)
    * and stays readable when the key is removed meanwhile.
    */
   materialize(key: string, localFolder: string, signal?: AbortSignal): Promise<string | null>;
 
   /**
-   * Removes what crashed processes left behind: work untouched for `olderThanMs` and removals
-   * that were cut short. Returns how many leftovers went. Run it at start and then and again.
+   * Removes what crashed processes left behind: scratch files untouched for `olderThanMs` and
+   * removals that were cut short. Returns how many leftovers went. Run it at start and regularly.
    */
   cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number>;
-}
+};

@@ -1,6 +1,6 @@
 /**
- * The private space for files that aren't finished: uploads that arrive, folders that FFmpeg
- * writes. It lies on the device that the disk storage publishes to, so publishing is one rename.
+ * The private local space for files that aren't finished: uploads that arrive, folders that FFmpeg
+ * writes. A disk storage keeps it on its own device, so that a put needs no copy.
  */
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, opendir, rm, statfs } from 'node:fs/promises';
@@ -10,13 +10,13 @@ import { receiveFile, type ReceivedFile, type ReceiveOptions } from './receive.t
 import { absentAsNull, asStorageError, InvalidKeyError } from './storage-errors.ts';
 
 /** A fresh empty folder that only this process's user can read. Disposing removes it. */
-export type WorkFolder = AsyncDisposable & { readonly path: string };
+export type ScratchFolder = AsyncDisposable & { readonly path: string };
 
 /** A folder's own time doesn't move while FFmpeg appends to a file in it, so these are asked too. */
 const maxEntriesAsked = 1_000;
 
-/** A work area at `root`, an existing folder, which other processes may share. */
-export class WorkArea {
+/** A scratch area at `root`, an existing folder, which other processes may share. */
+export class Scratch {
   readonly #root: string;
   /** Paths in use by this process, which no age limit removes. */
   readonly #held = new Set<string>();
@@ -26,7 +26,7 @@ export class WorkArea {
   }
 
   /** `name` says in a directory listing whose folder it is; the rest is random. */
-  async createFolder(name: string): Promise<WorkFolder> {
+  async createFolder(name: string): Promise<ScratchFolder> {
     const folder = this.#claim(name);
     try {
       await mkdir(folder, { mode: 0o700 });
@@ -64,8 +64,8 @@ export class WorkArea {
   }
 
   /**
-   * Removes what nobody touched for `olderThanMs` and this process doesn't hold, and returns how
-   * many. Other processes share the area, so only age tells what a crash left.
+   * Removes entries that this process doesn't hold and that have not changed for `olderThanMs`.
+   * Returns how many. Other processes share the area, so only age shows what a crash left.
    */
   async cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number> {
     const keepSince = Date.now() - olderThanMs;
@@ -89,7 +89,7 @@ export class WorkArea {
     return claimed;
   }
 
-  /** Removes what is at a claimed path, if it wasn't moved away, and lets go of it. */
+  /** Releases a claimed path and removes what is there, unless it was moved away. */
   async #release(claimed: string): Promise<void> {
     await rm(claimed, { recursive: true, force: true, maxRetries: 2 });
     this.#held.delete(claimed);

@@ -1,0 +1,54 @@
+/**
+ * A chore that one process of the cluster does for all. It runs when a process starts, so that a
+ * restart shows its effect at once, and from then on about once per interval in the whole cluster.
+ */
+import { inTransaction, type Db } from '../database/database.ts';
+import { every } from '../lifecycle.ts';
+import { claimLeases, releaseLeases, takeOverLeases } from './leases.ts';
+
+export type ElectedChore = {
+  readonly name: string;
+  readonly intervalMs: number;
+  readonly run: (signal: AbortSignal) => Promise<unknown>;
+};
+
+/**
+ * @param holderId a UUID of this process
+ * @returns a loop for `background`. While it runs the chore it renews the lease, which lasts for one
+ *   interval; so after a kill another process continues within two intervals
+ */
+export function electedLoop(
+  db: Db,
+  holderId: string,
+  { name, intervalMs, run }: ElectedChore,
+): (signal: AbortSignal) => Promise<void> {
+  const claim = { names: [`chore ${name}`], holderId, leaseMs: intervalMs };
+  let hasStarted = false;
+
+  async function isOurTurn(): Promise<boolean> {
+    if (hasStarted) {
+      return (await inTransaction(db, (tx) => claimLeases(tx, claim))).length > 0;
+    }
+    await inTransaction(db, (tx) => takeOverLeases(tx, claim));
+    hasStarted = true;
+    return true;
+  }
+
+  async function tick(signal: AbortSignal): Promise<void> {
+    if (!(await isOurTurn())) return;
+    const renewal = setInterval(() => {
+      // A renewal that fails lets another process start the chore as well, which is harmless.
+      inTransaction(db, (tx) => claimLeases(tx, claim)).catch(() => undefined);
+    }, intervalMs / 3);
+    try {
+      await run(signal);
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  return async (signal) => {
+    await every(intervalMs, () => tick(signal), signal);
+    await inTransaction(db, (tx) => releaseLeases(tx, claim)).catch(() => undefined);
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * Leases: the right to work on something until a moment, for long-running work that one process of the
+ * cluster owns, such as a projection, and for chores that one process does for all.
+ *
+ *   (free) ── claim ──▶ held ── renew ──▶ held ── release, or its time runs out ──▶ (free)
+ *
+ * 1. A lease has one holder at a time, by the clock of the database alone.
+ * 2. A lease only saves double work. A holder that was paused continues for a moment beside the next one,
+ *    so what both would write must be fenced (by a revision, say) or idempotent.
+ * 3. A crash of the database may forget a claim, because its commit does not wait for the disk. Work
+ *    then starts twice, which rule 2 allows.
+ *
+ * The queue and the webhook senders have their own: see docs/decisions/0021.
+ */
+import { sql } from 'kysely';
+import { sendAhead, type Db, type Tx } from '../database/database.ts';
+
+export type LeaseClaim = {
+  readonly names: readonly string[];
+  /** A UUID of the claimer; the same one renews what it holds. */
+  readonly holderId: string;
+  readonly leaseMs: number;
+};
+
+/**
+ * Takes the leases that are free, and renews those that the holder has.
+ *
+ * @returns the names that it holds now, for `leaseMs` from this moment
+ */
+export async function claimLeases(tx: Tx, claim: LeaseClaim): Promise<string[]> {
+  return writeLeases(
+    tx,
+    claim,
+    sql`where lease.holder_id = excluded.holder_id or lease.held_until < clock_timestamp()`,
+  );
+}
+
+/** Takes leases from whoever has them. */
+export async function takeOverLeases(tx: Tx, claim: LeaseClaim): Promise<void> {
+  await writeLeases(tx, claim, sql``);
+}
+
+async function writeLeases(
+  tx: Tx,
+  { names, holderId, leaseMs }: LeaseClaim,
+  condition: ReturnType<typeof sql>,
+): Promise<string[]> {
+  await sendAhead(tx, sql`select set_config('synchronous_commit', 'off', true)`.compile(tx));
+  // In one order, so that two claimers of several leases never wait for each other.
+  const { rows } = await sql<{ name: string }>`
+    insert into lease (name, holder_id, held_until)
+    select name, ${holderId}::uuid,
+      clock_timestamp() + make_interval(secs => ${leaseMs / 1_000}::float8)
+    from unnest(${names}::text[]) as wanted (name) order by name
+    on conflict (name) do update
+      set holder_id = excluded.holder_id, held_until = excluded.held_until
+      ${condition}
+    returning name`.execute(tx);
+  return rows.map(({ name }) => name);
+}
+
+/** Gives up leases of a holder, for another process to take at once. */
+export async function releaseLeases(
+  tx: Tx,
+  { names, holderId }: Pick<LeaseClaim, 'names' | 'holderId'>,
+): Promise<void> {
+  await sql`
+    delete from lease where name = any(${names}::text[]) and holder_id = ${holderId}::uuid
+  `.execute(tx);
+}
+
+/** Returns those of the given leases that are held now. */
+export async function readHeldLeases(db: Db, names: readonly string[]): Promise<Set<string>> {
+  const { rows } = await sql<{ name: string }>`
+    select name from lease where name = any(${names}::text[]) and held_until > now()`.execute(db);
+  return new Set(rows.map(({ name }) => name));
+}

@@ -1,0 +1,104 @@
+/**
+ * Putting files on a disk in the order that survives power loss: sync the files, rename them to
+ * their keys, sync the folders that hold the new names.
+ */
+import { constants, copyFile, lstat, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { forEachOf, makeFolder, sync } from './durable.ts';
+import type { Scratch } from './scratch.ts';
+import {
+  absentAsNull,
+  asStorageError,
+  KeyTakenError,
+  systemCode,
+  UnsafeSourceError,
+} from './storage-errors.ts';
+import type { LocalFile } from './storage.ts';
+
+/** The folder of the objects, and the scratch area on its device for sources from another one. */
+export type Place = { readonly objects: string; readonly scratch: Scratch };
+
+/** A local file, its key, and where the key is below `Place.objects`. */
+export type PlacedFile = LocalFile & { readonly key: string; readonly target: string };
+
+/** Another writer may prune an empty parent between its creation and the rename into it. */
+const maxRenameTries = 6;
+
+/** See `Storage.putMany`. */
+export async function putFiles(
+  place: Place,
+  files: readonly PlacedFile[],
+  signal?: AbortSignal,
+): Promise<void> {
+  try {
+    await forEachOf(files, ({ path: localPath }) => syncFile(localPath), signal);
+    signal?.throwIfAborted();
+    await forEachOf(files, (file) => moveIn(place, file), signal);
+    await syncFolders(place, files);
+  } catch (error) {
+    throw asStorageError(error);
+  }
+}
+
+async function syncFile(localPath: string): Promise<void> {
+  if (!(await lstat(localPath)).isFile()) throw new UnsafeSourceError('it is not a file');
+  await sync(localPath);
+}
+
+/** Renames a file to its key, or where it lies on another device, a synced copy. */
+async function moveIn(
+  { scratch }: Place,
+  { path: source, key, target }: PlacedFile,
+): Promise<void> {
+  try {
+    await renameInto(source, target);
+  } catch (error) {
+    if (systemCode(error) !== 'EXDEV') throw asTaken(error, key);
+    await using folder = await scratch.createFolder('copy');
+    const copy = path.join(folder.path, 'copy');
+    await copyFile(source, copy, constants.COPYFILE_EXCL);
+    await sync(copy);
+    await renameInto(copy, target).catch((cause: unknown) => {
+      throw asTaken(cause, key);
+    });
+    await rm(source, { force: true });
+  }
+}
+
+async function renameInto(source: string, target: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      // The folder is there already for most files.
+      if (tries > 1) await makeFolder(path.dirname(target));
+      await rename(source, target);
+      return;
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT' || tries === maxRenameTries) throw error;
+    }
+  }
+}
+
+/**
+ * Syncs each folder between the objects' root and the files, deepest first. All of them, not only
+ * those that this call created: another writer may have made one a moment ago and not synced it yet.
+ */
+async function syncFolders({ objects }: Place, files: readonly PlacedFile[]): Promise<void> {
+  const folders = new Set<string>();
+  for (const { target } of files) {
+    let folder = path.dirname(target);
+    for (; folder !== objects && !folders.has(folder); folder = path.dirname(folder)) {
+      folders.add(folder);
+    }
+  }
+  const deepestFirst = [...folders].toSorted((a, b) => b.length - a.length);
+  for (const folder of [...deepestFirst, objects]) {
+    // A folder that is gone was emptied and pruned meanwhile: no name is left to keep in it.
+    await sync(folder).catch(absentAsNull);
+  }
+}
+
+/** A rename onto a folder, or a path through a file, says that the key is taken. */
+function asTaken(error: unknown, key: string): unknown {
+  const taken = ['EEXIST', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR'].includes(systemCode(error));
+  return taken ? new KeyTakenError(key, error) : error;
+}

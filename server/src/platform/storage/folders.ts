@@ -1,0 +1,134 @@
+/**
+ * Publishing a local folder, such as the segments and playlists of a video, as objects below a
+ * prefix.
+ *
+ *   (nothing) → files without a manifest → published → (removed)
+ *
+ * 1. `manifest.json` below the prefix is written last and names every file, so a prefix with a
+ *    manifest is complete. A prefix without one was left by a killed writer; publishing again
+ *    completes it.
+ * 2. A prefix has one writer at a time: callers publish under a name that nobody else has.
+ * 3. Files that join a published prefix are durable before the files that refer to them change.
+ */
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { json } from 'node:stream/consumers';
+import { listTree } from './durable.ts';
+import { KeyTakenError, PrefixMissingError, UnsafeSourceError } from './storage-errors.ts';
+import type { Storage } from './storage.ts';
+
+export type FolderManifest = {
+  /** Paths relative to the prefix, with `/`. */
+  readonly files: readonly string[];
+};
+
+const manifestName = 'manifest.json';
+
+/** Reads the manifest of a prefix. Null when nothing is published there. */
+export async function readManifest(
+  storage: Storage,
+  prefix: string,
+  signal?: AbortSignal,
+): Promise<FolderManifest | null> {
+  const read = await storage.read(`${prefix}/${manifestName}`, undefined, signal);
+  return read === null ? null : ((await json(read.stream)) as FolderManifest);
+}
+
+/**
+ * Publishes a local folder, whose files may be gone afterwards. FFmpeg's output is not trusted to be
+ * free of links.
+ *
+ * @throws KeyTakenError when something is published there
+ * @throws UnsafeSourceError for a folder that is empty or holds anything but plain files and folders
+ *   with valid names; nothing is stored then
+ */
+export async function publishFolder(
+  storage: Storage,
+  localFolder: string,
+  prefix: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  if ((await storage.head(`${prefix}/${manifestName}`, signal)) !== null) {
+    throw new KeyTakenError(prefix);
+  }
+  const files = await listFiles(localFolder, signal);
+  await putFiles(storage, { localFolder, prefix, files }, signal);
+  await writeManifest(storage, prefix, files, signal);
+}
+
+/**
+ * Adds the files of a local folder to a published prefix, such as further renditions. A file that is
+ * there is replaced. Those named in `last` (such as `master.m3u8`) are replaced in that order when all
+ * others are durable, so that no reader follows a reference to nothing. Running it again after a crash
+ * completes it.
+ *
+ * @throws PrefixMissingError when nothing is published there, or it is removed meanwhile
+ * @throws UnsafeSourceError as `publishFolder` does, and when a file of `last` is missing
+ */
+export async function addToFolder(
+  storage: Storage,
+  localFolder: string,
+  prefix: string,
+  { last }: { readonly last: readonly string[] },
+  signal?: AbortSignal,
+): Promise<void> {
+  const published =
+    (await readManifest(storage, prefix, signal)) ?? (await adoptFolder(storage, prefix, signal));
+  const files = await listFiles(localFolder, signal);
+  const missing = last.find((name) => !files.includes(name));
+  if (missing !== undefined) throw new UnsafeSourceError(`it lacks ${missing}`);
+  const first = files.filter((name) => !last.includes(name));
+  await putFiles(storage, { localFolder, prefix, files: first }, signal);
+  if ((await readManifest(storage, prefix, signal)) === null) {
+    await storage.removePrefix(prefix, signal);
+    throw new PrefixMissingError(prefix);
+  }
+  for (const name of last) {
+    await storage.put(`${prefix}/${name}`, { path: path.join(localFolder, name) }, signal);
+  }
+  const all = new Set([...published.files, ...files]);
+  await writeManifest(storage, prefix, [...all], signal);
+}
+
+async function listFiles(localFolder: string, signal?: AbortSignal): Promise<readonly string[]> {
+  const files = await listTree(localFolder, signal);
+  if (files.includes(manifestName)) throw new UnsafeSourceError(`it holds a ${manifestName}`);
+  return files;
+}
+
+async function putFiles(
+  storage: Storage,
+  { localFolder, prefix, files }: { localFolder: string; prefix: string; files: readonly string[] },
+  signal?: AbortSignal,
+): Promise<void> {
+  const named = files.map((name) => ({
+    key: `${prefix}/${name}`,
+    path: path.join(localFolder, name),
+  }));
+  await storage.putMany(named, signal);
+}
+
+async function writeManifest(
+  storage: Storage,
+  prefix: string,
+  files: readonly string[],
+  signal?: AbortSignal,
+): Promise<FolderManifest> {
+  const manifest: FolderManifest = { files: files.toSorted() };
+  const bytes = Buffer.from(JSON.stringify(manifest));
+  await storage.put(`${prefix}/${manifestName}`, Readable.from([bytes]), signal);
+  return manifest;
+}
+
+/** Gives a manifest to a folder that was published before there were any. */
+async function adoptFolder(
+  storage: Storage,
+  prefix: string,
+  signal?: AbortSignal,
+): Promise<FolderManifest> {
+  const files: string[] = [];
+  for await (const { key } of storage.list(prefix, signal))
+    files.push(key.slice(prefix.length + 1));
+  if (files.length === 0) throw new PrefixMissingError(prefix);
+  return writeManifest(storage, prefix, files, signal);
+}
