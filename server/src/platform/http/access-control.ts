@@ -2,19 +2,27 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { METHODS } from 'node:http';
 import { ApiError } from './errors.ts';
 import type { Access, Admit, Authenticate, Principal } from './principal.ts';
-import { covers, scopeOf } from './scopes.ts';
+import { covers, type ScopeOf } from './scopes.ts';
 import type { HttpApp } from './app.ts';
 
+export type KeyRules = {
+  authenticate: Authenticate;
+  /** The key of a signed-in browser, for requests without a key of their own. */
+  sessionKey?: (request: FastifyRequest) => string | null;
+  /** Lets a request pass the rate limit of its key. */
+  admit?: Admit;
+  /** For routes that do not name their scope. Left out: they need a key without scopes. */
+  scopeOf?: ScopeOf;
+};
+
 /**
- * Who may call what. A secret key opens every route; a publishable key only the routes made for
- * it, which pages of other origins may read as well (CORS). A refusal says the same whether or not
- * the resource exists.
+ * Decides who may call which route. A secret key opens every route; a publishable key only the
+ * routes made for it, which pages of other origins may read as well (CORS). A refusal says the same
+ * whether or not the resource exists.
  */
 export function addAccessControl(
   app: HttpApp,
-  authenticate: Authenticate,
-  sessionKey: (request: FastifyRequest) => string | null,
-  admit: Admit = () => null,
+  { authenticate, sessionKey = () => null, admit = () => null, scopeOf = () => null }: KeyRules,
 ): void {
   app.addHook('onRequest', async (request, reply) => {
     const access = request.routeOptions.config.access ?? 'public';
@@ -32,14 +40,18 @@ export function addAccessControl(
     if (queryKey !== null && principal.type !== 'publishable') throw new ApiError('UNAUTHORIZED');
     if (access === 'secret' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');
     if (access === 'publishable') restrictOrigin(request, reply, principal);
-    requireScope(request, principal);
+    requireScope(request, principal, scopeOf);
     const headers = await admit(principal);
     if (headers !== null) reply.headers(headers);
   });
 }
 
 /** @throws ApiError FORBIDDEN, before anything is known of the resource */
-function requireScope({ method, routeOptions }: FastifyRequest, { scopes }: Principal): void {
+function requireScope(
+  { method, routeOptions }: FastifyRequest,
+  { scopes }: Principal,
+  scopeOf: ScopeOf,
+): void {
   if (scopes === null) return;
   const { url = '', config } = routeOptions;
   const needed = config.scope ?? scopeOf(method, url);
@@ -85,8 +97,8 @@ function keyOfBeacon(request: FastifyRequest): string | null {
 }
 
 /**
- * Beacons are sent with credentials, for which a browser wants its origin named. No cookie means
- * anything here, so nobody gains by it.
+ * Beacons are sent with credentials, so the browser requires the exact origin in the answer. This
+ * is safe because these routes ignore cookies.
  */
 function allowCredentials({ headers: { origin } }: FastifyRequest, reply: FastifyReply): void {
   if (origin === undefined) return;
@@ -142,8 +154,8 @@ export function trackMethods(app: HttpApp): { complete(): void } {
   return {
     complete() {
       for (const [url, { methods, corsMethods, takesBeacons }] of Array.from(paths)) {
-        // Wildcards and the pages of the API reference are left to the router.
-        if (url.includes('*') || url.startsWith('/docs')) continue;
+        // Wildcards are left to the router.
+        if (url.includes('*')) continue;
         if (corsMethods.size > 0) addPreflight(app, url, corsMethods, takesBeacons);
         refuseOtherMethods(app, url, methods, corsMethods.size > 0);
       }
@@ -153,8 +165,7 @@ export function trackMethods(app: HttpApp): { complete(): void } {
 
 /** A route that forgets to say who may call it must not be open to everyone. */
 function refuseUndeclaredAccess(url: string, access: Access | undefined): void {
-  const isApiReference = url.startsWith('/docs');
-  if (access === undefined && !isApiReference) {
+  if (access === undefined) {
     throw new Error(`The route ${url} does not declare its access.`);
   }
 }

@@ -1,4 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createHash } from 'node:crypto';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 /** A file that was built ahead of time, with its compressed forms. */
 export type BuiltFile = {
@@ -23,4 +25,28 @@ export function sendBuiltFile(
     .header('x-content-type-options', 'nosniff')
     .type(file.contentType)
     .send(body);
+}
+
+/** Compresses a file when it is first asked for, at a level that takes milliseconds. */
+export function compressedOnce(contentType: string, body: Buffer): BuiltFile {
+  let brotli: Buffer | undefined;
+  let gzip: Buffer | undefined;
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 6 };
+  return {
+    contentType,
+    body,
+    get brotli() {
+      brotli ??= brotliCompressSync(body, { params });
+      return brotli;
+    },
+    get gzip() {
+      gzip ??= gzipSync(body);
+      return gzip;
+    },
+  };
+}
+
+/** A strong entity tag of these bytes, with its quotes. */
+export function etagOf(body: Buffer | string): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 }

@@ -19,7 +19,7 @@ test('If-None-Match takes lists, weak tags and the star, and comes before dates'
   assert.equal(is('"x"', { 'if-modified-since': at }), false);
 });
 
-test('If-Modified-Since compares whole seconds, and ignores what is no date', () => {
+test('If-Modified-Since compares whole seconds, and ignores what is not a date', () => {
   const is = (header: string) => isNotModified({ 'if-modified-since': header }, current);
   assert.equal(is(at), true);
   assert.equal(is('Saturday, 31-Jan-26 12:00:01 GMT'), true);

@@ -5,7 +5,7 @@ import fresh from 'fresh';
 /** The validators of a resource. The tag is strong and includes its quotes. */
 export type Validators = { etag: string; modifiedAt?: Date };
 
-/** Whether a GET or HEAD is answered with 304. */
+/** Returns whether a GET or HEAD should be answered with 304. */
 export function isNotModified(headers: IncomingHttpHeaders, current: Validators): boolean {
   // Without `Cache-Control`: `fetch` adds `no-cache` to each request that has a condition of its own,
   // and that asks caches to revalidate, not the server to send everything again.

@@ -2,7 +2,7 @@
 import { errorDetailExample, type ErrorKind } from './errors.ts';
 import type { HttpApp } from './app.ts';
 
-/** What to do about a status, where the code itself has no advice of its own. */
+/** Advice by status, for codes without advice of their own. */
 const adviceByStatus: Record<number, string> = {
   400: 'Correct the request. `error.details` names each wrong field, up to 20 of them. The same request fails again, so do not retry it.',
   401: 'Send a key that works in the header `Authorization: Bearer <key>`. `reelfeed keys create` makes one.',
@@ -18,15 +18,37 @@ const adviceByStatus: Record<number, string> = {
   422: 'The request is well-formed, but can not be carried out with this content. Do not retry it unchanged.',
   429: 'Wait for the seconds in `Retry-After`, then send the request again. `RateLimit` tells what is left.',
   431: 'Send fewer or shorter headers.',
+  460: 'Send the same part again: it was damaged on its way.',
   500: 'Retry later, with the same `Idempotency-Key` for a change. When it stays, look up `meta.requestId` in the log of the service.',
   503: 'Wait for the seconds in `Retry-After`, then send the request again with the same `Idempotency-Key`. Nothing was changed unless an answer said so.',
   507: 'Free some space on the disk of the service, or lower `REELFEED_MIN_FREE_BYTES`. Nothing was stored.',
 };
 
+/** What a client does about an error, with code in backticks. */
+export function adviceFor({ status, advice }: ErrorKind): string {
+  return advice ?? adviceByStatus[status] ?? 'Do not retry the request unchanged.';
+}
+
+/** All codes as a table, for the documentation. */
+export function describeErrors(errors: readonly ErrorKind[]): string {
+  const cell = (text: string) => text.replaceAll('|', String.raw`\|`);
+  return [
+    '| Code | Status | Message | What to do |',
+    '|---|---|---|---|',
+    ...byStatus(errors).map(
+      (kind) =>
+        `| \`${kind.code}\` | ${kind.status} | ${cell(kind.message)} | ${cell(adviceFor(kind))} |`,
+    ),
+  ].join('\n');
+}
+
+function byStatus(errors: readonly ErrorKind[]): ErrorKind[] {
+  return errors.toSorted((a, b) => a.status - b.status || (a.code < b.code ? -1 : 1));
+}
+
 export function addErrorPages(app: HttpApp, errors: readonly ErrorKind[]): void {
   const route = { schema: { hide: true }, config: { access: 'public' as const } };
-  const sorted = errors.toSorted((a, b) => a.status - b.status || (a.code < b.code ? -1 : 1));
-  const index = page('Errors', indexBody(sorted));
+  const index = page('Errors', indexBody(byStatus(errors)));
   app.get('/docs/errors', route, (_request, reply) => sendPage(reply, index));
   for (const kind of errors) {
     const text = page(kind.code, errorBody(kind));
@@ -60,16 +82,16 @@ function indexBody(errors: readonly ErrorKind[]): string {
   ].join('\n');
 }
 
-function errorBody({ code, status, message, advice }: ErrorKind): string {
+function errorBody(kind: ErrorKind): string {
+  const { code, status, message } = kind;
   const example = {
     error: { code, message, ...(status === 400 && { details: [errorDetailExample] }) },
     meta: { requestId: 'req_01kabc5m8nfe8v8q1m2vr5t9zd' },
   };
-  const todo = advice ?? adviceByStatus[status] ?? 'Do not retry the request unchanged.';
   return [
     `<p>HTTP status <b>${status}</b>. ${escape(message)}</p>`,
     '<h2>What to do</h2>',
-    `<p>${markCode(escape(todo))}</p>`,
+    `<p>${markCode(escape(adviceFor(kind)))}</p>`,
     '<h2>Example</h2>',
     `<pre>${escape(JSON.stringify(example, null, 2))}</pre>`,
     '<p><a href="../errors">All errors</a></p>',

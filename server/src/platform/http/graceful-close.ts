@@ -2,7 +2,7 @@
  * Closing the server without breaking a request: listening → draining → closed.
  *
  * Draining starts with the call and lasts until each request that was under way by then has its
- * answer. The server goes on listening meanwhile, so that a load balancer reads 503 from `/readyz`
+ * answer. The server keeps listening meanwhile, so that a load balancer reads 503 from `/readyz`
  * and late clients get an answer with `Retry-After` rather than a refused connection.
  */
 import type { ServerResponse } from 'node:http';

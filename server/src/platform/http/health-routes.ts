@@ -3,14 +3,14 @@ import { coalesce } from '../coalesce.ts';
 import { ApiError } from './errors.ts';
 import type { HttpApp } from './app.ts';
 
-/** What must hold before this process should get requests; each check answers a problem or null. */
+/** Conditions for receiving requests. Each check returns a problem, or null. */
 export type ReadinessCheck = { name: string; check: () => Promise<string | null> };
 
 export type HealthParts = {
   checks: readonly ReadinessCheck[];
   metrics: Metrics;
   isDraining: () => boolean;
-  /** What `/readyz` tells beside its checks. */
+  /** Facts that `/readyz` reports in addition to its checks. */
   facts: () => Readonly<Record<string, string>>;
 };
 
@@ -20,8 +20,8 @@ const checkTimeoutMs = 2_000;
 const metricsCacheMs = 1_000;
 
 /**
- * `/healthz` asks nothing of anything; `/readyz` asks database and storage. Migrations need no
- * question: every start applies them before it listens.
+ * `/healthz` checks nothing but the process; `/readyz` checks the database and the storage. It need
+ * not check migrations, because every start applies them before it listens.
  */
 export function addHealthRoutes(
   app: HttpApp,

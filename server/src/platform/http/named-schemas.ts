@@ -76,7 +76,7 @@ export function nameSchemas(
   };
 }
 
-/** Requests that the service sends carry a signature in place of a key. */
+/** Requests that the service sends carry a signature instead of a key. */
 function nameOutgoing(webhooks: unknown): Json {
   const named = Object.entries(webhooks as Record<string, Record<string, Operation>>);
   return Object.fromEntries(

@@ -1,18 +1,17 @@
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
-import { createHash } from 'node:crypto';
+import type { FastifySchema, RouteOptions } from 'fastify';
+import { compressedOnce, etagOf, sendBuiltFile, type BuiltFile } from './built-file.ts';
 import { isNotModified } from './conditional.ts';
 import { addErrorPages } from './error-pages.ts';
 import type { ErrorKind } from './errors.ts';
 import { nameSchemas, type DescriptionTexts } from './named-schemas.ts';
 import type { Access } from './principal.ts';
+import { addReference } from './reference.ts';
 import type { HttpApp } from './app.ts';
 import { ErrorAnswer, errorAnswer } from './schemas.ts';
 
 /**
- * `/openapi.json` and `/docs`, made from the schemas of the routes. Everything is served from
- * here: the pages ask no other host for anything.
+ * `/openapi.json` and `/docs`, made from the schemas of the routes.
  */
 export async function describeApi(
   app: HttpApp,
@@ -54,21 +53,8 @@ export async function describeApi(
       url,
     }),
   });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    // The page names its files by their paths, which a proxy may have under a folder of its own.
-    indexPrefix: new URL(options.publicUrl).pathname,
-    staticCSP: true,
-    // On a plain http address, browsers would look for the page's scripts by https.
-    transformStaticCSP: (policy) => policy.replace(/\s*upgrade-insecure-requests;?/, ''),
-    uiConfig: { deepLinking: true, tryItOutEnabled: true, persistAuthorization: false },
-    theme: {
-      title: 'Reelfeed API',
-      // The bar asks for the address of another description.
-      css: [{ filename: 'reelfeed.css', content: '.swagger-ui .topbar { display: none; }' }],
-    },
-  });
   addDescription(app, options.errors, options.texts);
+  addReference(app, options.publicUrl);
   addErrorPages(app, options.errors);
 }
 
@@ -78,28 +64,28 @@ function serverUrl(publicUrl: string): string {
   return ['localhost', '127.0.0.1', '[::1]'].includes(hostname) ? pathname : publicUrl;
 }
 
-/** The description does not change while the process runs: every answer shares one buffer. */
+/** The description does not change while the process runs: it is made and compressed once. */
 function addDescription(app: HttpApp, errors: readonly ErrorKind[], texts: DescriptionTexts): void {
-  let cached: { bytes: Buffer; etag: string } | undefined;
+  let cached: { file: BuiltFile; etag: string } | undefined;
   const describe = () => {
     if (cached !== undefined) return cached;
-    const bytes = Buffer.from(JSON.stringify(nameSchemas(app.swagger(), errors, texts)));
-    const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-    cached = { bytes, etag };
+    const body = Buffer.from(JSON.stringify(nameSchemas(app.swagger(), errors, texts)));
+    cached = {
+      file: compressedOnce('application/json; charset=utf-8', body),
+      etag: etagOf(body),
+    };
     return cached;
   };
-  const send = (request: FastifyRequest, reply: FastifyReply) => {
-    const { bytes, etag } = describe();
-    reply.header('etag', etag).header('cache-control', 'no-cache');
-    if (isNotModified(request.headers, { etag })) return reply.status(304).send();
-    return reply.type('application/json; charset=utf-8').send(bytes);
-  };
-  app.get('/openapi.json', { schema: { hide: true }, config: { access: 'public' } }, send);
-  app.addHook('onRequest', (request, reply, done) => {
-    // The page's own copy, which it would make for each request.
-    if (request.routeOptions.url === '/docs/json') void send(request, reply);
-    else done();
-  });
+  app.get(
+    '/openapi.json',
+    { schema: { hide: true }, config: { access: 'public' } },
+    (request, reply) => {
+      const { file, etag } = describe();
+      reply.header('etag', etag).header('cache-control', 'no-cache');
+      if (isNotModified(request.headers, { etag })) return reply.status(304).send();
+      return sendBuiltFile(request, reply, file);
+    },
+  );
 }
 
 /** What the description says of a route beside its schemas: keys, retries, streams. */

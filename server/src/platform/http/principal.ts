@@ -7,7 +7,7 @@ export type Principal = {
   organizationId: OrganizationId;
   keyId: ApiKeyId;
   type: 'secret' | 'publishable';
-  /** What the key is narrowed to; null: everything that keys of its type may. */
+  /** The scopes that the key is limited to. Null: no limit beyond its type. */
   scopes: readonly string[] | null;
   /** Requests in any 60 seconds; null: no limit. */
   rateLimit: number | null;
@@ -21,13 +21,16 @@ export type Access = 'secret' | 'publishable' | 'public';
 /** Finds the principal of a bearer token. @throws ApiError of status 401 */
 export type Authenticate = (bearer: string | null) => Promise<Principal>;
 
-/** Takes a request from the key's rate limit and answers headers about it; null without a limit. */
+/**
+ * Counts a request against the key's rate limit and returns the headers that report it. Null
+ * without a limit.
+ */
 export type Admit = (principal: Principal) => Promise<Record<string, string>> | null;
 
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null;
-    /** Authenticates the request again, for answers that last. @throws ApiError of status 401 */
+    /** Authenticates the request again, for long-lived responses. @throws ApiError of status 401 */
     reauthenticate: (() => Promise<Principal>) | null;
   }
   interface FastifyContextConfig {
@@ -42,11 +45,11 @@ declare module 'fastify' {
     takesBeacons?: true;
     /** The route reads its body itself, for as long as bytes keep coming. */
     streamsBody?: true;
-    /** What the API description says of such a body, by Content-Type. */
+    /** How the API description documents such a body, by Content-Type. */
     describedBody?: Record<string, { schema: object }>;
     /** The handler refuses NUL and lone surrogates itself, item by item. */
     checksText?: boolean;
-    /** What it says of an answer that is a stream and follows no schema, by Content-Type. */
+    /** How it documents a streamed answer without a schema, by Content-Type. */
     describedStream?: Record<string, { schema: object }>;
   }
 }

@@ -32,7 +32,7 @@ after(() => server.app.close());
 const linesOf = (route: string) =>
   lines.filter((line) => line.msg === 'request' && line.route === route);
 
-test('a flood of failures alike leaves few lines, says how many it left out, and is counted', async () => {
+test('a flood of equal failures leaves few lines, says how many it left out, and is counted', async () => {
   const startedAt = performance.now();
   for (let n = 0; n < 300; n += 1) await (await fetch(`${url}/full`)).text();
   const seconds = Math.ceil((performance.now() - startedAt) / 1_000) + 1;

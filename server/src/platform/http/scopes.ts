@@ -1,43 +1,12 @@
-/** What a key may be narrowed to: areas of the API, to read or to write. */
+/** Scopes narrow a key to areas of the API. The feature `keys` defines which ones exist. */
 
-/** The area of each first part of a path. A path that is not here needs a key without scopes. */
-const areaOfPath: Record<string, string> = {
-  analytics: 'analytics',
-  audit: 'audit',
-  config: 'settings',
-  content: 'content',
-  events: 'events',
-  experiments: 'experiments',
-  exports: 'analytics',
-  feed: 'feed',
-  flags: 'settings',
-  keys: 'keys',
-  live: 'live',
-  organization: 'organization',
-  playlists: 'content',
-  purges: 'content',
-  ranking: 'feed',
-  segments: 'experiments',
-  settings: 'settings',
-  uploads: 'content',
-  users: 'events',
-  'webhook-events': 'webhooks',
-  webhooks: 'webhooks',
-};
+/** The scope that a route needs, by its method and the pattern of its path; null when none opens it. */
+export type ScopeOf = (method: string, url: string) => string | null;
 
-const areas = [...new Set(Object.values(areaOfPath))].toSorted();
-
-export const scopes: readonly string[] = areas.flatMap((area) => [`${area}:read`, `${area}:write`]);
-
-/** The scope that a route needs; null when no scope opens it. */
-export function scopeOf(method: string, url: string): string | null {
-  const [, version, first = ''] = url.split('/');
-  const area = version === 'v1' && Object.hasOwn(areaOfPath, first) ? areaOfPath[first] : undefined;
-  if (area === undefined) return null;
-  return `${area}:${method === 'GET' || method === 'HEAD' ? 'read' : 'write'}`;
-}
-
-/** Whether a key with `held` scopes may do what `needed` names. Who may write may read. */
+/**
+ * Returns whether the `held` scopes include the `needed` one. A write scope includes the read
+ * scope.
+ */
 export function covers(held: readonly string[], needed: string): boolean {
   return held.includes(needed) || held.includes(needed.replace(/:read$/, ':write'));
 }

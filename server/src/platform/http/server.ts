@@ -7,7 +7,7 @@ import {
 } from 'fastify';
 import type { Logger } from 'pino';
 import { newTypeId } from '../ids.ts';
-import { addAccessControl, trackMethods } from './access-control.ts';
+import { addAccessControl, trackMethods, type KeyRules } from './access-control.ts';
 import type { HttpApp, TypeBoxTypeProvider } from './app.ts';
 import { answerClientError } from './client-errors.ts';
 import { ApiError, platformErrors, type ErrorKind } from './errors.ts';
@@ -15,7 +15,6 @@ import { parseJsonBodies } from './json-bodies.ts';
 import { noTexts, type DescriptionTexts } from './named-schemas.ts';
 import { describeApi } from './openapi.ts';
 import { limitPipelining } from './pipelining.ts';
-import type { Admit, Authenticate } from './principal.ts';
 import { addRequestLog, type RequestObserver } from './request-log.ts';
 import { refuseBadParams, refuseBadQuery } from './text-rules.ts';
 import { translateError } from './translate-error.ts';
@@ -24,15 +23,10 @@ import { validatorCompiler } from './validation.ts';
 /** `complete` is called after the last route was added; see `trackMethods`. */
 export type HttpServer = { app: HttpApp; complete(): void };
 
-export type HttpServerOptions = {
+export type HttpServerOptions = KeyRules & {
   log: Logger;
   publicUrl: string;
   version: string;
-  authenticate: Authenticate;
-  /** Lets a request pass the rate limit of its key. */
-  admit?: Admit;
-  /** The key of a signed-in browser, for requests without a key of their own. */
-  sessionKey?: (request: FastifyRequest) => string | null;
   /** Every error that a route may answer, for the API description. */
   errors?: readonly ErrorKind[];
   /** Requests that the service sends to others, for the API description. */
@@ -40,7 +34,7 @@ export type HttpServerOptions = {
   /** What people are told, for the API description. */
   texts?: DescriptionTexts;
   observe: RequestObserver;
-  /** Whether the process is on its way out: it serves, and its clients should go elsewhere. */
+  /** True while the process drains: it still serves, but clients should go elsewhere. */
   isDraining: () => boolean;
   /** Whether it takes no new requests any more. */
   isClosing: () => boolean;
@@ -111,8 +105,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addEnvelope(app);
   addRequestLog(app, options.observe);
   sendClientsAway(app, options);
-  const { authenticate, sessionKey = () => null, admit } = options;
-  addAccessControl(app, authenticate, sessionKey, admit);
+  addAccessControl(app, options);
   parseJsonBodies(app, options.bodyTimeoutMs ?? 30_000);
   app.addHook('preValidation', (request, _reply, done) => {
     refuseBadQuery(request.query as Record<string, unknown>);
@@ -156,7 +149,7 @@ function nameRequest(request: FastifyRequest, reply: FastifyReply): FastifyReply
 
 /**
  * Draining: every answer asks its client to open its next connection elsewhere. Closing: requests
- * are refused, but for those of whoever watches the process.
+ * are refused, except those of whatever monitors the process.
  */
 function sendClientsAway(
   app: HttpApp,

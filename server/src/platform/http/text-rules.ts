@@ -1,6 +1,7 @@
 /**
- * PostgreSQL cannot store NUL, and a lone surrogate is not valid text. Both are refused, and the error names them.
- * JSON can only hold them as escapes, so a body without such an escape needs no walk.
+ * PostgreSQL cannot store NUL, and a lone surrogate is not valid text. Both are refused, and the
+ * error names them. In JSON they can only appear as escapes, so a body without such an escape is
+ * not searched.
  */
 import { ApiError, type ErrorDetail } from './errors.ts';
 
@@ -9,7 +10,7 @@ const maxDetails = 20;
 
 const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
 
-/** Whether a JSON text has an escape that can make NUL or half a character. */
+/** Returns whether a JSON text has an escape that can produce NUL or a lone surrogate. */
 export function mayHoldBadText(json: string): boolean {
   // Most bodies have no such escape at all, and looking for it as it stands is much faster.
   return json.includes('\\u') && suspiciousEscape.test(json);
@@ -48,7 +49,9 @@ export function refuseBadParams(values: Record<string, unknown>): void {
   }
 }
 
-/** Walks with a list of its own, since a body may be nested deeper than the call stack. */
+/**
+ * Iterates with an explicit stack, since a body may be nested deeper than the call stack allows.
+ */
 function collect(body: unknown, details: ErrorDetail[]): void {
   const waiting: [path: string, value: unknown][] = [['', body]];
   while (waiting.length > 0 && details.length < maxDetails) {

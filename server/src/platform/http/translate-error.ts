@@ -6,8 +6,8 @@ import { validationError } from './validation-error.ts';
 import type { Problem } from './validation.ts';
 
 /**
- * Turns anything thrown while a request was handled into an answer. What no rule knows becomes a
- * plain INTERNAL_ERROR: its text stays in the log.
+ * Converts anything thrown while handling a request to an answer. Unexpected errors become a plain
+ * INTERNAL_ERROR, and their text appears only in the log.
  */
 export function translateError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;

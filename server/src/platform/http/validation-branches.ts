@@ -37,7 +37,7 @@ function problemsOfUnion(union: Problem, problems: readonly Problem[]): Problem[
   return [mergeAll(union, problems)];
 }
 
-/** Whether a problem says that the value belongs to another branch. */
+/** Returns whether a problem shows that the value is meant for another branch. */
 function tellsApart({ keyword, instancePath }: Problem, union: Problem): boolean {
   if (keyword === 'type') return instancePath === union.instancePath;
   return keyword === 'const' && !instancePath.slice(union.instancePath.length + 1).includes('/');

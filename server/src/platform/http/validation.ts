@@ -17,7 +17,7 @@ const maxMembersForAllProblems = 5_000;
 /** One thing that a schema has found wrong; `parentSchema` is the schema with the keyword. */
 export type Problem = ErrorObject;
 
-/** Whether a value fits its schema; `errors` are the problems of the latest value. */
+/** Returns whether a value matches its schema. `errors` holds the problems of the latest value. */
 type Check = { (value: unknown): boolean; errors: Problem[] | null };
 
 function createAjv(allErrors: boolean): Ajv2020 {
@@ -33,7 +33,7 @@ function createAjv(allErrors: boolean): Ajv2020 {
   });
   ajv.addFormat('date-time', (value: string) => parseTimestamp(value) !== null);
   ajv.addFormat('uri', isHttpUrl);
-  // The code to answer when a list has more items than `maxItems`, in place of VALIDATION_ERROR.
+  // The code to answer when a list has more items than `maxItems`, instead of VALIDATION_ERROR.
   ajv.addKeyword('x-error-code');
   return ajv;
 }
@@ -91,7 +91,7 @@ export const validatorCompiler: FastifySchemaCompiler<FastifySchema> = ({ schema
 
 type ReadText = (text: unknown) => unknown;
 
-/** How parameters that are not text are read; other spellings stay text and fail validation. */
+/** Parsers for parameters that are not text. Other spellings stay text and fail validation. */
 const readers: Record<string, ReadText> = {
   integer: (text) => (typeof text === 'string' && /^-?\d{1,15}$/.test(text) ? Number(text) : text),
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
@@ -105,7 +105,7 @@ function typedParameters(schema: FastifySchema): [name: string, read: ReadText][
   });
 }
 
-/** What a schema finds wrong with a value from a body; null when nothing is. */
+/** Validates a value from a body. Returns the problem, or null. */
 export function compileBody(schema: TSchema): (value: unknown) => readonly Problem[] | null {
   const check = compile(schema);
   return (value) => (check(value) ? null : (check.errors ?? []));
