@@ -7,7 +7,7 @@ import { dayMs } from '../time.ts';
 
 const oids = { bytea: 17, int8: 20, text: 25, date: 1082, timestamptz: 1184, uuid: 2950 };
 const headerBytes = 20;
-/** Each value stands behind its length. */
+/** Each value is preceded by its length. */
 const lengthBytes = 4;
 const lengthOfNull = -1;
 const uuidBytes = 16;

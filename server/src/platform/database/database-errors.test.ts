@@ -1,4 +1,4 @@
-/** Proves on errors that PostgreSQL and the network really raise which of them mean "away". */
+/** Proves, with real errors of PostgreSQL and the network, which of them mean "unavailable". */
 import assert from 'node:assert/strict';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
@@ -116,7 +116,7 @@ test('a server that hangs up, or speaks another language, means away', async () 
   assert.equal(isDatabaseAway(failure), true, failure.message);
 });
 
-test('a wrong password, user or database is a setting to mend, not an outage', async () => {
+test('a wrong password, user or database is a setting to fix, not an outage', async () => {
   assert.ok('host' in connection || 'url' in connection);
   const parts = 'url' in connection ? null : connection;
   const wrong =
@@ -164,7 +164,7 @@ test('a statement or a lock that takes too long means overloaded', async () => {
   }
 });
 
-test('a broken rule names its constraint and is no outage', async () => {
+test('a broken rule names its constraint and is not an outage', async () => {
   const insert = () =>
     inTransaction(db, (tx) =>
       tx.insertInto('organization').values({ organization_id: 'org_twice', name: 'x' }).execute(),

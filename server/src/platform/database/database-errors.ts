@@ -42,7 +42,10 @@ export function connectionLost(reason: string): Error {
 const awayMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|The server closed the connection|Cannot use a pool after calling end|Client was closed)/;
 
-/** Whether an error means that PostgreSQL is away or overloaded, not that the statement is wrong. */
+/**
+ * Returns whether an error means that PostgreSQL is unavailable or overloaded, rather than that the
+ * statement is wrong.
+ */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const state = sqlState(error);
@@ -59,7 +62,7 @@ export function isDatabaseAway(error: unknown): boolean {
   return awayMessages.test(error.message);
 }
 
-/** Whether a transaction lost against others, however often it was tried: 40001, 40P01. */
+/** Returns whether a transaction failed because of contention, even after retries: 40001, 40P01. */
 export function isContention(error: unknown): boolean {
   const state = sqlState(error);
   return state === '40001' || state === '40P01';
@@ -70,8 +73,8 @@ const refusedStates = /^(28...|3D000|42501)$/;
 const refusedEncryption = /SSL|TLS|certificate/i;
 
 /**
- * What a person must know when a process can't use its database: one sentence without secrets.
- * Null for errors that do not come from the connection.
+ * Explains to an operator why the database can't be used, in one sentence without secrets. Null for
+ * errors that do not come from the connection.
  */
 export function connectionProblem(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
@@ -89,7 +92,7 @@ export function connectionProblem(error: unknown): string | null {
     : null;
 }
 
-/** Whether PostgreSQL itself has run out of disk space (53100). */
+/** Returns whether PostgreSQL has run out of disk space (53100). */
 export function isDatabaseFull(error: unknown): boolean {
   return sqlState(error) === '53100';
 }

@@ -12,7 +12,7 @@ import type { Tables } from './tables.ts';
 export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
-/** Where PostgreSQL is: a URL, or the parts of a connection to the embedded server. */
+/** How to reach PostgreSQL: a URL, or the connection parameters of the embedded server. */
 export type DatabaseConnection =
   | { url: string }
   | { host: string; port: number; user: string; password: string; database: string };
@@ -125,8 +125,8 @@ export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Pr
 }
 
 /**
- * Runs `work` so that its failure undoes its own statements alone, and the transaction can go on.
- * Savepoints of the same name nest.
+ * Runs `work` inside a savepoint: a failure rolls back only its own statements, and the transaction
+ * continues. Savepoints of the same name nest.
  */
 export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   await sql`savepoint step`.execute(tx);
@@ -142,8 +142,8 @@ export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T>
 }
 
 /**
- * Sends a statement without a round trip of its own: it runs right ahead of the transaction's next
- * statement, at the latest ahead of its commit. Its failure is that statement's failure as well.
+ * Sends a statement without a separate round trip: it runs right before the transaction's next
+ * statement, or before the commit. If it fails, that statement fails too.
  */
 export async function sendAhead<Row>(tx: Tx, query: CompiledQuery<Row>): Promise<Ahead<Row>> {
   return tx.getExecutor().provideConnection(async (connection) => {
@@ -157,7 +157,7 @@ export function serviceName(instance: string): string {
   return `reelfeed ${instance}`;
 }
 
-/** How many other processes of the service use the database right now. */
+/** Counts the other processes of the service that are connected to the database. */
 export async function countOtherServices(db: Db, ownName: string): Promise<number> {
   const { rows } = await sql<{ others: number }>`
     select count(distinct application_name) as others from pg_stat_activity
@@ -166,7 +166,7 @@ export async function countOtherServices(db: Db, ownName: string): Promise<numbe
   return rows[0]?.others ?? 0;
 }
 
-/** Whether the database answers a query right now. */
+/** Returns whether the database currently answers queries. */
 export async function isReachable(db: Db): Promise<boolean> {
   try {
     await db.selectNoFrom((eb) => eb.lit(1).as('one')).execute();

@@ -1,7 +1,7 @@
 /**
- * Tables with a partition for each UTC day. Partitions are made a week ahead and dropped when their
- * time is over: the age of the system costs nothing. What has no partition, because nothing ran for
- * a week, goes to the default partition and moves over when its day is made.
+ * Tables with a partition for each UTC day. Partitions are created a week ahead and dropped when
+ * they expire, so that old data costs nothing. What has no partition, because nothing ran for a
+ * week, goes to the default partition and moves over when its day is made.
  */
 import { sql } from 'kysely';
 import { inTransaction, type Db, type Tx } from './database.ts';

@@ -132,7 +132,7 @@ test('a database that cannot hold every text is refused', async () => {
   assert.deepEqual(await shapeOf(connection), []);
 });
 
-test('a migration that fails leaves nothing of itself, and the next call goes on', async () => {
+test('a migration that fails leaves nothing of itself, and the next call continues', async () => {
   const connection = await emptyDatabase();
   await run(connection, `create view job as select 1 as one`);
   await assert.rejects(migrate(connection, silentLog), (error: unknown) => {

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { glob, readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import type { Logger } from 'pino';
-import { poolConnection, type DatabaseConnection } from './database.ts';
+import type { DatabaseConnection } from './database.ts';
+import { withSession } from './session.ts';
 
-/** Any number, the same in every process: the lock that lets one of them migrate. */
+/**
+ * The key of the advisory lock under which one process migrates. An arbitrary number, the same in
+ * every process.
+ */
 const migrationLock = 7_205_019_833;
 const migrationsFolder = new URL('../../../migrations/', import.meta.url);
 const sourceFolder = fileURLToPath(new URL('../../', import.meta.url));
@@ -16,7 +20,10 @@ export type MigrationStatus = {
   pending: string[];
   /** Applied by a newer version. */
   unknown: string[];
-  /** Applied with another text than this version's file has: no start goes on from there. */
+  /**
+   * A migration was applied with a different text than this version's file has. The process refuses
+   * to start.
+   */
   changed: string[];
 };
 
@@ -127,26 +134,15 @@ export async function migrationStatus(connection: DatabaseConnection): Promise<M
   });
 }
 
-async function withMigrationClient<T>(
+function withMigrationClient<T>(
   connection: DatabaseConnection,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = new Client({
-    ...poolConnection(connection),
-    application_name: 'reelfeed-migrate',
-    connectionTimeoutMillis: 10_000,
-    keepAlive: true,
-    options: '-c timezone=UTC -c lock_timeout=0 -c statement_timeout=0',
-  });
-  // A lost connection also fails the statement under way; without a listener it would end the
-  // process.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+  const options = {
+    applicationName: 'reelfeed-migrate',
+    unlimited: ['lock_timeout', 'statement_timeout'],
+  };
+  return withSession(connection, options, work);
 }
 
 const oldestServer = 15;

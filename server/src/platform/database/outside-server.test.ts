@@ -8,7 +8,7 @@ import { ConfigurationError } from '../settings.ts';
 import { openDatabase, poolConnection } from './database.ts';
 import { checkOutsideServer } from './outside-server.ts';
 
-test('settings that sessions can not mend are refused by name, until they are accepted', async () => {
+test('settings that sessions cannot fix are refused by name, until they are accepted', async () => {
   // The tests' server runs without fsync and full page writes.
   const connection = await cloneDatabase();
   const refusal = (names: string) => (error: unknown) =>

@@ -25,7 +25,9 @@ async function setUp(...names: string[]): Promise<void> {
 const add = (tx: Tx, name: string) =>
   sql`update account set amount = amount + 1 where name = ${name}`.execute(tx);
 
-/** Resolves for everybody once it was called `count` times; later calls do not wait. */
+/**
+ * A barrier: resolves for all callers once `count` of them have arrived. Later callers do not wait.
+ */
 function meeting(count: number): () => Promise<void> {
   const all = Promise.withResolvers<void>();
   let present = 0;

@@ -1,4 +1,4 @@
-/** How events are written into a block of the log: JSON, compressed by zstd. */
+/** Encodes the events of a block: JSON, compressed with zstd. */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 

@@ -1,4 +1,6 @@
-/** What every event log must do: see the promises in event-log.ts. Run it from a test file. */
+/**
+ * Tests that every event log must pass; event-log.ts lists its promises. Run them from a test file.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -246,7 +248,7 @@ function testRewriting(log: EventLog<SampleEvent>, remembering: EventLog<SampleE
         ['ada', 'ada', 'eve'],
       );
     }
-    assert.equal((await drain(log, half)).events.length, 2, 'a reader in between goes on');
+    assert.equal((await drain(log, half)).events.length, 2, 'a reader in between continues');
     const [again] = await log.append([{ organizationId: 'org_a', events: [known] }]);
     assert.equal(again?.sequence, null, 'a late copy of what was removed is not stored');
   });

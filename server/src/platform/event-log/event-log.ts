@@ -5,7 +5,7 @@
  * Every implementation keeps these promises, which `conformance.ts` tests:
  *
  * 1. When `append` resolves, the events are durable. An event id counts once for each organization.
- * 2. A reader that goes on from `next` gets every block exactly once, whatever the order in which
+ * 2. A reader that continues from `next` gets every block exactly once, whatever the order in which
  *    writers commit, and a slow writer holds up no reader.
  * 3. A position is plain JSON that only the log itself can interpret. It stays valid for as long as
  *    the log exists, in every process.
@@ -22,7 +22,7 @@ export const eventLogGrown = 'event-log-grown';
 /** A place in the log. Store it, hand it back, compare it with `compare`; never look inside. */
 export type LogPosition = { readonly [key: string]: unknown };
 
-/** What one transaction has added to the log for one organization. */
+/** The events that one transaction added to the log for one organization. */
 export type LogBlock<Event> = {
   /** Unique and growing, but transactions may commit in another order. */
   readonly sequence: number;
@@ -65,7 +65,7 @@ export type ReadLimits = {
 export type LogPage<Block> = {
   readonly blocks: Block[];
   readonly next: LogPosition;
-  /** Whether there was nothing more to read, up to `until`, when the page was read. */
+  /** True if nothing more was available, up to `until`, when the page was read. */
   readonly isLast: boolean;
 };
 
@@ -73,7 +73,7 @@ export type LogPage<Block> = {
 export type Backlog = {
   /** At most 10,000. */
   readonly blocks: number;
-  /** How long the oldest of it has been in the log. */
+  /** The age of the oldest unread event. */
   readonly ageMs: number;
 };
 
@@ -104,12 +104,12 @@ export type EventLog<Event extends LogEntry> = {
   end(): Promise<LogPosition>;
   readonly compare: (one: LogPosition, other: LogPosition) => LogOrder;
   /**
-   * Adds events, those of each organization as one block, without those that the log already has.
-   * All or nothing. @returns what became of each draft, in their order
+   * Appends events, one block per organization, leaving out those that the log already has. All or
+   * nothing. @returns the outcome of each draft, in the same order
    */
   append(drafts: readonly BlockDraft<Event>[]): Promise<AddedBlock[]>;
   /**
-   * The next page. It may be empty while `next` is farther on.
+   * Reads the next page. It may be empty although `next` has advanced.
    *
    * @throws UnreadableBlockError
    */
@@ -117,7 +117,7 @@ export type EventLog<Event extends LogEntry> = {
   /** The same, and whoever reads decides which blocks are worth decoding. */
   scan(from: LogPosition, limits: ReadLimits): Promise<LogPage<StoredBlock<Event>>>;
   backlog(position: LogPosition): Promise<Backlog>;
-  /** How many events the log holds. */
+  /** The number of events in the log. */
   countEvents(): Promise<number>;
   /**
    * The first day of which the log holds all events, in milliseconds of the Unix epoch: −∞ while

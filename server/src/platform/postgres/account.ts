@@ -106,11 +106,11 @@ export async function accountsForOwner(uid: number, gid: number): Promise<readon
   ];
 }
 
-interface User {
+type User = {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
-}
+};
 
 /** The ordinary users of /etc/passwd; empty where the file is missing. */
 async function readUsers(): Promise<readonly User[]> {

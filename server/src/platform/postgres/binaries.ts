@@ -25,14 +25,14 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { runProgram } from './run-program.ts';
 
 /** The programs, ready to start. */
-export interface Binaries {
+export type Binaries = {
   readonly initdb: string;
   readonly postgres: string;
   /** For example '18.4'. */
   readonly version: string;
   /** For example '18'. Data directories are bound to it. */
   readonly major: string;
-}
+};
 
 const COPY_PREFIX = 'postgres-programs-';
 const PROBE_TIMEOUT_MS = 10_000;
@@ -84,11 +84,11 @@ export async function usableBinaries(
   );
 }
 
-export interface ProbeFailure {
+export type ProbeFailure = {
   readonly reason: string;
   /** True when the programs were not even reached, so that a copy of them would not help. */
   readonly accountFailed: boolean;
-}
+};
 
 /** Starts both programs for their version, which proves the libraries and the account at once. */
 export async function probeBinaries(
@@ -127,7 +127,7 @@ async function copyBinaries(nativeFolder: string, dataDirectory: string): Promis
   return copy;
 }
 
-/** Copies what a server needs, readable for every account, whatever the modes of the originals. */
+/** Copies the server's files and makes the copies readable for every account. */
 async function copyFolder(from: string, to: string): Promise<void> {
   await mkdir(to);
   await chmod(to, 0o755);

@@ -12,14 +12,14 @@ import { type Binaries, findNativeFolder, usableBinaries } from './binaries.ts';
 import { type ClusterOptions, createCluster } from './create-cluster.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
-/** Who may run the server, with which programs, on which folder. */
-export interface Cluster {
+/** The account, programs and folder that the server runs with. */
+export type Cluster = {
   readonly folder: string;
   readonly account: Account;
   readonly binaries: Binaries;
   /** True when this start has made it. */
   readonly isNew: boolean;
-}
+};
 
 const CLUSTER_FOLDER = 'postgres';
 const MEND =
@@ -86,7 +86,7 @@ async function firstThatWorks(
   );
 }
 
-/** PostgreSQL can't read a folder of another major version, and there is no half-way. */
+/** PostgreSQL can't read a folder of another major version, and there is no halfway. */
 function checkMajor(folder: string, major: string, binaries: Binaries): void {
   if (major === binaries.major) return;
   throw new EmbeddedPostgresError(

@@ -9,13 +9,13 @@ import type { Binaries } from './binaries.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { runProgram } from './run-program.ts';
 
-export interface ClusterOptions {
+export type ClusterOptions = {
   readonly dataDirectory: string;
   readonly superuser: string;
   readonly password: string;
   /** False lets a throwaway cluster be made without waiting for the disk. */
   readonly durable: boolean;
-}
+};
 
 const STAGING_PREFIX = 'postgres.new-';
 const INITDB_TIMEOUT_MS = 120_000;

@@ -1,4 +1,4 @@
-/** What the embedded database needs from this system, for a person who asks why it won't start. */
+/** Checks what the embedded database needs from this system, to explain why it won't start. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,12 +7,12 @@ import { binariesPackage, findNativeFolder, probeBinaries, type ProbeFailure } f
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
 /** One thing that is wrong, and what to do about it; both are sentences. */
-export interface EmbeddedPostgresProblem {
+export type EmbeddedPostgresProblem = {
   readonly problem: string;
   readonly mend: string;
-}
+};
 
-export interface EmbeddedPostgresDescription {
+export type EmbeddedPostgresDescription = {
   /** The npm package that brings the programs on this platform. */
   readonly packageName: string;
   /** The folder with the programs; undefined when the package is not installed. */
@@ -22,7 +22,7 @@ export interface EmbeddedPostgresDescription {
   /** A phrase for the account that the server would run under; undefined when there is none. */
   readonly account: string | undefined;
   readonly problems: readonly EmbeddedPostgresProblem[];
-}
+};
 
 /**
  * Looks at the installed programs and at the ways to run them, without touching the data directory

@@ -27,7 +27,7 @@ import { type ServerLaunch, type ServerProcess, startServerProcess } from './ser
 import { type ServerSettings, settingArguments } from './settings.ts';
 import { prepareSocketFolder, SOCKET_PORT } from './socket-folder.ts';
 
-export interface EmbeddedPostgresOptions {
+export type EmbeddedPostgresOptions = {
   /** Claimed by this process: a start without the claim could stop the server of another one. */
   readonly dataDir: DataDirectory;
   readonly log: Logger;
@@ -37,9 +37,9 @@ export interface EmbeddedPostgresOptions {
   readonly durabilityChecked?: boolean;
   /** Aborts the start. A started server is stopped by disposing of it. */
   readonly signal: AbortSignal;
-}
+};
 
-/** A running server that is started again when it ends by itself. */
+/** A running server that is restarted when it exits unexpectedly. */
 export class EmbeddedPostgres implements AsyncDisposable {
   readonly connection: EmbeddedConnection;
   /** The same database as a superuser, for backups; both roles have one password. */
@@ -91,7 +91,7 @@ export class EmbeddedPostgres implements AsyncDisposable {
     if (exit === undefined) await server.stop();
     this.#server = undefined;
     if (exit === undefined) return;
-    log.warn({ pid: server.pid, exit }, 'PostgreSQL ended unexpectedly');
+    log.warn({ pid: server.pid, exit }, 'PostgreSQL exited unexpectedly');
     throw new EmbeddedPostgresError(`PostgreSQL ${exit}.`);
   }
 }

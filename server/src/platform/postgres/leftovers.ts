@@ -15,13 +15,13 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { runProgram } from './run-program.ts';
 import { socketFiles } from './socket-folder.ts';
 
-export interface PostmasterFile {
+export type PostmasterFile = {
   readonly pid: number;
   /** 'starting', 'ready', 'stopping' or 'standby'; empty while the server has not got that far. */
   readonly status: string;
-}
+};
 
-/** How long each signal may take, in the order SIGINT, SIGQUIT, SIGKILL. */
+/** Time limits for each signal, in the order SIGINT, SIGQUIT, SIGKILL. */
 const FAST_SHUTDOWN_MS = 10_000;
 const IMMEDIATE_SHUTDOWN_MS = 3_000;
 const KILL_MS = 3_000;
@@ -77,7 +77,7 @@ async function stopOrphan(
   signal: AbortSignal,
 ): Promise<void> {
   send(file.pid, 'SIGINT');
-  // A server that was paused only sees the request once it goes on.
+  // A server that was paused only sees the request once it continues.
   send(file.pid, 'SIGCONT');
   if (await waitUntilGone(cluster, file, FAST_SHUTDOWN_MS, signal)) return;
   send(file.pid, 'SIGQUIT');

@@ -12,10 +12,10 @@ export const PASSWORD_FILE = 'postgres.password';
 const RESET_TIMEOUT_MS = 600_000;
 
 /** The password, and whether it was made just now because the file was missing or empty. */
-export interface DatabasePassword {
+export type DatabasePassword = {
   readonly value: string;
   readonly isNew: boolean;
-}
+};
 
 /** Reads the password of the data directory, or makes one and stores it with mode 0600. */
 export async function readOrCreatePassword(dataDirectory: string): Promise<DatabasePassword> {

@@ -2,20 +2,20 @@
 import { spawn } from 'node:child_process';
 
 /** A program to start: its file, its arguments, and the user if it is not ours. */
-export interface Invocation {
+export type Invocation = {
   readonly file: string;
   readonly args: readonly string[];
   readonly uid?: number;
   readonly gid?: number;
-}
+};
 
-export interface ProgramResult {
+export type ProgramResult = {
   /** Null when the program was ended by a signal or could not be started. */
   readonly exitCode: number | null;
   readonly stdout: string;
   /** The end of standard error, or the reason why the program could not be started. */
   readonly stderr: string;
-}
+};
 
 /**
  * The programs see nothing of the service's environment: it holds secrets, and variables such as

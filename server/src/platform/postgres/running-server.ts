@@ -5,7 +5,7 @@ import { PASSWORD_FILE } from './password.ts';
 import { DATABASE, ROLE, type EmbeddedConnection } from './service-database.ts';
 import { SOCKET_PORT, socketFolderOf } from './socket-folder.ts';
 
-/** How to connect to the server that runs on a data directory, for commands beside the service. */
+/** Finds the server that runs on a data directory, for commands that run beside the service. */
 export async function connectionToRunningServer(
   dataDirectory: string,
 ): Promise<EmbeddedConnection> {

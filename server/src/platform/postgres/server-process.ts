@@ -17,20 +17,20 @@ import { clearLeftovers, endProcesses, readPostmasterFile } from './leftovers.ts
 import { type Invocation, programEnvironment } from './run-program.ts';
 import { ServerLog } from './server-log.ts';
 
-export interface ServerLaunch {
+export type ServerLaunch = {
   readonly invocation: Invocation;
   /** The cluster's folder. */
   readonly cluster: string;
   readonly socketFolder: string;
-}
+};
 
-export interface ServerProcess {
+export type ServerProcess = {
   readonly pid: number;
   /** Resolves, never rejects, with a phrase such as 'ended by SIGKILL' once the server is gone. */
   readonly exited: Promise<string>;
   /** Shuts the server down: fast within ten seconds, else immediately, else by force. */
   stop(): Promise<void>;
-}
+};
 
 /** Crash recovery has to fit in; it reads at most a few gigabytes of log. */
 const READY_TIMEOUT_MS = 600_000;
@@ -123,7 +123,7 @@ function spawnServer(
       ['SIGQUIT', IMMEDIATE_SHUTDOWN_MS],
     ] as const) {
       child.kill(name);
-      // A paused server sees the request only once it goes on.
+      // A paused server sees the request only once it continues.
       child.kill('SIGCONT');
       if (await settledWithin(exited, patienceMs)) return;
     }

@@ -4,14 +4,14 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { PASSWORD_FILE } from './password.ts';
 import { checkDurability } from './settings.ts';
 
-/** Where the server is, in the names that `pg` uses. The host is the socket's folder. */
-export interface EmbeddedConnection {
+/** Connection parameters as `pg` names them. The host is the socket's folder. */
+export type EmbeddedConnection = {
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly password: string;
   readonly database: string;
-}
+};
 
 /**
  * The service's role owns its database and may create more, but is not a superuser: a statement that

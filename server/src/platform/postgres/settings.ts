@@ -36,7 +36,7 @@ const defaultSettings: ServerSettings = {
   log_timezone: 'UTC',
 };
 
-/** What a committed transaction and a stored page rely on; PostgreSQL's names and values. */
+/** Settings that durability depends on, with PostgreSQL's names and values. */
 const durableSettings: ServerSettings = {
   fsync: true,
   full_page_writes: true,

@@ -18,7 +18,7 @@ export function socketFiles(folder: string): readonly [socket: string, lock: str
   return [socket, `${socket}.lock`];
 }
 
-/** Where the socket of a data directory is; the path must have its symbolic links resolved. */
+/** The socket folder of a data directory, whose symbolic links must be resolved already. */
 export function socketFolderOf(dataDirectory: string): string {
   const digest = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 20);
   const name = `reelfeed-${digest}`;

@@ -1,4 +1,4 @@
-/** What the tests of the embedded database share. */
+/** Helpers for the tests of the embedded database. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -72,11 +72,11 @@ export async function serverProcesses(path: string): Promise<readonly number[]> 
   return clusterProcesses(cluster, await readPostmasterFile(cluster));
 }
 
-export interface Service extends AsyncDisposable {
+export type Service = AsyncDisposable & {
   readonly child: ChildProcess;
   readonly serverPid: number;
   readonly connection: EmbeddedConnection;
-}
+};
 
 /**
  * Starts a service process on the directory, as another user where one is given, or as
@@ -104,7 +104,7 @@ export async function startService(
   };
 }
 
-/** Ends a process of ours and waits for it. */
+/** Kills a process that this test started and waits for its end. */
 export async function endProcess(child: ChildProcess, name: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');

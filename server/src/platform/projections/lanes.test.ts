@@ -37,7 +37,7 @@ describe('projections on one log', () => {
     );
   });
 
-  test('never go back: the farthest goes on, the others come to the same position', () => {
+  test('never go back: the farthest continues, the others come to the same position', () => {
     // The one that is behind has come there later, so comparing their times would be no use.
     const behind = laneAt(between('3:3:', 2_000));
     const ahead = laneAt(between('9:9:', 1_000));

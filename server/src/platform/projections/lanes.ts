@@ -1,7 +1,7 @@
 /**
  * The ways of several projections along one log. Those at the same position share the reading. One
  * that has failed, or was rebuilt, goes its own way until it has caught up: it reads exactly to the
- * position that the others have reached, and goes on with them.
+ * position that the others have reached, and continues with them.
  */
 import type { EventLog, LogEntry, LogPosition } from '../event-log/event-log.ts';
 import type { Pace } from './pace.ts';

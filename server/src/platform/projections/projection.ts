@@ -1,7 +1,7 @@
 /**
  * A projection turns the event log into tables. It is a unit: everything that is ever done to these
- * tables, by whomever it is asked for, is declared here, and nothing elsewhere lists projections by
- * name. All of them work alike:
+ * tables, whoever asks for it, is declared here, and nothing elsewhere lists projections by
+ * name. All of them work the same way:
  *
  *   collect(blocks) … collect(blocks) → write(tx) → (committed) → collect(blocks) …
  *                                                 → (failed)    → forget, read again from the log
@@ -20,7 +20,7 @@ import type { LogBlock } from '../event-log/event-log.ts';
 
 export type ProjectionWriter<Event> = {
   collect(blocks: readonly LogBlock<Event>[]): void;
-  /** Writes what was collected, and starts to collect anew. */
+  /** Writes what was collected, and starts collecting again. */
   write(tx: Tx): Promise<void>;
   /** Forgets what was collected and what it remembers of the tables. */
   forget(): void;
@@ -49,12 +49,12 @@ export type RebuildPlan =
       /** The same when the log has been read, in the transaction that swaps the tables. */
       readonly keepOld?: (tx: Tx, schema: string, firstDayMs: number) => Promise<void>;
     }
-  /** Nothing old matters: it is emptied, and goes on from the end of the log. */
+  /** Nothing old matters: it is emptied, and continues from the end of the log. */
   | { readonly from: 'now'; readonly clear: (tx: Tx) => Promise<void> };
 
 export type Projection<Event> = {
   readonly name: string;
-  /** The tables that it alone writes, and that a rebuild makes anew. */
+  /** The tables that it alone writes, and that a rebuild makes again. */
   readonly tables: readonly string[];
   readonly createWriter: () => ProjectionWriter<Event>;
   /**

@@ -20,11 +20,12 @@ import {
   eventLogGrown,
   type LogPosition,
 } from '../event-log/event-log.ts';
+import { claimLeases, releaseLeases } from '../leases/leases.ts';
 import { background, sleep } from '../lifecycle.ts';
 import { Doorbell, type Hints } from '../hints.ts';
 import { aimOf, groupLanes, hasJoined, type Lane } from './lanes.ts';
 import type { Projection } from './projection.ts';
-import { claimProjections, insertProjections, releaseProjections } from './queries.ts';
+import { insertProjections, leaseOf, readProgress } from './queries.ts';
 import { OvertakenError, ProjectionRun } from './run.ts';
 import { Pace } from './pace.ts';
 
@@ -81,7 +82,7 @@ export function startProjector<Event extends LogEntry>(
 class ProjectorLoop<Event extends LogEntry> {
   readonly #options: ProjectorOptions<Event>;
   readonly #bell: Doorbell;
-  readonly #writerId = randomUUID();
+  readonly #holderId = randomUUID();
   readonly #lanes: readonly Lane<Event>[];
   readonly #leaseMs: number;
   #claimedAt = -Infinity;
@@ -117,9 +118,8 @@ class ProjectorLoop<Event extends LogEntry> {
       }
     } finally {
       // Another process may go on at once; if the database is away, the lease runs out by itself.
-      await inTransaction(db, (tx) => releaseProjections(tx, this.#writerId)).catch(
-        () => undefined,
-      );
+      const held = { names: this.#leaseNames(), holderId: this.#holderId };
+      await inTransaction(db, (tx) => releaseLeases(tx, held)).catch(() => undefined);
     }
   }
 
@@ -130,19 +130,25 @@ class ProjectorLoop<Event extends LogEntry> {
     const isDue = now - this.#claimedAt > this.#leaseMs / 3;
     if (!isDue && !(isUnsure && now - this.#claimedAt > pollMs)) return;
     const { db, projections } = this.#options;
-    const held = await inTransaction(db, (tx) =>
-      claimProjections(tx, {
-        names: projections.map(({ name }) => name),
-        writerId: this.#writerId,
-        leaseMs: this.#leaseMs,
-      }),
-    );
+    const claim = {
+      names: this.#leaseNames(),
+      holderId: this.#holderId,
+      leaseMs: this.#leaseMs,
+    };
+    const held = await inTransaction(db, (tx) => claimLeases(tx, claim));
+    const ours = projections.map(({ name }) => name).filter((name) => held.includes(leaseOf(name)));
+    // Read once the lease is ours, so that it tells what the holder before has written last.
+    const progressOfOurs = ours.length === 0 ? [] : await readProgress(db, ours);
     this.#claimedAt = now;
     for (const { run, pace } of this.#lanes) {
-      const progress = held.find(({ name }) => name === run.projection.name);
+      const progress = progressOfOurs.find(({ name }) => name === run.projection.name);
       if (progress === undefined) run.reset();
       else if (pace.mayRetry()) run.resume(progress);
     }
+  }
+
+  #leaseNames(): string[] {
+    return this.#options.projections.map(({ name }) => leaseOf(name));
   }
 
   /** Reads and writes a round. @returns whether there is more to do at once */
@@ -199,7 +205,7 @@ class ProjectorLoop<Event extends LogEntry> {
     for (const { run } of group) run.collect([], next);
     for (const block of blocks) {
       for (const lane of group) {
-        // One that has failed begins anew from what it has written.
+        // One that has failed starts again from what it has written.
         if (!lane.run.isReady) continue;
         try {
           lane.run.collect([block], next);
@@ -242,7 +248,7 @@ class ProjectorLoop<Event extends LogEntry> {
     const isOvertaken = error instanceof OvertakenError || isContention(error);
     if (isOvertaken) {
       // Two processes take turns, a rebuild or an erasure comes between: nothing is wrong.
-      log.debug({ err: error, projection }, 'a pass of a projection starts anew');
+      log.debug({ err: error, projection }, 'a pass of a projection starts again');
     } else {
       const { delayMs, isNews } = pace.failed(
         lastSequence,

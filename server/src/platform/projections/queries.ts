@@ -1,13 +1,19 @@
-/** The SQL of the rows of `projection`: who works, and how far the work is. */
+/** The SQL of the rows of `projection`: how far each has come. */
 import { sql } from 'kysely';
 import { sendAhead, type Db, type Tx } from '../database/database.ts';
 import type { LogPosition } from '../event-log/event-log.ts';
+import { readHeldLeases } from '../leases/leases.ts';
 
-/** The rows of these projections, where they are missing. */
+/** Inserts the missing rows of these projections. */
 export async function insertProjections(tx: Tx, names: readonly string[]): Promise<void> {
   await sql`
     insert into projection (name) select * from unnest(${names}::text[]) on conflict do nothing
   `.execute(tx);
+}
+
+/** The name of the lease of a projection. */
+export function leaseOf(projection: string): string {
+  return `projection ${projection}`;
 }
 
 export type Progress = {
@@ -17,35 +23,12 @@ export type Progress = {
   revision: number;
 };
 
-/**
- * Makes `writerId` the one that works on those of the projections that nobody else holds, for
- * `leaseMs` from now. The lease only saves double work: what is written is fenced by the revision.
- */
-export async function claimProjections(
-  tx: Tx,
-  claim: { names: readonly string[]; writerId: string; leaseMs: number },
-): Promise<Progress[]> {
-  // A lease that a crash takes back is claimed anew.
-  await sendAhead(tx, sql`select set_config('synchronous_commit', 'off', true)`.compile(tx));
+/** How far these projections are. */
+export async function readProgress(db: Db, names: readonly string[]): Promise<Progress[]> {
   const { rows } = await sql<Progress>`
-    update projection set writer_id = ${claim.writerId}::uuid,
-      writer_until = clock_timestamp() + make_interval(secs => ${claim.leaseMs / 1_000}::float8)
-    where name in (
-      select name from projection
-      where name = any(${claim.names}::text[])
-        and (writer_id is null or writer_id = ${claim.writerId}::uuid
-          or writer_until < clock_timestamp())
-      for update skip locked)
-    returning name, position, revision
-  `.execute(tx);
+    select name, position, revision from projection where name = any(${names}::text[])
+  `.execute(db);
   return rows;
-}
-
-/** Gives up what this process holds, for another one to take at once. */
-export async function releaseProjections(tx: Tx, writerId: string): Promise<void> {
-  await sql`
-    update projection set writer_id = null, writer_until = null
-    where writer_id = ${writerId}::uuid`.execute(tx);
 }
 
 /**
@@ -85,7 +68,7 @@ export async function lockProjection(
 export type Advance = {
   name: string;
   position: LogPosition;
-  /** How many events were added. */
+  /** The number of events that were added. */
   events: number;
   /** When the newest of them was received; null for none. */
   receivedAt: number | null;
@@ -119,13 +102,16 @@ export type ProjectionReport = {
   name: string;
   position: LogPosition | null;
   events: number;
-  /** Whether a process has claimed it. */
+  /** True while a process holds its lease. */
   isRun: boolean;
 };
 
 export async function readProjections(db: Db): Promise<ProjectionReport[]> {
-  const { rows } = await sql<ProjectionReport>`
-    select name, position, events, coalesce(writer_until > now(), false) as "isRun"
-    from projection order by name`.execute(db);
-  return rows;
+  const { rows } = await sql<Omit<ProjectionReport, 'isRun'>>`
+    select name, position, events from projection order by name`.execute(db);
+  const held = await readHeldLeases(
+    db,
+    rows.map(({ name }) => leaseOf(name)),
+  );
+  return rows.map((row) => ({ ...row, isRun: held.has(leaseOf(row.name)) }));
 }

@@ -60,7 +60,7 @@ export async function dropCopies(tx: Tx, schema: string): Promise<void> {
   await sql`drop schema if exists ${sql.ref(schema)} cascade`.execute(tx);
 }
 
-/** Puts the copies in the place of the tables, which are dropped. */
+/** Drops the tables and renames the copies to them. */
 export async function replaceTables(tx: Tx, schema: string, { tables }: Copied): Promise<void> {
   const { rows } = await sql<{ home: string }>`select current_schema() as home`.execute(tx);
   const home = rows[0]?.home ?? 'public';

@@ -1,11 +1,11 @@
 /**
- * Makes a projection anew from the event log, beside the running service:
+ * Rebuilds a projection from the event log, beside the running service:
  *
  *   empty copies of its tables in a schema of their own → the whole log into the copies
  *   → the copies take the place of the tables, in one transaction
  *
  * Until that transaction, everybody reads the old tables and the projector keeps them up; then it
- * goes on with the new ones, from where the rebuild has come. A rebuild that is killed leaves a schema
+ * continues with the new ones, from where the rebuild has come. A rebuild that is killed leaves a schema
  * that the next one removes; a second one at the same time takes over from the first, which fails.
  *
  * The log does not hold everything for ever. How days that it has lost are handled is up to the

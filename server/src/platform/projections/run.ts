@@ -38,7 +38,7 @@ export class ProjectionRun<Event> {
     this.#schema = schema;
   }
 
-  /** Goes on from what the row of the projection says, as far as that is news. */
+  /** Continues from what the row of the projection says, if that is new. */
   resume({ position, revision }: Omit<Progress, 'name'>): void {
     if (this.isReady && revision === this.#revision) return;
     this.reset();

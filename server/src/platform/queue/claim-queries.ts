@@ -123,7 +123,7 @@ export async function rescheduleClaimed(
   return rows.length > 0;
 }
 
-/** running → failed. `attempts` leaves out claims that ran no handler. */
+/** running → failed. `attempts` does not count claims that ran no handler. */
 export async function failClaimed(
   tx: Tx,
   claim: Claim,
@@ -139,7 +139,7 @@ export async function failClaimed(
   return rows.length > 0;
 }
 
-/** Where a job is now, and whose claim was the latest; null when it is gone. */
+/** The current state of a job and its latest claim. Null when the job is gone. */
 export async function selectJobState(
   db: Db,
   jobId: number,

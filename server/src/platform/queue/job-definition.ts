@@ -34,7 +34,7 @@ type JobRules<Payload> = {
 
 export type Job<Payload> = JobRules<Payload> & {
   isPayload(value: unknown): value is Payload;
-  /** What is wrong with a value that is not a payload, in one line. */
+  /** Describes in one line why a value is not a valid payload. */
   payloadProblem(value: unknown): string;
 };
 

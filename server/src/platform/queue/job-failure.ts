@@ -28,7 +28,7 @@ export async function runExhausted(
   }
 }
 
-/** Errors after which the same effect is worth running again at once: not slow statements. */
+/** Errors after which the same effect is retried at once. Slow statements are not among them. */
 export function connectionBroke(error: unknown): boolean {
   return isDatabaseAway(error) && !['57014', '55P03', '25P03'].includes(sqlState(error) ?? '');
 }

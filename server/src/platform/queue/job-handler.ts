@@ -1,4 +1,4 @@
-/** How a job is carried out: the handler, what it is given, and what it may answer. */
+/** The handler of a job: its context and its possible answers. */
 import type { Logger } from 'pino';
 import type { Tx } from '../database/database.ts';
 import { checkWhole, type Job, type JobFailure, type RetryPolicy } from './job-definition.ts';

@@ -23,7 +23,7 @@ import { clip, connectionBroke, reasonOf, runExhausted } from './job-failure.ts'
 import type { ClaimedJob } from './queries.ts';
 
 /**
- * What became of an attempt. `lost`: another worker has the job. `unsettled`: the database was away
+ * The outcome of an attempt. `lost`: another worker has the job. `unsettled`: the database was away
  * until the process had to end, so the lease will run out.
  */
 export type AttemptOutcome =
@@ -40,7 +40,7 @@ export type AttemptResult = { readonly outcome: AttemptOutcome; readonly reason:
 export type JobRunOptions = {
   readonly db: Db;
   readonly log: Logger;
-  /** How long a handler may go on after its signal has aborted. */
+  /** How long a handler may keep running after its signal has aborted. */
   readonly graceMs: number;
   /** Aborts when the process cannot wait for the database any longer. */
   readonly patience: AbortSignal;
@@ -64,7 +64,7 @@ export class JobRun {
   #finished = false;
   #finishFailure: string | null = null;
   #lost = false;
-  /** The handler's time is over: from here on only the settlement writes. */
+  /** The handler has timed out or returned: from now on only the settlement writes. */
   #closed = false;
 
   constructor(claim: ClaimedJob, job: HandledJob, options: JobRunOptions) {
@@ -102,7 +102,7 @@ export class JobRun {
     }
   }
 
-  /** The handler's answer, or a failure when it throws or goes on after its time. */
+  /** The handler's answer, or a failure if it throws or overruns its time. */
   async #answer(): Promise<JobAnswer> {
     const timer = setTimeout(() => this.abort('timeout'), this.#job.timeoutMs);
     const answered = new AbortController();
@@ -247,7 +247,7 @@ export class JobRun {
       );
     } catch (error) {
       if (this.claim.attempt < this.#job.retry.maxAttempts + exhaustionTries) {
-        log.warn({ err: error, ...this.#fields() }, 'onExhausted failed, it will run again');
+        log.warn({ err: error, ...this.#fields() }, 'onExhausted failed and will be retried');
         return this.#persist({ outcome: 'retry', reason }, () => this.#reschedule(reason));
       }
       log.error({ err: error, ...this.#fields() }, 'job failed without its onExhausted');

@@ -16,7 +16,7 @@ export type ClaimedJob = Claim & {
   readonly attempt: number;
   /** Why the latest attempt has failed. */
   readonly lastError: string | null;
-  /** How long the job had been due. */
+  /** Time since the job became due. */
   readonly waitedMs: number;
 };
 
@@ -145,7 +145,9 @@ export function claimStatement(name: string, after: string, worker: string, leas
 
 export type ClaimResult = {
   readonly job: ClaimedJob | null;
-  /** Where the next claim of this name goes on; '' when all organizations were compared. */
+  /**
+   * The organization after which the next claim of this name continues; '' when all were compared.
+   */
   readonly nextAfter: string;
 };
 

@@ -24,7 +24,7 @@ beforeEach(async () => {
   await sql`truncate job, effect`.execute(db);
 });
 
-/** What happens to the next COMMIT that passes. */
+/** The fault to inject into the next COMMIT. */
 type Fault = 'none' | 'answer lost' | 'commit lost';
 
 /** A way to PostgreSQL that can break at a COMMIT, hang, or be cut altogether. */

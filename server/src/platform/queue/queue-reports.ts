@@ -1,10 +1,10 @@
-/** What metrics and people ask about the queue, and the removal of old failures. */
+/** Queries about the queue for metrics and operators, and the removal of old failures. */
 import { sql } from 'kysely';
 import { inTransaction, type Db } from '../database/database.ts';
 import { inBatches } from '../database/batches.ts';
 import type { JobState } from './tables.ts';
 
-/** Jobs of one name and state. */
+/** The number of jobs of one name and state. */
 export type QueueStat = {
   readonly name: string;
   readonly state: JobState;

@@ -36,9 +36,9 @@ export type QueueTiming = {
   readonly renewEveryMs: number;
   /** Between two looks for expired leases. */
   readonly takeBackEveryMs: number;
-  /** Between two looks for due jobs when nobody nudges; each is varied by a fifth. */
+  /** Polling interval for due jobs, with 20 % jitter. A nudge ends the wait. */
   readonly pollEveryMs: number;
-  /** How long a handler may go on after its signal has aborted. */
+  /** How long a handler may keep running after its signal has aborted. */
   readonly graceMs: number;
   /** How long a shutdown waits for the database beyond `graceMs`. */
   readonly patienceMs: number;
@@ -93,7 +93,10 @@ class Workers implements QueueWorkers {
   readonly #worker: string;
   readonly #jobs = new Map<string, HandledJob>();
   readonly #runs = new Map<JobRun, Promise<void>>();
-  /** Where the next claim of a name goes on when there are more organizations than one compares. */
+  /**
+   * The organization after which the next claim of a name continues, when one claim can't compare
+   * them all.
+   */
   readonly #claimAfter = new Map<string, string>();
   readonly #doorbell = new Doorbell();
   readonly #patience = new AbortController();

@@ -1,4 +1,4 @@
-/** What the tests of the queue share. */
+/** Helpers for the tests of the queue. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';

@@ -70,8 +70,8 @@ export type EnqueueOptions = {
   /** Jobs of a lower rank go before all others of their name. Left out: 0. */
   readonly rank?: number;
   /**
-   * How long the job is expected to run. Within an organization it stands in line as if it were due
-   * this much later, so that short jobs get ahead of long ones, but of none for ever. Left out: 0.
+   * How long the job is expected to run. Within an organization the job is ordered as if it were
+   * due this much later. So short jobs overtake long ones, but no job waits for ever. Default: 0.
    */
   readonly expectedMs?: number;
 };

@@ -6,7 +6,7 @@
  * waiting for `suspiciousAfterMs` makes the watch ask the server on a connection of its own:
  *
  * - No answer: the server is away. All waiting connections are broken, so that their requests fail
- *   now and the pool starts anew when the server is back.
+ *   now and the pool starts again when the server is back.
  * - The server works on the statement: it is slow, and the server's own time-out bounds it.
  * - The server does not: the statement or its answer was lost, and the connection is broken. Idle
  *   connections are suspects too then, because they went the same way.
@@ -25,7 +25,7 @@ const probeTimeoutMs = 3_000;
 /** A statement that was found to be slow is asked about again after this time. */
 const askAgainAfterMs = 5_000;
 
-/** A pool's client, with what the watch needs to know of it. */
+/** A client of the pool, with the state that the watch needs. */
 export type WatchedClient = Client & {
   /** When the statement under way was sent; null while there is none. */
   waitingSince?: number | null;
@@ -104,7 +104,10 @@ export class ConnectionWatch implements Disposable {
     });
     if (lost.length === 0) return;
     const reason = finding === null ? 'the server does not answer' : 'the connection lost it';
-    this.#log.warn({ connections: lost.length, reason }, 'database statements got no answer');
+    this.#log.warn(
+      { connections: lost.length, reason },
+      'database connection closed: its statements got no answer',
+    );
     for (const { client } of lost) breakOff(client);
     for (const [client, { isIdle }] of this.#clients) if (isIdle) breakOff(client);
   }

@@ -1,10 +1,10 @@
 /**
- * What this folder uses of `pg` beyond its published types. `pg` is pinned to one version, and
- * `driver-internals.test.ts` names whatever another version no longer has.
+ * The parts of `pg` that this folder uses beyond its published types. `pg` is pinned to one
+ * version, and `driver-internals.test.ts` names whatever another version no longer has.
  */
 import type { Client, Connection, Query, QueryResult } from 'pg';
 
-/** What the client calls on a query while its answer arrives. */
+/** The methods that the client calls on a query while its answer arrives. */
 export type QueryHandler = {
   handleRowDescription(message: unknown): void;
   handleDataRow(message: unknown): void;
@@ -12,7 +12,7 @@ export type QueryHandler = {
   handleReadyForQuery(connection: Connection): void;
 };
 
-/** What a connection knows of the statements that PostgreSQL keeps for it, by name. */
+/** The prepared statements of a connection, by name. */
 export type PreparedStatements = {
   readonly parsedStatements: Record<string, string>;
   readonly submittedNamedStatements: Record<string, string>;
@@ -39,7 +39,7 @@ export function preparedStatementsOf(connection: Connection): PreparedStatements
   return connection as unknown as PreparedStatements;
 }
 
-/** Breaks a client's socket, so that whatever waits on it fails with `error`. */
+/** Destroys a client's socket, so that everything waiting on it fails with `error`. */
 export function breakSocket(client: Client, error: Error): void {
   (client as unknown as Internals).connection.stream.destroy(error);
 }

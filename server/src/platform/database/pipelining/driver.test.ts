@@ -109,7 +109,7 @@ describe('failures', () => {
     assert.deepEqual(await notes(), ['taken']);
   });
 
-  test('of a value that cannot be sent undo the transaction, and the connection goes on', async () => {
+  test('of a value that cannot be sent undo the transaction, and the connection continues', async () => {
     const endless: Record<string, unknown> = {};
     endless['self'] = endless;
     await assert.rejects(

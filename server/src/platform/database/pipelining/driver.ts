@@ -36,7 +36,8 @@ export type Ahead<Row> = { readonly result: Promise<QueryResult<Row>> };
 type Waiting = Statement & PromiseWithResolvers<QueryResult<unknown>>;
 
 /**
- * What a transaction has told PostgreSQL so far. `announced`: its `begin` has not been sent yet.
+ * The state of a transaction as PostgreSQL knows it. `announced`: its `begin` has not been sent
+ * yet.
  */
 type TransactionState = 'none' | 'announced' | 'begun';
 

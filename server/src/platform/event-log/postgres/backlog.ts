@@ -5,7 +5,7 @@ import type { PostgresPosition } from './position.ts';
 
 const maxBacklog = 10_000;
 
-/** How far a reader is behind the log. */
+/** Measures how far a reader is behind the log. */
 export async function measureBacklog(db: Db, position: PostgresPosition): Promise<Backlog> {
   const { writtenBy, sequence } = position.after ?? { writtenBy: '0', sequence: 0 };
   // Within a step, everything that its target sees is read in order, so only what lies behind

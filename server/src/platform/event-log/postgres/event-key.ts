@@ -37,10 +37,10 @@ for (const [value, digit] of Array.from('0123456789abcdef').entries()) {
   digits[digit.charCodeAt(0)] = value;
   digits[digit.toUpperCase().charCodeAt(0)] = value;
 }
-/** Where the digits of each byte stand in `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`. */
+/** The index of each byte's digits in `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`. */
 const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 
-/** Writes the masked bytes of a UUID; false when the text is none. */
+/** Writes the masked bytes of a UUID. Returns false when the text is not a UUID. */
 function writeUuid(text: string, mask: Uint8Array, target: Uint8Array, offset: number): boolean {
   for (let place = 8; place <= 23; place += 5) if (text.charCodeAt(place) !== dash) return false;
   for (let index = 0; index < keyBytes; index += 1) {

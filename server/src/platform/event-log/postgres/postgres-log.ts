@@ -104,7 +104,7 @@ type RowPage = {
   readonly isLast: boolean;
 };
 
-/** The next page of the log as it is stored. `next.target` is null when it ends a step. */
+/** Reads the next page of the log in its stored form. `next.target` is null when it ends a step. */
 async function readRows(
   db: Db,
   from: LogPosition,

@@ -4,7 +4,7 @@ import { bytesArray } from '../../database/binary-arrays.ts';
 import type { Db } from '../../database/database.ts';
 import type { AddedBlock } from '../event-log.ts';
 
-/** A block as it is handed to the database. */
+/** A block in the form that the database receives. */
 export type NewBlock = { organizationId: string; eventCount: number; bytes: Buffer };
 
 /**
@@ -53,7 +53,7 @@ export type BlockPage = {
   target: string;
   /** The database's clock. */
   nowMs: number;
-  /** Whether the range has nothing behind this page. */
+  /** True if this is the last page of the range. */
   isEndOfRange: boolean;
 };
 

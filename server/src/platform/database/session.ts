@@ -1,0 +1,32 @@
+/** A connection outside of the pool, for work that takes longer than the pool's time limits allow. */
+import { Client } from 'pg';
+import { poolConnection, type DatabaseConnection } from './database.ts';
+
+export type SessionOptions = {
+  readonly applicationName: string;
+  /** Settings of the session without a limit: 0 turns each of these off. */
+  readonly unlimited: readonly string[];
+};
+
+/** Connects, runs `work` in UTC and without the given time limits, and disconnects. */
+export async function withSession<T>(
+  connection: DatabaseConnection,
+  { applicationName, unlimited }: SessionOptions,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = new Client({
+    ...poolConnection(connection),
+    application_name: applicationName,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    options: ['-c timezone=UTC', ...unlimited.map((name) => `-c ${name}=0`)].join(' '),
+  });
+  // A lost connection also fails the running statement; without a listener it would end the process.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
