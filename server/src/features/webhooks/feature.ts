@@ -24,10 +24,10 @@ import {
 } from './deliveries/maintenance.ts';
 import { addWebhookRoutes } from './endpoints/endpoint-routes.ts';
 import { defaultSenderTiming, type SenderOptions } from './sending/sender-options.ts';
-import { deliveriesElsewhere, startDeliverySender } from './sending/sender.ts';
+import { startDeliverySender } from './sending/sender.ts';
 import { collectDeliveryMetrics, observeDeliveries } from './sending/sending-metrics.ts';
 import { WebhookChanges } from './endpoints/endpoint-changes.ts';
-import { webhookDeliveries } from './webhooks.ts';
+import { deliveriesElsewhere, webhookDeliveries } from './outbox/outbox.ts';
 
 type Parts = {
   db: Db;
@@ -45,6 +45,9 @@ type Parts = {
 
 export const webhooks = defineFeature({
   name: 'webhooks',
+  apiTags: {
+    Webhooks: 'Telling other systems what happens: endpoints, deliveries, attempts.',
+  },
   settings: {
     webhookScheduleMs: setting({
       env: 'REELFEED_WEBHOOK_RETRY_SCHEDULE',
@@ -57,8 +60,7 @@ export const webhooks = defineFeature({
       env: 'REELFEED_WEBHOOK_RETENTION',
       parse: duration({ min: '1d' }),
       fallback: '30d',
-      about:
-        'How long webhook events and deliveries are kept, in whole days and one day at the least.',
+      about: 'How long webhook events and deliveries are kept, in whole days, at least one.',
     }),
     webhookDisableAfterMs: setting({
       env: 'REELFEED_WEBHOOK_DISABLE_AFTER',

@@ -125,18 +125,23 @@ test('the other two ways of verifying accept a real delivery and refuse a change
   }
 });
 
-test('without a library, the old secret verifies for an hour after a rotation', async () => {
+test('through a rotation, both ways verify with the old and with the new secret', async () => {
   const webhook = await service.register(`${recorder.url}/rotation`, ['content.errored']);
   const path = `/v1/webhooks/${webhook.id}`;
-  await service.call('POST', `${path}/rotate-secret`);
+  const rotated = await service.call('POST', `${path}/rotate-secret`);
   await service.call('POST', `${path}/test`, { body: { event: 'content.errored' } });
   const sent = recorder.requests.find((request) => request.path.endsWith('/rotation'));
   assert.ok(sent !== undefined);
   const { body, headers } = sent;
-  const args = [body, headers, webhook.secret].map((value) => JSON.stringify(value)).join();
-  const { child, output } = run(`${example('plain')}\nconsole.log(verify(${args}).event);`, {});
-  await once(child, 'close');
-  assert.equal(output.text, 'content.errored\n');
+  for (const name of ['plain', 'standard']) {
+    const verified = [webhook.secret, rotated.body.data.secret].map((secret) => {
+      const args = [body, headers, secret].map((value) => JSON.stringify(value)).join();
+      return `console.log(verify(${args}).event);`;
+    });
+    const { child, output } = run(`${example(name)}\n${verified.join('\n')}`, {});
+    await once(child, 'close');
+    assert.equal(output.text, 'content.errored\ncontent.errored\n', name);
+  }
 });
 
 test('it names every kind of event and every class of failure, and no other', () => {

@@ -38,7 +38,7 @@ type WebhookEventTable = {
   occurred_at: Timestamp;
 };
 
-/** A delivery that has not ended; see `features/webhooks/sender.ts` for its states. */
+/** A delivery that has not ended; see `sending/sender.ts` for its states. */
 type WebhookDeliveryTable = {
   organization_id: string;
   webhook_id: string;

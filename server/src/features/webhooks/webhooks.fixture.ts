@@ -76,7 +76,7 @@ export async function cause(db: Db, organizationId: string, title: string): Prom
   );
 }
 
-/** Puts `count` due deliveries in line for a webhook. */
+/** Queues `count` due deliveries for a webhook. */
 export async function fillLine(db: Db, webhookId: string, count: number): Promise<void> {
   await sql`
     insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,

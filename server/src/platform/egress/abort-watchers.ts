@@ -4,10 +4,10 @@
  */
 import { Bag, type BagMember } from '../bag.ts';
 
-export interface AbortWatcher extends BagMember {
+export type AbortWatcher = BagMember & {
   /** The signal has aborted. */
   aborted(reason: unknown): void;
-}
+};
 
 const watchersOf = new WeakMap<AbortSignal, Bag<AbortWatcher>>();
 

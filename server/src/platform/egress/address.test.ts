@@ -90,7 +90,7 @@ test('a form that carries a public IPv4 address is judged by it where it still l
   }
 });
 
-test('anything but a plainly written address is no public address', () => {
+test('anything but a plainly written address is not a public address', () => {
   const texts = ['', 'example.com', '8.8.8', '8.8.8.8.', '08.8.8.8', '0x8.8.8.8', '134744072'];
   texts.push('8.8.8.8/32', ' 8.8.8.8', '2606:4700::1%eth0', '[2606:4700::1]', '::ffff:8.8.8');
   for (const text of texts) assert.equal(isPublicAddress(text), false, text);

@@ -49,7 +49,9 @@ const refusedIpv6 = ranges([
 
 const mappedIpv4 = ranges(['::ffff:0:0/96']);
 
-/** Metadata services of clouds. They hand out credentials, so no wide exception covers them. */
+/**
+ * Metadata services of clouds. They hand out credentials, so a range or a name never allows them.
+ */
 const metadataAddresses = new Set(
   ['169.254.169.254', '168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254'].map(
     canonicalAddress,
@@ -118,8 +120,8 @@ export function parseRange(text: string): AddressRanges | null {
 }
 
 /**
- * Whether an address lies in one of these ranges. One of the other family never does, nor one with a
- * zone.
+ * Returns whether an address lies in one of these ranges. Addresses of the other family, or with a
+ * zone, never do.
  */
 export function contains({ family, list }: AddressRanges, address: string): boolean {
   const isOfFamily = family === 'ipv4' ? isIPv4(address) : isIPv6(address);

@@ -8,17 +8,17 @@ import {
   type AddressRanges,
 } from './address.ts';
 
-export interface AllowList {
+export type AllowList = {
   /** True when this host name and port, or this address and port, are an exception. */
   allows(target: { host: string; port: number; address: string }): boolean;
-}
+};
 
 type Entry =
   | { readonly kind: 'host'; readonly host: string; readonly port: number }
   | { readonly kind: 'address'; readonly address: string; readonly port: number | null }
   | { readonly kind: 'range'; readonly range: AddressRanges };
 
-/** Every entry that can't be read, in one error: the operator mends the setting once. */
+/** Every entry that can't be read, in one error: the operator fixes the setting once. */
 export class AllowListError extends Error {
   override readonly name = 'AllowListError';
   readonly problems: readonly string[];

@@ -44,7 +44,7 @@ export class BlockedAddressError extends EgressError {
   }
 }
 
-/** The codes of Node, c-ares, OpenSSL and undici that don't follow from their beginnings. */
+/** Codes of Node, c-ares, OpenSSL and undici that their prefixes don't classify. */
 const failureByCode: Readonly<Record<string, EgressFailure>> = {
   ECONNREFUSED: 'connection_refused',
   ETIMEDOUT: 'timeout',
@@ -66,7 +66,7 @@ const failureByCode: Readonly<Record<string, EgressFailure>> = {
   EPROTO: 'tls_error',
 };
 
-/** Makes an `EgressError` of whatever a request rejected with; `host` is for the message. */
+/** Converts the reason of a failed request to an `EgressError`; `host` is for the message. */
 export function asEgressError(error: unknown, host: string): EgressError {
   if (error instanceof EgressError) return error;
   const failure = classify(error);

@@ -29,7 +29,7 @@ export type EgressOptions = {
   readonly onBlocked?: (error: BlockedAddressError) => void;
 };
 
-export interface Egress extends AsyncDisposable {
+export type Egress = AsyncDisposable & {
   /**
    * Checks a URL that a user stores for later: shape, scheme, port, and every address that the
    * host has now. Returns it normalised. Throws `EgressError` (`invalid_url`, `dns_error`,
@@ -56,7 +56,7 @@ export interface Egress extends AsyncDisposable {
     request: Omit<EgressRequest, 'method' | 'body'> & { readonly maxRedirects: number },
     signal?: AbortSignal,
   ): Promise<Download>;
-}
+};
 
 const checkTimeoutMs = 5_000;
 /** A stalled answer ends here even where the total deadline is hours away, as for a download. */

@@ -198,7 +198,7 @@ test('the caller’s signal ends a request with its own reason', async (t) => {
   });
 });
 
-test('a 100 Continue that nobody asked for is no answer, however it is cut', async (t) => {
+test('a 100 Continue that nobody asked for is not an answer, however it is cut', async (t) => {
   const crlf = String.fromCharCode(13, 10);
   const { egress, url } = await startBoth(t, (request, response) => {
     const { socket } = request;
@@ -286,6 +286,15 @@ test('connections are reused, and one that hangs holds up no other request', asy
   for (let count = 0; count < 5; count += 1) await egress.request({ url, ...limits });
   assert.ok(performance.now() - startedAt < 400);
   await outcome;
+});
+
+test('no more connections are opened than requests are under way', async (t) => {
+  const { egress, receiver, url } = await startBoth(t, (_request, response) => response.end());
+  const inTurn = async () => {
+    for (let count = 0; count < 20; count += 1) await egress.request({ url, ...limits });
+  };
+  await Promise.all(Array.from({ length: 16 }, inTurn));
+  assert.ok(receiver.connects() <= 16, `${receiver.connects()} connections`);
 });
 
 test('a download follows a few redirects, checks each, and tells no second host the headers', async (t) => {

@@ -10,7 +10,7 @@ import { parseTarget } from './target.ts';
 export type Download = AsyncDisposable & {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Where the redirects led. */
+  /** The final URL after redirects. */
   readonly url: URL;
   /** Stops with an `EgressError` at the size limit and at the deadline. */
   readonly body: AsyncIterable<Buffer>;

@@ -135,7 +135,7 @@ test('an exception opens exactly its target', async (t) => {
   assert.equal(closed.connects(), 0);
 });
 
-test('what is no plain URL of an allowed scheme is refused before anything is resolved', async (t) => {
+test('what is not a plain URL of an allowed scheme is refused before anything is resolved', async (t) => {
   const lookup = lookupGiving(['93.184.215.14']);
   const egress = open(t, [], { lookup });
   // oxfmt-ignore

@@ -10,7 +10,7 @@ const end = Buffer.from('\r\n\r\n');
 const maxBytes = 8_192;
 
 export function dropContinue(socket: Socket): Socket {
-  /** Whether the next bytes are the beginning of an answer; what came of it while that is unsure. */
+  /** Whether the next bytes start a response; the bytes received so far while that is undecided. */
   let isAnswerDue = true;
   let held: Buffer | null = null;
   const read = socket.read.bind(socket) as (size?: number) => Buffer | null;

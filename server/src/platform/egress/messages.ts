@@ -1,4 +1,4 @@
-/** What is sent to a host that somebody else chose, and what comes back. */
+/** Types of outgoing requests and their responses. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 export type Scheme = 'http:' | 'https:';

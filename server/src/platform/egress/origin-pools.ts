@@ -1,6 +1,6 @@
 /**
- * The connections to each origin. An address that was judged long ago may belong to somebody else
- * by now, so a pool is replaced at a certain age; what is under way on the old one ends there.
+ * Connection pools by origin. An address that was checked long ago may have a new owner, so a pool
+ * is replaced at a certain age. Requests in flight finish on the old one.
  */
 import type { Pool } from 'undici';
 
@@ -28,7 +28,7 @@ export class OriginPools implements AsyncDisposable {
     return pool;
   }
 
-  /** Origins that nobody asks for any more end here. */
+  /** Closes the pools of origins that are no longer used. */
   #sweep(): void {
     const now = performance.now();
     for (const [origin, { pool, endsAt }] of this.#pools) {

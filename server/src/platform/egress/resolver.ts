@@ -36,7 +36,7 @@ export function createResolver({
   };
 }
 
-/** All addresses that the name servers give; none when they don't know the name. */
+/** Returns all addresses of a name; an empty list when the name servers don't know it. */
 async function resolveAll(resolver: Resolver, hostname: string): Promise<LookupAddress[]> {
   const results = await Promise.allSettled([
     resolver.resolve4(hostname),

@@ -1,4 +1,4 @@
-/** The shape of a URL that somebody gave us to call. */
+/** Checks the form of a URL that a customer supplied. */
 import { LRUCache } from 'lru-cache';
 import { bareHost } from './allow-list.ts';
 import { EgressError } from './egress-errors.ts';
@@ -20,7 +20,7 @@ export function parseTarget(
   if (text.length > maxUrlLength) refuse(`the URL has over ${maxUrlLength} characters`);
   // The parser silently drops or trims these; a URL that holds one is not what it looks like.
   if (/[\s\\\p{Cc}]/u.test(text)) refuse('the URL holds white space, a backslash or a control');
-  // It would also mend `https:example.com` and `https:///example.com`.
+  // It would also repair `https:example.com` and `https:///example.com`.
   if (!/^[a-z]+:\/\/[^/]/i.test(text) || !URL.canParse(text)) refuse('not an absolute URL');
   const url = new URL(text);
   if (!schemes.includes(url.protocol)) {
@@ -40,7 +40,7 @@ function isPossibleHost(host: string): boolean {
   return host.length <= 253 && host.split('.').every((label) => /^[a-z\d_-]{1,63}$/i.test(label));
 }
 
-/** A target as a request needs it. */
+/** The parts of a target that a request needs. */
 export type RequestTarget = {
   readonly protocol: string;
   readonly origin: string;

@@ -1,6 +1,6 @@
 /**
- * One request whose answer is read to its end or to a limit, under one deadline. It stands on
- * undici's handler interface: the answer needs no stream, which costs as much as the request.
+ * One request whose answer is read to its end or to a limit, under one deadline. It uses undici's
+ * handler interface, because a stream for the answer would cost as much as the request.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -132,9 +132,16 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
     const [first = noBytes, ...more] = this.#parts;
     const body = more.length === 0 ? first : Buffer.concat(this.#parts);
     const elapsedMs = performance.now() - this.#startedAt;
-    this.#resolve({ status: this.#status, headers: this.#headers, body, truncated, elapsedMs });
-    if (truncated) this.#end(new Error('the rest of the answer is not read'));
-    else this.#release();
+    const answer = { status: this.#status, headers: this.#headers, body, truncated, elapsedMs };
+    if (truncated) {
+      this.#resolve(answer);
+      this.#end(new Error('the rest of the answer is not read'));
+      return;
+    }
+    this.#release();
+    // undici frees the connection in a `setImmediate` that it asks for right after this call. A caller
+    // that sends again at once should find it free and not open another one.
+    queueMicrotask(() => setImmediate(this.#resolve, answer));
   }
 
   #end(reason: Error): void {

@@ -11,13 +11,11 @@ import {
 import { formatTimestamp } from '../../../platform/time.ts';
 import {
   countDeliveries,
-  countMatching,
   findDelivery,
   isPending,
   readClock,
   reopenDelivery,
   type DeliveryCounts,
-  type DeliveryFilter,
   type DeliveryRow,
   type DeliveryStatus,
   type EarlierAttempt,
@@ -25,6 +23,7 @@ import {
 import { deliveryBody, eventKinds, isSubscribed } from '../outbox/event-kinds.ts';
 import { lockWebhook } from '../endpoints/endpoint-queries.ts';
 import { webhookErrors } from '../errors.ts';
+import { countMatching, type DeliveryFilter } from './list-queries.ts';
 import { reopenFailed } from './recover-queries.ts';
 import {
   insertReplayed,
@@ -119,7 +118,7 @@ export function totalOf(counts: DeliveryCounts, status: DeliveryStatus | null): 
 }
 
 /**
- * Puts an ended delivery in line for one more attempt.
+ * Queues an ended delivery for one more attempt.
  *
  * @throws ApiError NOT_FOUND, DELIVERY_PENDING
  */
@@ -181,7 +180,7 @@ export async function recoverDeliveries(
 }
 
 const replayedAtOnce = 2_000;
-const mostReplayed = 50_000;
+const maxReplayed = 50_000;
 
 /**
  * Makes deliveries of the events since a moment that the webhook subscribes to and has none of.
@@ -201,7 +200,7 @@ export async function replayEvents(
   let created = 0;
   let after: ReplayPosition | null = null;
   let complete = false;
-  while (!complete && created < mostReplayed) {
+  while (!complete && created < maxReplayed) {
     const limit = replayedAtOnce;
     const missed: MissedEvent[] = await selectMissedEvents(tx, organizationId, webhookId, {
       since,

@@ -1,14 +1,13 @@
 /** The routes of what is sent: deliveries, their retries, replays and test sends. */
-import type { Db } from '../../../platform/database/database.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
-import { fieldError } from '../../../platform/http/errors.ts';
 import { readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, Envelope, IdParams, ListEnvelope } from '../../../platform/http/schemas.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
 import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
-import { parseTimestamp } from '../../../platform/time.ts';
 import type { Vault } from '../../../platform/vault.ts';
 import {
   countListed,
@@ -18,7 +17,7 @@ import {
   replayEvents,
   retryDelivery,
 } from './deliveries.ts';
-import { listDeliveries } from './delivery-queries.ts';
+import { listDeliveries } from './list-queries.ts';
 import { getActiveWebhook, getWebhook, requireWebhookId } from '../endpoints/endpoints.ts';
 import {
   Delivery,
@@ -37,6 +36,7 @@ import { createSecretReader } from '../endpoints/secrets.ts';
 import { requireTarget } from '../endpoints/target.ts';
 import { recordTest, TestSends } from './test-sends.ts';
 import type { WebhookChanges } from '../endpoints/endpoint-changes.ts';
+import { requireMoment } from '../moment.ts';
 
 export type DeliveryRouteParts = {
   db: Db;
@@ -90,18 +90,7 @@ function addListRoute(app: HttpApp, { db, cursors }: DeliveryRouteParts): void {
         since: since === undefined ? null : requireMoment('since', since),
         until: until === undefined ? null : requireMoment('until', until),
       };
-      const scope = {
-        list: 'deliveries',
-        organizationId,
-        filter: {
-          webhookId,
-          status,
-          kind,
-          test: test ?? null,
-          since: since ?? null,
-          until: until ?? null,
-        },
-      };
+      const scope = { list: 'deliveries', organizationId, filter: { webhookId, ...filter } };
       return readPage(cursors, scope, page, {
         count: () => countListed(db, organizationId, webhookId, filter),
         read: (limit, after) =>
@@ -141,7 +130,6 @@ function addGetRoute(app: HttpApp, { db }: DeliveryRouteParts): void {
 }
 
 function addRecoverRoute(app: HttpApp, parts: DeliveryRouteParts): void {
-  const { mutations, onDue } = parts;
   app.post(
     '/v1/webhooks/:id/recover',
     {
@@ -163,27 +151,14 @@ function addRecoverRoute(app: HttpApp, parts: DeliveryRouteParts): void {
       const since = requireMoment('since', request.body.since);
       const { until } = request.body;
       const range = { since, until: until === undefined ? null : requireMoment('until', until) };
-      await mutations.mutateAfter(
-        request,
-        reply,
-        () => requireReceiver(parts, organizationId, webhookId),
-        async (tx) => ({ data: await recoverDeliveries(tx, organizationId, webhookId, range) }),
+      return makeDue(parts, request, reply, webhookId, (tx) =>
+        recoverDeliveries(tx, organizationId, webhookId, range),
       );
-      onDue();
-      return reply;
     },
   );
 }
 
-/** @throws ApiError VALIDATION_ERROR */
-function requireMoment(name: string, text: string): Date {
-  const moment = parseTimestamp(text);
-  if (moment === null) throw fieldError(name, 'must be a timestamp');
-  return moment;
-}
-
 function addRetryRoute(app: HttpApp, parts: DeliveryRouteParts): void {
-  const { mutations, onDue } = parts;
   app.post(
     '/v1/webhooks/:webhookId/deliveries/:deliveryId/retry',
     {
@@ -200,22 +175,14 @@ function addRetryRoute(app: HttpApp, parts: DeliveryRouteParts): void {
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const webhookId = requireWebhookId(request.params.webhookId);
-      await mutations.mutateAfter(
-        request,
-        reply,
-        () => requireReceiver(parts, organizationId, webhookId),
-        async (tx) => ({
-          data: await retryDelivery(tx, organizationId, webhookId, request.params.deliveryId),
-        }),
+      return makeDue(parts, request, reply, webhookId, (tx) =>
+        retryDelivery(tx, organizationId, webhookId, request.params.deliveryId),
       );
-      onDue();
-      return reply;
     },
   );
 }
 
 function addReplayRoute(app: HttpApp, parts: DeliveryRouteParts): void {
-  const { mutations, onDue } = parts;
   app.post(
     '/v1/webhooks/:id/replay',
     {
@@ -235,14 +202,9 @@ function addReplayRoute(app: HttpApp, parts: DeliveryRouteParts): void {
       const { organizationId } = principalOf(request);
       const webhookId = requireWebhookId(request.params.id);
       const since = requireMoment('since', request.body.since);
-      await mutations.mutateAfter(
-        request,
-        reply,
-        () => requireReceiver(parts, organizationId, webhookId),
-        async (tx) => ({ data: await replayEvents(tx, organizationId, webhookId, since) }),
+      return makeDue(parts, request, reply, webhookId, (tx) =>
+        replayEvents(tx, organizationId, webhookId, since),
       );
-      onDue();
-      return reply;
     },
   );
 }
@@ -279,6 +241,25 @@ function addTestRoute(app: HttpApp, parts: DeliveryRouteParts): void {
       );
     },
   );
+}
+
+/** Answers with what `work` has made due, and wakes the sender. */
+async function makeDue(
+  parts: DeliveryRouteParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  webhookId: WebhookId,
+  work: (tx: Tx) => Promise<object>,
+): Promise<FastifyReply> {
+  const { organizationId } = principalOf(request);
+  await parts.mutations.mutateAfter(
+    request,
+    reply,
+    () => requireReceiver(parts, organizationId, webhookId),
+    async (tx) => ({ data: await work(tx) }),
+  );
+  parts.onDue();
+  return reply;
 }
 
 /**

@@ -11,7 +11,8 @@ import {
 } from '../../../platform/ids.ts';
 import { createVault } from '../../../platform/vault.ts';
 import { presentStats, totalOf } from './deliveries.ts';
-import { anyDelivery, countDeliveries, listDeliveries } from './delivery-queries.ts';
+import { countDeliveries } from './delivery-queries.ts';
+import { anyDelivery, listDeliveries } from './list-queries.ts';
 import {
   countWebhookArrivals,
   expireWebhookData,

@@ -26,6 +26,8 @@ test('a test send is one signed attempt whose answer is shown, and is listed as 
   );
   assert.deepEqual([event, signedId], ['content.ready', deliveryId]);
 
+  assert.equal(received.headers['x-service-test'], 'true');
+
   const repeated = await test('content.ready', key);
   assert.equal(repeated.headers.get('idempotent-replayed'), 'true');
   assert.deepEqual(repeated.body, sent.body);
@@ -44,6 +46,8 @@ test('a test send is one signed attempt whose answer is shown, and is listed as 
       ['content.ready', true, 1, 'success'],
     ],
   );
+  const { stats } = (await service.call('GET', path)).body.data;
+  assert.deepEqual([stats.totalDeliveries, stats.lastDeliveryAt], [0, null], 'they do not count');
   assert.equal((await test('content.gone')).status, 400);
   await cleanUp(webhook.id);
 });

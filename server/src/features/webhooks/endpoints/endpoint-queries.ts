@@ -16,6 +16,10 @@ const shownColumns = [
   'failing_since',
   'header_names',
   'rate_limit',
+  sql<Date | null>`(
+    select max(ends_at) from unnest(previous_secrets_end) as old (ends_at)
+    where ends_at > statement_timestamp()
+  )`.as('previous_secret_ends_at'),
 ] as const;
 
 export type WebhookRow = {
@@ -29,6 +33,8 @@ export type WebhookRow = {
   failing_since: Date | null;
   header_names: string[];
   rate_limit: number | null;
+  /** Until when a replaced secret still signs; null when none does. */
+  previous_secret_ends_at: Date | null;
 };
 
 /** Until the transaction ends, no other one adds a webhook to the organization. */
@@ -170,7 +176,7 @@ export async function updateWebhook(
   return row ?? null;
 }
 
-/** A webhook that is activated starts anew: what failed before does not disable it again. */
+/** A webhook that is activated starts afresh: what failed before does not disable it again. */
 function columnsOf({ headers, rateLimit, status, ...columns }: WebhookChange) {
   return {
     ...columns,
@@ -214,7 +220,7 @@ export async function deleteWebhook(
 }
 
 /**
- * Puts a new secret in place of the current one, which stays good for `graceMs`.
+ * Replaces the secret with a new one. The old one stays valid for `graceMs`.
  *
  * @returns when the replaced secret stops signing
  */

@@ -11,7 +11,13 @@ const create = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', '/v1/webhooks', { body, headers });
 const valid = { url, events: ['content.ready'] };
 /** What a webhook has when nothing was said of it. */
-const untouched = { disabledReason: null, failingSince: null, headerNames: [], rateLimit: null };
+const untouched = {
+  disabledReason: null,
+  failingSince: null,
+  headerNames: [],
+  rateLimit: null,
+  previousSecretExpiresAt: null,
+};
 
 describe('registration', () => {
   test('create shows the secret once; get, list, patch and delete have their shapes', async () => {

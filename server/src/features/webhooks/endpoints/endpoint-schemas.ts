@@ -70,6 +70,10 @@ export const Webhook = Type.Object(
     failingSince: Nullable(Timestamp),
     headerNames: Type.Array(Type.String(), { description: 'Names of the custom headers.' }),
     rateLimit: Nullable(Type.Integer()),
+    previousSecretExpiresAt: Type.Union([Timestamp, Type.Null()], {
+      description:
+        'Until when deliveries are also signed with the replaced secret; null when they are not.',
+    }),
     createdAt: Timestamp,
   },
   { title: 'Webhook' },

@@ -34,9 +34,9 @@ import { sealHeaders, type CustomHeaders } from './custom-headers.ts';
 import { secretContext } from './secrets.ts';
 import { newSecret } from '../sending/signing.ts';
 
-const mostWebhooks = 50;
+const maxWebhooks = 50;
 const previousSecretMs = 3_600_000;
-const mostPreviousSecrets = 10;
+const maxPreviousSecrets = 10;
 
 export function presentWebhook(row: WebhookRow) {
   return {
@@ -49,6 +49,7 @@ export function presentWebhook(row: WebhookRow) {
     failingSince: formatTimestamp(row.failing_since),
     headerNames: row.header_names,
     rateLimit: row.rate_limit,
+    previousSecretExpiresAt: formatTimestamp(row.previous_secret_ends_at),
     createdAt: formatTimestamp(row.created_at),
   };
 }
@@ -106,9 +107,9 @@ export async function createWebhook(
   request: WebhookRequest,
 ) {
   await lockRegistration(tx, organizationId);
-  if ((await countWebhooks(tx, organizationId)) >= mostWebhooks) {
+  if ((await countWebhooks(tx, organizationId)) >= maxWebhooks) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `An organization has at most ${mostWebhooks} webhooks.`,
+      message: `An organization has at most ${maxWebhooks} webhooks.`,
     });
   }
   const webhookId = newTypeId('whk');
@@ -165,9 +166,9 @@ export async function rotateSecret(
 ) {
   const kept = await lockWebhook(tx, organizationId, webhookId);
   if (kept === null) throw new ApiError('NOT_FOUND');
-  if (kept.previousSecrets.length >= mostPreviousSecrets) {
+  if (kept.previousSecrets.length >= maxPreviousSecrets) {
     throw new ApiError('CONFLICT', {
-      message: `The secret was rotated ${mostPreviousSecrets} times within an hour. Try again later.`,
+      message: `The secret was rotated ${maxPreviousSecrets} times within an hour. Try again later.`,
     });
   }
   const secret = newSecret();

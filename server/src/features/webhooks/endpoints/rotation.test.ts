@@ -23,10 +23,14 @@ describe('after a rotation', () => {
   test('the replaced secrets verify for one hour each, and only the new one after it', async () => {
     const webhook = await service.register(receiver.url);
     const path = `/v1/webhooks/${webhook.id}`;
+    const shownEnd = async () =>
+      (await service.call('GET', path)).body.data.previousSecretExpiresAt as string | null;
+    assert.equal(await shownEnd(), null);
     const rotate = async () => {
       const { body, status: answer } = await service.call('POST', `${path}/rotate-secret`);
       assert.equal(answer, 200);
       const inMs = Date.parse(body.data.previousSecretExpiresAt) - Date.now();
+      assert.equal(await shownEnd(), body.data.previousSecretExpiresAt);
       assert.ok(Math.abs(inMs - 3_600_000) < 10_000, `${inMs} ms`);
       return body.data.secret as string;
     };
@@ -43,12 +47,13 @@ describe('after a rotation', () => {
     secrets.push(await rotate());
     assert.deepEqual(secretsOf(await deliver(), secrets), [true, true, true]);
 
-    // An hour later: the moments lie in the past as far as the database can tell.
+    // An hour later: the moments are in the past by the database's clock.
     await service.db
       .updateTable('webhook')
       .set({ previous_secrets_end: [new Date(), new Date(0)] })
       .where('webhook_id', '=', webhook.id)
       .execute();
+    assert.equal(await shownEnd(), null);
     const later = await deliver();
     assert.deepEqual(secretsOf(later, secrets), [false, false, true]);
     assert.equal(later.headers['x-service-signature-previous'], undefined);

@@ -89,7 +89,7 @@ describe('the process that answers', () => {
       const { old, after } = await countOldAfter(service, change, onItsWayMs);
       assert.equal(old, 0);
       const goesOn = change.name === 'a new URL' || change.name === 'rotation';
-      assert.equal(after > 0, goesOn, 'what is to be sent goes on under the new state');
+      assert.equal(after > 0, goesOn, 'what is to be sent continues under the new state');
     });
   }
 });

@@ -34,6 +34,6 @@ export async function requireTarget(egress: Egress, url: string): Promise<string
       return parsed.href;
     }
     const reason = error instanceof EgressError && !isUnknown ? error.message : null;
-    throw fieldError('url', reason ?? `${host} is no public host`);
+    throw fieldError('url', reason ?? `${host} is not a public host`);
   }
 }

@@ -2,15 +2,14 @@
 import { Type } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Db } from '../../../platform/database/database.ts';
-import { fieldError } from '../../../platform/http/errors.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, Closed, Envelope, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import { parseTimestamp } from '../../../platform/time.ts';
 import { describeEvents, eventKinds } from './event-kinds.ts';
 import { eventPayloads, type EventKind } from './event-payloads.ts';
 import { listEvents } from './outbox-queries.ts';
 import { recordEvent } from './outbox.ts';
+import { requireMoment } from '../moment.ts';
 
 const EventDescription = Type.Object({
   event: OneOf(eventKinds),
@@ -59,8 +58,7 @@ function addRecentRoute(app: HttpApp, { db }: EventRouteParts): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const { since: text, limit = 100 } = request.query;
-      const since = parseTimestamp(text);
-      if (since === null) throw fieldError('since', 'must be a timestamp');
+      const since = requireMoment('since', text);
       const events = await listEvents(db, organizationId, { since, limit });
       const data = events.map(({ eventId, kind, dataJson, occurredAt }) => ({
         id: eventId,

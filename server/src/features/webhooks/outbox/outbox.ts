@@ -1,8 +1,8 @@
 /**
  * The outbox. An event is recorded in the transaction that causes it, together with one delivery for each
  * webhook that wants it: both exist exactly when the cause does. A process with the role `worker`
- * sends the deliveries; it looks twice a second, and at once after `nudge(webhookDeliveries)` on
- * the wakeups of its process, which is worth a call after the commit.
+ * sends the deliveries. It looks twice a second, and at once after a hint, so give the hint
+ * `webhookDeliveries` after the commit.
  */
 import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../../platform/database/database.ts';
@@ -11,8 +11,10 @@ import { insertEvent, selectSubscribers } from './outbox-queries.ts';
 import { deliveryBody } from './event-kinds.ts';
 import type { EventData, EventKind } from './event-payloads.ts';
 
-/** What the sender listens for among the wakeups. */
+/** The hint that this process has made deliveries due; it is passed on to other processes. */
 export const webhookDeliveries = 'webhook-deliveries';
+/** The hint that another process has. */
+export const deliveriesElsewhere = 'webhook-deliveries-elsewhere';
 
 /**
  * Records that something has happened, and a delivery for each active webhook of the organization

@@ -21,7 +21,7 @@ export type AttemptLine = {
   readonly lagMs: number;
   readonly nextAttemptInMs?: number;
   readonly isTest?: true;
-  /** What a person must mend. */
+  /** What a person must fix. */
   readonly err?: unknown;
 };
 

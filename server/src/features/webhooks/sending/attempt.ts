@@ -51,8 +51,8 @@ export type AttemptResult = {
   readonly cause: unknown;
 };
 
-const mostResponseBytesRead = 65_536;
-const mostResponseBytesKept = 4_096;
+const maxResponseBytesRead = 65_536;
+const maxResponseBytesKept = 4_096;
 
 /** Makes an attempt. It never rejects: the signal and `onBegin` end it as `not made`. */
 export async function attemptDelivery(
@@ -85,7 +85,7 @@ export async function attemptDelivery(
         headers: { ...headers, ...signedHeaders(message, keys) },
         body,
         totalTimeoutMs: parts.totalTimeoutMs,
-        maxBodyBytes: mostResponseBytesRead,
+        maxBodyBytes: maxResponseBytesRead,
         onBegin,
       },
       signal,
@@ -109,5 +109,5 @@ export async function attemptDelivery(
 /** Text that PostgreSQL can store: bytes that are no UTF-8, and NUL, become a replacement. */
 function readableText(body: Buffer): string {
   if (body.length === 0) return '';
-  return body.subarray(0, mostResponseBytesKept).toString('utf8').replaceAll('\0', '\uFFFD');
+  return body.subarray(0, maxResponseBytesKept).toString('utf8').replaceAll('\0', '\uFFFD');
 }

@@ -81,7 +81,7 @@ export type ClaimRequest = {
  *
  * Tried and left: the state `sending` in the index, which made a claim write to three indexes and
  * cost 27 µs a delivery in batches of 64. And `sender_id is null`: without statistics the planner
- * takes one row in two hundred for such a one, and then rather sorts all of a webhook's deliveries
+ * assumes that one row in two hundred is of this kind, and then sorts all of a webhook's deliveries
  * than read the first of them along the index; a claim from 300,000 took four seconds.
  */
 export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Claims> {
@@ -207,6 +207,15 @@ export async function promoteDueDeliveries(db: Db, limit: number): Promise<numbe
       and delivery.webhook_id = due.webhook_id and delivery.delivery_id = due.delivery_id
     returning delivery.delivery_id`.execute(db);
   return rows.length;
+}
+
+/**
+ * Makes PostgreSQL plan claims again. It keeps the plan of a prepared statement until the table has new
+ * statistics, and one from when the table was all but empty reads the whole of it for each webhook.
+ * Autovacuum renews them within a minute or so; a backlog grows faster.
+ */
+export async function renewStatistics(db: Db): Promise<void> {
+  await sql`analyze (skip_locked) webhook_delivery`.execute(db);
 }
 
 export type Revision = { webhookId: WebhookId; revision: number };

@@ -3,6 +3,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import {
   claimDeliveries,
   promoteDueDeliveries,
+  renewStatistics,
   type ClaimedDelivery,
   type Claims,
 } from './claim-queries.ts';
@@ -10,6 +11,9 @@ import { Lines } from './lines.ts';
 import type { Room } from './slots.ts';
 
 const promotedAtOnce = 1_000;
+/** A look at all lines that takes longer may follow a plan from when there were few. */
+const slowLookMs = 20;
+const renewStatisticsEveryMs = 60_000;
 const noClaims: Claims = { deliveries: [], webhooks: new Map() };
 
 export type Claimed = {
@@ -26,13 +30,14 @@ export class Claimer {
   readonly #lines = new Lines();
   #afterWebhookId = '';
   #promotedAt = Number.NEGATIVE_INFINITY;
+  #renewedStatisticsAt = Number.NEGATIVE_INFINITY;
 
   constructor(db: Db, promoteEveryMs: number) {
     this.#db = db;
     this.#promoteEveryMs = promoteEveryMs;
   }
 
-  /** How long to wait at the most for the next claim. */
+  /** How long to wait for the next claim, at most. */
   untilDueMs(): number {
     return this.#lines.untilLookMs(performance.now());
   }
@@ -59,7 +64,9 @@ export class Claimer {
       const afterWebhookId = this.#afterWebhookId;
       const lines = { afterWebhookId, unknownWebhooks };
       const claims = await claimDeliveries(this.#db, { senderId, limit, allowances, lines });
-      this.#lines.looked(startedAt, performance.now(), claims.deliveries);
+      const endedAt = performance.now();
+      this.#lines.looked(startedAt, endedAt, claims.deliveries);
+      if (endedAt - startedAt > slowLookMs) this.#renewStatistics(endedAt);
       const isFull = claims.deliveries.length === limit;
       this.#afterWebhookId = isFull ? latest(claims.deliveries) : '';
       return { claims, readAt: startedAt, goesOn: !isFull && afterWebhookId !== '' };
@@ -69,6 +76,13 @@ export class Claimer {
     const claims = await claimDeliveries(this.#db, { senderId, limit, allowances, lines });
     this.#lines.readOn(positions, allowances, claims.deliveries);
     return { claims, readAt: startedAt, goesOn: false };
+  }
+
+  /** Claims do not wait for it, and a failure shows as the next slow look. */
+  #renewStatistics(now: number): void {
+    if (now - this.#renewedStatisticsAt < renewStatisticsEveryMs) return;
+    this.#renewedStatisticsAt = now;
+    renewStatistics(this.#db).catch(() => undefined);
   }
 }
 

@@ -19,7 +19,7 @@ import { cause, fillLine } from '../webhooks.fixture.ts';
 
 const forEver = { timing: { totalTimeoutMs: 3_600_000 } };
 
-test('a receiver that hangs with 5,000 in line keeps one slot, and fifty others get everything', async () => {
+test('a receiver that hangs with 5,000 queued keeps one slot, and fifty others get everything', async () => {
   const quick = await startReceiver();
   const { receiver: hanging, open } = await startHangingReceiver();
   for (let n = 0; n < 50; n += 1) await register(`${quick.url}/${n}`);

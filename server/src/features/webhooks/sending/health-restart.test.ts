@@ -42,7 +42,7 @@ test('senders that are killed, with clocks a month off, disable after five days 
   const sinceMs = Date.now() - (first.failing_since?.getTime() ?? 0);
   assert.ok(sinceMs >= 0 && sinceMs < 60_000, `by the clock of the sender: ${sinceMs} ms ago`);
   const second = await failOnce(thirtyDaysMs);
-  assert.deepEqual(second, first, 'a restart starts nothing anew');
+  assert.deepEqual(second, first, 'a restart starts nothing again');
   await failingFor(4);
   assert.equal((await failOnce(thirtyDaysMs)).status, 'active');
   await failingFor(6);

@@ -1,6 +1,6 @@
 /**
  * Which lines the next claim looks at. A claim that looks at all lines finds everything, and costs
- * time for each webhook that has something in line, and for whatever has been sent since the last
+ * time for each webhook that has something queued, and for whatever has been sent since the last
  * vacuum. Hence:
  *
  * 1. At most a fifth of the time goes to looking at all lines.

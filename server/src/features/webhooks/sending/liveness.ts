@@ -3,7 +3,7 @@
  * numbers, and take over from a sender whose number stood still for `deadAfterMs` of observation.
  *
  * Only monotonic clocks decide, each process by its own: wall clocks that differ or jump declare
- * nobody dead. Time without an answer of the database is no observation.
+ * nobody dead. Time without an answer of the database does not count as observation.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -47,13 +47,18 @@ export class Liveness {
     return this.#senderId;
   }
 
+  /** How many senders there are, this one included, by the latest look. */
+  get senders(): number {
+    return this.#others.size + 1;
+  }
+
   /** One beat and one look at the others. Throws when the database does. */
   async beatAndLook(): Promise<void> {
     const { db, log, name, isOnlySender } = this.#parts;
     if (this.#senderId !== null && !(await beat(db, this.#senderId))) {
       log.warn(
         { senderId: this.#senderId },
-        'this webhook sender was taken for dead, going on anew',
+        'this webhook sender was taken for dead; it starts again',
       );
       this.#senderId = null;
     }

@@ -4,14 +4,14 @@ import type { Db } from '../../../platform/database/database.ts';
 
 export type LineReading = {
   state: 'ready' | 'scheduled';
-  /** Exact up to `mostCounted`. */
+  /** Exact up to `maxCounted`. */
   deliveries: number;
   /** 0 when none is due. */
   oldestDueAgeMs: number;
 };
 
 /** Counting stops here, so that metrics stay cheap in a flood. */
-const mostCounted = 100_000;
+const maxCounted = 100_000;
 
 /**
  * The deliveries that have not ended, by state; those that are being sent count as ready. Those of
@@ -29,7 +29,7 @@ export async function measureLine(db: Db): Promise<LineReading[]> {
     )
     select 'ready' as state,
       (select count(*) from (select from webhook_delivery where state = 'ready'
-        limit ${mostCounted}) few) as deliveries,
+        limit ${maxCounted}) few) as deliveries,
       coalesce(greatest(0, extract(epoch from now() - min(head.due_at))), 0)::float8 * 1000
         as "oldestDueAgeMs"
     from line
@@ -41,7 +41,7 @@ export async function measureLine(db: Db): Promise<LineReading[]> {
     union all
     select 'scheduled',
       (select count(*) from (select from webhook_delivery where state = 'scheduled'
-        limit ${mostCounted}) few),
+        limit ${maxCounted}) few),
       coalesce(greatest(0, extract(epoch from now() - min(due_at))), 0)::float8 * 1000
     from webhook_delivery where state = 'scheduled'`.execute(db);
   return rows;

@@ -30,7 +30,7 @@ export type RecorderParts = {
 /** An attempt, and who is told once what became of its record. */
 type Entry = { readonly attempt: AttemptRecord; readonly onRecorded: (fate: RecordFate) => void };
 
-const mostInBatch = 500;
+const maxInBatch = 500;
 /** A statement costs the database half a millisecond by itself, so it pays to let some gather. */
 const gatherMs = 5;
 const enough = 128;
@@ -58,7 +58,7 @@ export class Recorder {
   async #write(): Promise<void> {
     while (this.#waiting.length > 0) {
       if (this.#waiting.length < enough) await delay(gatherMs);
-      const batch = this.#waiting.splice(0, mostInBatch);
+      const batch = this.#waiting.splice(0, maxInBatch);
       await this.#record(batch);
     }
     this.#writing = null;

@@ -1,5 +1,5 @@
 /**
- * What becomes of a delivery after an attempt: the one place that decides it.
+ * What happens to a delivery after an attempt: the one place that decides it.
  *
  * 1. An answer of status 2xx, read to its end or to the limit, is a success. Nothing else is.
  * 2. Any other end of an attempt is a failure of the receiver's: the next attempt follows after the
@@ -46,7 +46,7 @@ export type Decision =
   | { readonly next: 'release'; readonly delayMs: number }
   | { readonly next: 'park' };
 
-/** A secret that can't be opened is mended by a person; until then there is no use in hurry. */
+/** A secret that can't be opened has to be repaired by a person; until then there is no point in hurrying. */
 const unreadableDelayMs = 60_000;
 
 /**
@@ -113,7 +113,7 @@ export function readRetryAfter(
 ): number | null {
   if ((statusCode !== 429 && statusCode !== 503) || typeof header !== 'string') return null;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
-  // `Date.parse` also takes texts that are no HTTP dates.
+  // `Date.parse` also takes texts that are not HTTP dates.
   const at = header.endsWith(' GMT') ? Date.parse(header) : Number.NaN;
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
 }

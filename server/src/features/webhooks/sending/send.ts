@@ -5,10 +5,11 @@ import { writeAttemptLine } from './attempt-log.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { AttemptRecord } from './record-queries.ts';
 import type { RecordFate } from './recorder.ts';
-import { decide } from './schedule.ts';
+import { decide, type Decision } from './schedule.ts';
 import type { DeliveryReport } from './sender-options.ts';
 import type { ClaimedDelivery, ClaimedWebhook } from './claim-queries.ts';
 import type { SigningKeys } from './signing.ts';
+import type { SendResult } from './slots.ts';
 
 /** A webhook with deliveries on their way. */
 export type SendingWebhook = ClaimedWebhook & {
@@ -29,6 +30,15 @@ export type Sending = BagMember & {
   hasBegun: boolean;
   result: AttemptResult | null;
 };
+
+export function newSending(
+  senderId: string,
+  webhook: SendingWebhook,
+  claim: ClaimedDelivery,
+  claimedAt: number,
+): Sending {
+  return { senderId, webhook, claim, claimedAt, hasBegun: false, result: null, place: 0 };
+}
 
 /** The number of the attempt that a claim is for, from 1. */
 export function attemptNumber({ attempts, isManual }: ClaimedDelivery): number {
@@ -64,6 +74,12 @@ export function toRecord(
   };
 }
 
+/** What the end of a send says about its receiver. */
+export function slotResult(next: Decision['next']): SendResult {
+  if (next === 'release' || next === 'park') return 'not made';
+  return next === 'success' ? 'success' : 'failure';
+}
+
 export function reportOf(
   { next, error, startedAt, endedAt }: AttemptRecord,
   sending: Sending,
@@ -79,7 +95,7 @@ function lagOf({ claim, webhook, claimedAt }: Sending, startedAt: number): numbe
   return beforeClaimMs + Math.max(0, startedAt - claimedAt);
 }
 
-/** A secret that can't be opened is for a person to mend. */
+/** A secret that can't be opened has to be fixed by a person. */
 export function logAttempt(
   log: Logger,
   attempt: AttemptRecord,

@@ -20,39 +20,38 @@
  *    unknown and slow ones (`slots.ts`), on two database connections, one that claims and one that
  *    records.
  * 7. No request begins under a state of its webhook that has changed since: see
- *    `webhook-changes.ts`. A delivery that finds its webhook changed is released.
+ *    `endpoint-changes.ts`. A delivery that finds its webhook changed is released.
  */
 import { hostname } from 'node:os';
 import { Bag } from '../../../platform/bag.ts';
-import { isDatabaseAway } from '../../../platform/database/database-errors.ts';
 import { background, sleep } from '../../../platform/lifecycle.ts';
 import { Doorbell } from '../../../platform/hints.ts';
 import { attemptDelivery, type AttemptParts } from './attempt.ts';
+import { DatabaseWatch } from './database-watch.ts';
 import { Liveness } from './liveness.ts';
 import type { AttemptRecord } from './record-queries.ts';
 import { Recorder, type RecordFate } from './recorder.ts';
-import type { Decision, NotMadeReason } from './schedule.ts';
+import type { NotMadeReason } from './schedule.ts';
 import { createSecretReader, type SecretReader } from '../endpoints/secrets.ts';
 import { defaultSenderTiming, type SenderOptions, type SenderTiming } from './sender-options.ts';
 import { releaseUnknownDeliveries } from './sender-queries.ts';
-import { readRevisions } from './claim-queries.ts';
 import { Claimer, type Claimed } from './claimer.ts';
 import {
   attemptNumber,
   logAttempt,
+  newSending,
   reportOf,
+  slotResult,
   toRecord,
   type Sending,
   type SendingWebhook,
 } from './send.ts';
-import { Slots, type SendResult, type Slot } from './slots.ts';
-import {
-  maxStateAgeMs,
-  OutdatedStateError,
-  WebhookChanges,
-} from '../endpoints/endpoint-changes.ts';
+import { Slots } from './slots.ts';
+import { agedStates, renewStates, renewStatesEveryMs } from './state-renewal.ts';
+import type { Slot } from './webhook-load.ts';
+import { OutdatedStateError, WebhookChanges } from '../endpoints/endpoint-changes.ts';
 import { isSubscribed } from '../outbox/event-kinds.ts';
-import { webhookDeliveries } from '../webhooks.ts';
+import { deliveriesElsewhere, webhookDeliveries } from '../outbox/outbox.ts';
 
 export type DeliverySender = AsyncDisposable & {
   /** Sends under way in this process. */
@@ -64,18 +63,13 @@ export function startDeliverySender(options: SenderOptions): DeliverySender {
   return new Sender(options);
 }
 
-/** The hint that another process has made deliveries due. */
-export const deliveriesElsewhere = 'webhook-deliveries-elsewhere';
-
 /** Sends of one webhook at a time: over 3,000 a second to a receiver that is 20 ms away. */
-const mostPerWebhook = 64;
+const maxPerWebhook = 64;
 /**
  * Between two claims under load. A claim costs the database half a millisecond and then a tenth of
  * that for each delivery, so it pays to let some gather. The first claim after a pause is at once.
  */
 const claimEveryMs = 4;
-/** How often the states of webhooks are read again whose deliveries have not begun. */
-const renewStatesEveryMs = maxStateAgeMs / 4;
 
 class Sender implements DeliverySender {
   readonly #options: SenderOptions;
@@ -86,6 +80,7 @@ class Sender implements DeliverySender {
   readonly #claimer: Claimer;
   readonly #liveness: Liveness;
   readonly #recorder: Recorder;
+  readonly #database: DatabaseWatch;
   readonly #doorbell = new Doorbell();
   readonly #sending = new Bag<Sending>();
   readonly #cutOff = new AbortController();
@@ -96,7 +91,6 @@ class Sender implements DeliverySender {
   readonly #renewing: AsyncDisposable;
   readonly #beating: AsyncDisposable;
   #hasUnknownClaims = false;
-  #inTrouble = false;
   #onIdle: (() => void) | null = null;
 
   constructor(options: SenderOptions) {
@@ -105,9 +99,10 @@ class Sender implements DeliverySender {
     this.#timing = { ...defaultSenderTiming, ...options.timing };
     const { totalTimeoutMs, deadAfterMs, beatEveryMs } = this.#timing;
     this.#attempts = { egress, totalTimeoutMs };
+    this.#database = new DatabaseWatch(log);
     this.#readSecrets = createSecretReader(vault);
     this.#claimer = new Claimer(db, this.#timing.pollEveryMs / 2);
-    this.#slots = new Slots({ total: concurrency, perWebhook: mostPerWebhook }, (sending, slot) =>
+    this.#slots = new Slots({ total: concurrency, perWebhook: maxPerWebhook }, (sending, slot) =>
       this.#start(sending, slot),
     );
     this.#liveness = new Liveness({
@@ -147,7 +142,7 @@ class Sender implements DeliverySender {
   async #beat(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const isNew = this.#liveness.senderId === null;
-      await this.#attentive(
+      await this.#database.attempt(
         () => this.#liveness.beatAndLook(),
         () => this.#liveness.lostSight(),
       );
@@ -160,18 +155,15 @@ class Sender implements DeliverySender {
     while (!signal.aborted) {
       const claimedAt = performance.now();
       let goesOn = false;
-      await this.#attentive(
-        async () => {
-          goesOn = await this.#claimOnce();
-        },
-        () => {
-          this.#hasUnknownClaims = true;
-        },
-      );
+      let untilMs = this.#timing.pollEveryMs * (0.8 + Math.random() * 0.4);
+      const claim = async (): Promise<void> => {
+        goesOn = await this.#claimOnce();
+        untilMs = Math.min(untilMs, this.#claimer.untilDueMs(), this.#slots.untilTokenMs());
+      };
+      await this.#database.attempt(claim, () => (this.#hasUnknownClaims = true));
       // A round that stopped at its limit has the other webhooks to look at.
       if (goesOn) continue;
-      const pollMs = this.#timing.pollEveryMs * (0.8 + Math.random() * 0.4);
-      await this.#doorbell.wait(Math.min(pollMs, this.#claimer.untilDueMs()), signal);
+      await this.#doorbell.wait(untilMs, signal);
       const pauseMs = claimEveryMs - (performance.now() - claimedAt);
       if (pauseMs > 1) await sleep(pauseMs, signal);
     }
@@ -196,36 +188,16 @@ class Sender implements DeliverySender {
     return claimed.goesOn;
   }
 
-  /**
-   * Reads the states of webhooks again whose deliveries wait for their turn or for a connection, so
-   * that a change by another process is noticed, and no state ages without one. While the database
-   * is away, states expire and nothing begins.
-   */
   async #renewStates(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(renewStatesEveryMs, signal);
       this.#slots.serve();
-      const readAt = performance.now();
-      const aged = new Set<SendingWebhook>();
-      for (const { hasBegun, webhook } of this.#sending) {
-        if (!hasBegun && readAt - webhook.readAt >= renewStatesEveryMs) aged.add(webhook);
-      }
+      const aged = agedStates(this.#sending);
       if (aged.size === 0) continue;
-      await this.#attentive(
-        () => this.#renew(aged, readAt),
-        () => undefined,
-      );
-    }
-  }
-
-  async #renew(webhooks: ReadonlySet<SendingWebhook>, readAt: number): Promise<void> {
-    const ids = new Set(Array.from(webhooks, ({ webhookId }) => webhookId));
-    const rows = await readRevisions(this.#options.db, [...ids]);
-    const revisions = new Map(rows.map(({ webhookId, revision }) => [webhookId, revision]));
-    for (const webhook of webhooks) {
-      const isSame = revisions.get(webhook.webhookId) === webhook.revision;
-      webhook.readAt = isSame ? readAt : Number.NEGATIVE_INFINITY;
-      if (!isSame) this.#giveBackWaiting(webhook);
+      await this.#database.attempt(async () => {
+        const changed = await renewStates(this.#options.db, aged);
+        for (const webhook of changed) this.#giveBackWaiting(webhook);
+      });
     }
   }
 
@@ -234,20 +206,14 @@ class Sender implements DeliverySender {
     const opened = new Map<string, SendingWebhook>();
     for (const [webhookId, webhook] of webhooks) {
       opened.set(webhookId, { ...webhook, ...this.#readSecrets(webhook), readAt });
-      this.#slots.limitRate(webhookId, webhook.rateLimit);
+      // The senders share the rate: each has the same part of it.
+      const { rateLimit } = webhook;
+      this.#slots.limitRate(webhookId, rateLimit && rateLimit / this.#liveness.senders);
     }
     for (const claim of deliveries) {
       const webhook = opened.get(claim.webhookId);
       if (webhook === undefined) throw new Error(`a claim without its webhook: ${claim.webhookId}`);
-      const sending: Sending = {
-        senderId,
-        webhook,
-        claim,
-        claimedAt,
-        hasBegun: false,
-        result: null,
-        place: 0,
-      };
+      const sending = newSending(senderId, webhook, claim, claimedAt);
       this.#sending.add(sending);
       if (this.#cutOff.signal.aborted) this.#giveBack(sending);
       else if (!claim.isManual && !isSubscribed(webhook.events, claim.kind)) {
@@ -272,7 +238,7 @@ class Sender implements DeliverySender {
       sending.result = result;
       const record = toRecord(sending, result, this.#options.scheduleMs);
       this.#record(sending, record);
-      this.#slots.end(slot, resultOf(record.next));
+      this.#slots.end(slot, slotResult(record.next));
       this.#doorbell.ring();
     });
   }
@@ -297,30 +263,10 @@ class Sender implements DeliverySender {
   #finish(sending: Sending, attempt: AttemptRecord, fate: RecordFate): void {
     this.#sending.delete(sending);
     if (fate === 'unwritten') this.#hasUnknownClaims = true;
-    this.#report(attempt, sending, fate);
-    this.#doorbell.ring();
-    if (this.#sending.size === 0) this.#onIdle?.();
-  }
-
-  #report(attempt: AttemptRecord, sending: Sending, fate: RecordFate): void {
     logAttempt(this.#options.log, attempt, sending, fate);
     this.#options.onAttempt?.(reportOf(attempt, sending, fate));
-  }
-
-  /** Notices when the database is away, and logs only the changes. */
-  async #attentive(work: () => Promise<void>, onTrouble: () => void): Promise<void> {
-    const { log } = this.#options;
-    try {
-      await work();
-      if (this.#inTrouble) log.info('the webhook sender reaches the database again');
-      this.#inTrouble = false;
-    } catch (error) {
-      onTrouble();
-      if (!isDatabaseAway(error)) throw error;
-      if (!this.#inTrouble)
-        log.warn({ err: error }, 'the webhook sender cannot reach the database');
-      this.#inTrouble = true;
-    }
+    this.#doorbell.ring();
+    if (this.#sending.size === 0) this.#onIdle?.();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -350,9 +296,4 @@ class Sender implements DeliverySender {
     await promise;
     clearTimeout(timer);
   }
-}
-
-function resultOf(next: Decision['next']): SendResult {
-  if (next === 'release' || next === 'park') return 'not made';
-  return next === 'success' ? 'success' : 'failure';
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Slots, type Slot } from './slots.ts';
+import { Slots } from './slots.ts';
+import type { Slot } from './webhook-load.ts';
 
 /** Slots with a clock that stands until it is moved; what has started, in order. */
 function open(limits = { total: 16, perWebhook: 64 }) {
@@ -28,7 +29,7 @@ function open(limits = { total: 16, perWebhook: 64 }) {
   };
   /** Gives each send its connection. */
   const connectAll = () => {
-    // More of them start while it goes on.
+    // More of them start while it continues.
     for (const { slot } of started) slots.begin(slot);
   };
   return { clock, started, slots, enter, end, prove, connectAll };
@@ -47,7 +48,7 @@ describe('one webhook', () => {
     assert.equal(allowance(slots, 'a'), 6);
     enter('a', 6);
     for (let n = 0; n < 8; n += 1) end('a', 'success');
-    // Sixteen under way, and eight such windows waiting (5).
+    // Sixteen under way, and eight such windows waiting (6).
     assert.equal(allowance(slots, 'a'), 16 * 9);
     enter('a', 16 * 5 - 1);
     assert.equal(started.length, 16);
@@ -70,7 +71,7 @@ describe('one webhook', () => {
     assert.equal(started.length, 1);
   });
 
-  test('that turns slow gives back what waits for it (5)', () => {
+  test('that turns slow gives back what waits for it (6)', () => {
     const { slots, enter, end, prove, clock } = open({ total: 1_000, perWebhook: 8 });
     prove('a');
     enter('a', 12);
@@ -95,6 +96,39 @@ describe('one webhook', () => {
     assert.deepEqual(slots.takeWaiting('slow'), []);
     clock.now = 4_000;
     assert.deepEqual(slots.takeWaiting('slow'), ['a8']);
+  });
+});
+
+describe('one webhook with a rate limit', () => {
+  test('has no more claimed than its bucket holds, and says when there is more (5)', () => {
+    const { slots, enter, end, clock } = open();
+    slots.limitRate('a', 10);
+    assert.deepEqual([allowance(slots, 'a'), slots.untilTokenMs()], [1, Infinity]);
+    enter('a', 1);
+    end('a', 'success');
+    assert.deepEqual([allowance(slots, 'a'), slots.untilTokenMs()], [0, 100]);
+    clock.now = 60;
+    assert.deepEqual([allowance(slots, 'a'), slots.untilTokenMs()], [0, 40]);
+    clock.now = 100;
+    assert.equal(slots.untilTokenMs(), 0, 'it came after the latest claim');
+    assert.deepEqual([allowance(slots, 'a'), slots.untilTokenMs()], [1, Infinity]);
+    clock.now = 10_000;
+    assert.equal(allowance(slots, 'a'), 1, 'a pause saves nothing up');
+    slots.limitRate('a', 50);
+    clock.now = 20_000;
+    assert.equal(allowance(slots, 'a'), 5, 'a tenth of a second');
+    slots.limitRate('a', null);
+    assert.equal(allowance(slots, 'a'), 8);
+  });
+
+  test('is waited for while sends are under way, but not while its window is full (5)', () => {
+    const { slots, enter, end } = open();
+    slots.limitRate('a', 10);
+    enter('a', 1);
+    assert.equal(slots.untilTokenMs(), Infinity);
+    end('a', 'success');
+    enter('a', 1);
+    assert.equal(slots.untilTokenMs(), 200);
   });
 });
 
@@ -171,7 +205,7 @@ describe('many webhooks', () => {
     assert.ok(order.filter((id) => id === 'b').length >= 2, order.join());
   });
 
-  test('that are quick share what may wait for them (5)', () => {
+  test('that are quick share what may wait for them (6)', () => {
     const { slots, end, prove, enter } = open({ total: 100, perWebhook: 64 });
     for (const id of ['a', 'b', 'c', 'd']) {
       prove(id);

@@ -17,7 +17,18 @@
  *    quick receiver need not wait for the next claim. A claim has a price of its own, so none is
  *    made for a webhook before half of them have gone. Nothing waits here for a slow webhook.
  */
-import { Bag, type BagMember } from '../../../platform/bag.ts';
+import { RateLimit } from './rate-limit.ts';
+import {
+  hasNext,
+  isForgotten,
+  isQuick,
+  isSlow,
+  learn,
+  newLoad,
+  openOf,
+  type Load,
+  type Slot,
+} from './webhook-load.ts';
 
 export type SlotLimits = {
   /** Maximum of concurrent sends to healthy webhooks. */
@@ -28,15 +39,6 @@ export type SlotLimits = {
 
 export type SendResult = 'success' | 'failure' | 'not made';
 
-/** One send under way. */
-export type Slot = BagMember & {
-  readonly webhookId: string;
-  /** When it began to wait for a connection, and then for its answer. */
-  waitingSince: number;
-  /** Whose slots it counts among. */
-  group: 'healthy' | 'others';
-};
-
 /** What may be claimed now. */
 export type Room = {
   readonly total: number;
@@ -46,27 +48,6 @@ export type Room = {
   readonly unknownWebhooks: number;
 };
 
-/** What is known of a webhook while it has sends, and for a while after. */
-type Load<T> = {
-  window: number;
-  hasSucceeded: boolean;
-  isFailing: boolean;
-  lastTookMs: number;
-  readonly underWay: Bag<Slot>;
-  waiting: T[];
-  /** Whether it stands in line for a slot. */
-  isInLine: boolean;
-  idleSince: number;
-  rate: Rate | null;
-};
-
-/** A bucket of tokens, one for each send, which fills with time. */
-type Rate = { readonly perSecond: number; tokens: number; filledAt: number };
-
-const firstWindow = 8;
-const slowAfterMs = 2_000;
-/** What is known of an idle webhook is forgotten after this time. */
-const forgetAfterMs = 60_000;
 /** Slots of unknown and slow webhooks, as a factor of `total`. */
 const othersFactor = 4;
 /** The share of these that slow webhooks leave to unknown ones. */
@@ -123,11 +104,12 @@ export class Slots<T> {
     const slowShare = Math.ceil(Math.max(0, othersRoom - reserve) / Math.max(1, slow.size));
     const aheadShare = Math.ceil((total * aheadFactor) / Math.max(1, healthy.size));
     const allowances = new Map<string, number>();
+    const now = this.#now();
     for (const [webhookId, load] of this.#loads) {
-      const open = load.window - load.underWay.size - load.waiting.length;
+      const open = openOf(load);
       if (!healthy.has(webhookId) || load.rate !== null) {
         const share = healthy.has(webhookId) ? open : Math.min(open, slowShare);
-        allowances.set(webhookId, Math.max(0, Math.min(share, tokensOf(load.rate, this.#now()))));
+        allowances.set(webhookId, Math.max(0, Math.min(share, load.rate?.offer(now) ?? Infinity)));
         continue;
       }
       const ahead = isQuick(load) ? Math.min(aheadShare, load.window * windowsAhead) : 0;
@@ -144,18 +126,21 @@ export class Slots<T> {
   /** @param perSecond maximum of sends a second; null for no limit */
   limitRate(webhookId: string, perSecond: number | null): void {
     const load = this.#load(webhookId);
-    if (load.rate?.perSecond === perSecond || (load.rate === null && perSecond === null)) return;
-    const now = this.#now();
-    load.rate = perSecond === null ? null : { perSecond, tokens: 1, filledAt: now };
+    if (perSecond === null) load.rate = null;
+    else if (load.rate === null) load.rate = new RateLimit(perSecond, this.#now());
+    else load.rate.change(perSecond, this.#now());
   }
 
-  /** How long until a webhook with a rate limit may send again; Infinity without such a webhook. */
+  /**
+   * How long until a webhook that its rate limit holds back may have something claimed; Infinity
+   * without such a webhook.
+   */
   untilTokenMs(): number {
+    const now = this.#now();
     let untilMs = Infinity;
-    for (const { rate, underWay, waiting } of this.#loads.values()) {
-      if (rate === null || underWay.size + waiting.length > 0) continue;
-      if (rate.tokens < 1)
-        untilMs = Math.min(untilMs, ((1 - rate.tokens) / rate.perSecond) * 1_000);
+    for (const load of this.#loads.values()) {
+      if (load.rate === null || openOf(load) <= 0) continue;
+      untilMs = Math.min(untilMs, load.rate.untilTokenMs(now));
     }
     return untilMs;
   }
@@ -163,7 +148,7 @@ export class Slots<T> {
   /** Takes a claimed delivery: it starts now or waits for its turn. */
   enter(webhookId: string, item: T): void {
     const load = this.#load(webhookId);
-    if (load.rate !== null) load.rate.tokens -= 1;
+    load.rate?.take();
     load.waiting.push(item);
     this.#standInLine(webhookId, load);
     this.serve();
@@ -183,10 +168,8 @@ export class Slots<T> {
     const now = this.#now();
     load.idleSince = now;
     if (result !== 'not made') {
-      load.lastTookMs = now - slot.waitingSince;
-      load.isFailing = result === 'failure';
-      load.window = this.#nextWindow(load, result);
-      load.hasSucceeded ||= result === 'success';
+      const tookMs = now - slot.waitingSince;
+      learn(load, result, { tookMs, maxWindow: this.#limits.perWebhook });
     }
     this.#standInLine(slot.webhookId, load);
     this.serve();
@@ -212,13 +195,6 @@ export class Slots<T> {
     return taken;
   }
 
-  #nextWindow({ window, hasSucceeded }: Load<T>, result: 'success' | 'failure'): number {
-    if (result === 'success') {
-      return Math.min(this.#limits.perWebhook, hasSucceeded ? window + 1 : firstWindow);
-    }
-    return window > firstWindow ? Math.max(firstWindow, Math.floor(window / 2)) : window;
-  }
-
   /** Tells the healthy from the slow, forgets the idle, and starts what there is room for by now. */
   #lookAround(): { healthy: Set<string>; slow: Set<string>; othersClaimed: number } {
     const now = this.#now();
@@ -226,8 +202,7 @@ export class Slots<T> {
     const slow = new Set<string>();
     let othersClaimed = 0;
     for (const [webhookId, load] of this.#loads) {
-      const isIdle = load.underWay.size === 0 && load.waiting.length === 0;
-      if (isIdle && now - load.idleSince > forgetAfterMs) {
+      if (isForgotten(load, now)) {
         this.#loads.delete(webhookId);
         continue;
       }
@@ -300,42 +275,8 @@ export class Slots<T> {
   #load(webhookId: string): Load<T> {
     const known = this.#loads.get(webhookId);
     if (known !== undefined) return known;
-    const load: Load<T> = {
-      window: 1,
-      hasSucceeded: false,
-      isFailing: false,
-      lastTookMs: 0,
-      underWay: new Bag(),
-      waiting: [],
-      isInLine: false,
-      idleSince: this.#now(),
-      rate: null,
-    };
+    const load = newLoad<T>(this.#now());
     this.#loads.set(webhookId, load);
     return load;
   }
-}
-
-/** Fills the bucket. @returns whole tokens in it; Infinity without a limit */
-function tokensOf(rate: Rate | null, now: number): number {
-  if (rate === null) return Infinity;
-  const gained = ((now - rate.filledAt) / 1_000) * rate.perSecond;
-  rate.tokens = Math.min(Math.max(1, rate.perSecond / 10), rate.tokens + gained);
-  rate.filledAt = now;
-  return Math.max(0, Math.floor(rate.tokens));
-}
-
-function hasNext({ waiting, underWay, window }: Load<unknown>): boolean {
-  return waiting.length > 0 && underWay.size < window;
-}
-
-/** A receiver that has shown itself quick may have some more in hand. */
-function isQuick(load: Load<unknown>): boolean {
-  return load.window > firstWindow;
-}
-
-function isSlow(load: Load<unknown>, now: number): boolean {
-  if (load.isFailing || load.lastTookMs > slowAfterMs) return true;
-  for (const { waitingSince } of load.underWay) if (now - waitingSince > slowAfterMs) return true;
-  return false;
 }

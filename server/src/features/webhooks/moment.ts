@@ -1,0 +1,13 @@
+import { fieldError } from '../../platform/http/errors.ts';
+import { parseTimestamp } from '../../platform/time.ts';
+
+/**
+ * The moment in a field of a request.
+ *
+ * @throws ApiError VALIDATION_ERROR
+ */
+export function requireMoment(field: string, text: string): Date {
+  const moment = parseTimestamp(text);
+  if (moment === null) throw fieldError(field, 'must be a timestamp');
+  return moment;
+}

@@ -1,0 +1,34 @@
+/** Notices when the database is away and when it is back, and logs only the changes. */
+import type { Logger } from 'pino';
+import { isDatabaseAway } from '../../../platform/database/database-errors.ts';
+
+export class DatabaseWatch {
+  readonly #log: Logger;
+  #isAway = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /**
+   * Does some work with the database. Ends quietly when that is away; other errors are thrown.
+   *
+   * @param onTrouble called after any error
+   */
+  async attempt(
+    work: () => Promise<void>,
+    onTrouble: () => unknown = () => undefined,
+  ): Promise<void> {
+    try {
+      await work();
+      if (this.#isAway) this.#log.info('the webhook sender reaches the database again');
+      this.#isAway = false;
+    } catch (error) {
+      onTrouble();
+      if (!isDatabaseAway(error)) throw error;
+      if (!this.#isAway)
+        this.#log.warn({ err: error }, 'the webhook sender cannot reach the database');
+      this.#isAway = true;
+    }
+  }
+}

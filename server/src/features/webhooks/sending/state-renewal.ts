@@ -1,0 +1,40 @@
+/**
+ * Reads the states of webhooks again whose deliveries wait for their turn or for a connection, so
+ * that a change by another process is noticed, and no state ages without one. While the database is
+ * away, states expire and nothing begins.
+ */
+import type { Db } from '../../../platform/database/database.ts';
+import { maxStateAgeMs } from '../endpoints/endpoint-changes.ts';
+import { readRevisions } from './claim-queries.ts';
+import type { Sending, SendingWebhook } from './send.ts';
+
+/** How often to call `renewStates`. */
+export const renewStatesEveryMs = maxStateAgeMs / 4;
+
+/** The states of deliveries that have not begun which are old enough to be read again. */
+export function agedStates(sendings: Iterable<Sending>): ReadonlySet<SendingWebhook> {
+  const now = performance.now();
+  const aged = new Set<SendingWebhook>();
+  for (const { hasBegun, webhook } of sendings) {
+    if (!hasBegun && now - webhook.readAt >= renewStatesEveryMs) aged.add(webhook);
+  }
+  return aged;
+}
+
+/** @returns the webhooks that have changed: nothing may begin under these states */
+export async function renewStates(
+  db: Db,
+  aged: ReadonlySet<SendingWebhook>,
+): Promise<readonly SendingWebhook[]> {
+  const readAt = performance.now();
+  const ids = new Set(Array.from(aged, ({ webhookId }) => webhookId));
+  const rows = await readRevisions(db, [...ids]);
+  const revisions = new Map(rows.map(({ webhookId, revision }) => [webhookId, revision]));
+  const changed: SendingWebhook[] = [];
+  for (const webhook of aged) {
+    const isSame = revisions.get(webhook.webhookId) === webhook.revision;
+    webhook.readAt = isSame ? readAt : Number.NEGATIVE_INFINITY;
+    if (!isSame) changed.push(webhook);
+  }
+  return changed;
+}
