@@ -7,7 +7,7 @@
 
 /** An object that can be in one bag at a time. */
 export type BagMember = {
-  /** Where it stands in its bag; for the bag alone. */
+  /** Its index in the bag. Only the bag may use it. */
   place: number;
 };
 

@@ -129,7 +129,9 @@ const durationUnitsMs: Record<string, number> = {
   d: 86_400_000,
 };
 
-/** Ten years: far more than anybody means, and little enough for every date to stay valid. */
+/**
+ * Ten years: longer than any sensible setting, and short enough that every computed date is valid.
+ */
 const longestDuration = '3650d';
 /** Node's timers hold 2^31 - 1 ms, somewhat more than this; a longer one fires at once. */
 export const longestTimer = '24d';

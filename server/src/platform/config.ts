@@ -49,27 +49,27 @@ export const platformSettings = {
     env: 'DATABASE_URL',
     parse: optional(postgresUrl()),
     fallback: '',
-    about: 'PostgreSQL 15 or newer. Empty: the embedded PostgreSQL.',
+    about: 'URL of PostgreSQL 15 or newer. Empty: the embedded PostgreSQL.',
     secret: true,
   }),
   databasePoolSize: setting({
     env: 'REELFEED_DATABASE_POOL_SIZE',
     parse: integer({ min: 2, max: 200 }),
     fallback: '10',
-    about: 'Most database connections that this process opens.',
+    about: 'Maximum number of database connections of this process.',
   }),
   acceptUnsafeDatabase: setting({
     env: 'REELFEED_ACCEPT_UNSAFE_DATABASE',
     parse: noneOr(choices(unsafeSettings)),
     fallback: '',
     about:
-      'Comma list of fsync, full_page_writes, synchronous_commit: settings of an outside PostgreSQL that may be off although a crash of its machine can then lose acknowledged data.',
+      'Comma-separated list of fsync, full_page_writes, synchronous_commit: settings of an outside PostgreSQL that may be off although a crash of its machine can then lose acknowledged data.',
   }),
   publicUrl: setting({
     env: 'REELFEED_PUBLIC_URL',
     parse: optional(httpUrl()),
     fallback: '',
-    about: 'Base of every URL handed out. Empty: http://localhost:$PORT.',
+    about: 'Base of all generated URLs. Empty: http://localhost:$PORT.',
   }),
   roles: setting({
     env: 'REELFEED_ROLES',
@@ -90,20 +90,20 @@ export const platformSettings = {
     parse: list(),
     fallback: '',
     about:
-      'Comma list of host:port, address or CIDR that outgoing requests may reach although it is private.',
+      'Comma-separated list of host:port, address or CIDR that outgoing requests may reach although it is private.',
   }),
   logLevel: setting({
     env: 'REELFEED_LOG_LEVEL',
     parse: choice(['debug', 'info', 'warn', 'error', 'silent'] as const),
     fallback: 'info',
-    about: 'Least level that is logged.',
+    about: 'Minimum level that is logged.',
   }),
   drainDelayMs: setting({
     env: 'REELFEED_DRAIN_DELAY',
     parse: optional(duration({ min: '0s', max: longestTimer })),
     fallback: '',
     about:
-      'How long the process goes on serving after SIGTERM while /readyz is 503, so that a load balancer can take it out. Empty: 10s where other processes use the same database, else 0s.',
+      'How long the process keeps serving after SIGTERM while /readyz is 503, so that a load balancer can take it out. Empty: 10s if other processes use the same database, otherwise 0s.',
   }),
   shutdownGraceMs: setting({
     env: 'REELFEED_SHUTDOWN_GRACE',

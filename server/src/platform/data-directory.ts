@@ -115,8 +115,8 @@ async function openDirectory(directory: string): Promise<string> {
 }
 
 /**
- * Makes a folder and those above it. Not by Node's `recursive`, which never ends on a file system
- * that takes no folders, such as /proc.
+ * Creates a folder and its parents. Node's own `recursive` option never returns on file systems
+ * that reject folders, such as /proc.
  */
 async function makeFolder(folder: string, mode: number): Promise<void> {
   try {

@@ -34,7 +34,10 @@ export async function openVault(db: Db, source: KeySource): Promise<Vault> {
   return vault;
 }
 
-/** What is wrong with the configured key; null when nothing is, or nothing was encrypted yet. */
+/**
+ * Describes the problem with the configured key. Null when the key is right, or nothing has been
+ * encrypted yet.
+ */
 export async function encryptionKeyProblem(db: Db, source: KeySource): Promise<string | null> {
   const sealed = await findCheck(db);
   const given = await findEncryptionKey(source.encryptionKey, source.dataDir);
@@ -71,7 +74,7 @@ async function findCheck(db: Db): Promise<Buffer | null> {
   return rows[0]?.sealed ?? null;
 }
 
-/** @returns the check value that is stored now, of whoever was first */
+/** @returns the check value that is stored now, of the process that was first */
 async function storeCheck(db: Db, sealed: Buffer): Promise<Buffer> {
   return inTransaction(db, async (tx) => {
     await sql`insert into encryption_check (sealed) values (${sealed}) on conflict do nothing`.execute(

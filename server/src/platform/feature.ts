@@ -10,19 +10,23 @@
 import type { Role } from './config.ts';
 import type { ErrorKind } from './http/errors.ts';
 import type { HttpApp } from './http/app.ts';
+import type { ElectedChore } from './leases/elected-chore.ts';
 import type { Projection } from './projections/projection.ts';
 import type { HandledJob } from './queue/job-handler.ts';
 import type { SettingTable, SettingValues } from './settings.ts';
 
-/** Where something runs. Left out: in processes with the role `worker`. */
+/** The roles of the processes that run something. Default: `worker`. */
 type ForRoles = { readonly roles?: readonly Role[] };
 
-/** Something that is done again and again. It may be interrupted, and run by two processes at once. */
-export type Chore = ForRoles & {
-  readonly name: string;
-  readonly intervalMs: number;
-  readonly run: (signal: AbortSignal) => Promise<unknown>;
-};
+/**
+ * Work that is repeated at an interval. One process of the cluster does it for all, but it may be
+ * interrupted, and now and then two processes run it at once.
+ */
+export type Chore = ForRoles &
+  ElectedChore & {
+    /** For what a process has in its memory or on its disk: each process does its own. */
+    readonly isLocal?: boolean;
+  };
 
 /**
  * Something that runs long: `run` is called once, and again with a growing delay when it fails. It
@@ -67,7 +71,7 @@ export type Contribution = {
   readonly services?: readonly FeatureService[];
   readonly eraseViewer?: EraseViewer;
   readonly purgeItems?: PurgeItems;
-  /** Parts for the features behind it in the list. */
+  /** Parts for the features after it in the list. */
   readonly provides?: object;
   /** Disposed of at the end, when nothing of the service runs any more. */
   readonly resources?: readonly (AsyncDisposable | Disposable)[];
@@ -77,6 +81,8 @@ export type Feature<Parts, Settings extends SettingTable, Added extends Contribu
   readonly name: string;
   readonly settings: Settings;
   readonly errors: Readonly<Record<string, ErrorKind>>;
+  /** One sentence about each group of its routes, for the API description. */
+  readonly apiTags: Readonly<Record<string, string>>;
   /** The tables that it owns: no other feature has SQL on them. */
   readonly tables: readonly string[];
   /** Its projections of the event log. The service keeps them up to date, erases, purges and expires. */
@@ -95,7 +101,14 @@ export function defineFeature<
   Added extends Contribution,
   Settings extends SettingTable = Readonly<Record<string, never>>,
 >(definition: Definition<Parts, Settings, Added>): Feature<Parts, Settings, Added> {
-  return { settings: {} as Settings, errors: {}, tables: [], projections: () => [], ...definition };
+  return {
+    settings: {} as Settings,
+    errors: {},
+    apiTags: {},
+    tables: [],
+    projections: () => [],
+    ...definition,
+  };
 }
 
 /** All that the features of a process have to do about erasing and purging; see `EveryFeature`. */

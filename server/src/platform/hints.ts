@@ -23,7 +23,7 @@ export class Hints {
   }
 }
 
-/** One sleeper that can be woken. A ring while nobody sleeps ends the next sleep at once. */
+/** Wakes one waiting loop. If nobody is waiting, the next wait returns at once. */
 export class Doorbell {
   #rung = false;
   #wake: (() => void) | null = null;

@@ -84,7 +84,7 @@ export function parseContentId(raw: string): ContentId | null {
 /** The largest UUID has the first digit 7: 26 digits hold two bits more than it needs. */
 const suffixForm = /^[0-7][\da-hjkmnp-tv-z]{25}$/;
 
-/** The id of the given kind, or null when the text has another form. */
+/** Parses an id of the given kind. Null when the text has another form. */
 export function parseTypeId<Prefix extends string>(
   prefix: Prefix,
   raw: string,

@@ -1,4 +1,4 @@
-/** Shared shapes for everything that runs long: sleeping, and restarting with back-off. */
+/** Shared helpers for long-running work: sleeping, repeating, and restarting with back-off. */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -14,7 +14,7 @@ const longestDelayMs = 4_000;
 /**
  * Runs `run(signal)` until it returns or the signal aborts; when it throws, it is started again
  * after a delay that doubles up to four seconds and falls back after a minute without a failure.
- * The log level follows the delay, so that a blip wakes nobody.
+ * The log level rises with the delay, so that a short failure alerts nobody.
  */
 export async function keepRunning(
   name: string,

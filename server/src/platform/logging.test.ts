@@ -85,7 +85,7 @@ test('what a library has hung on an error stays out of the log', () => {
   assert.doesNotMatch(lines.join(''), /hunter2/);
 });
 
-test('an error that names itself as its cause, and one that is no error, are written', () => {
+test('an error that names itself as its cause, and one that is not an error, are written', () => {
   const { log, last } = capture();
   const circle = new Error('circle');
   circle.cause = new Error('and back', { cause: circle });

@@ -11,7 +11,10 @@ const redacted = [
   'connectionString',
 ];
 
-/** Bytes that may wait for a slow reader of the log, so that a flood of lines cannot fill the memory. */
+/**
+ * Bytes that may be buffered for a slow reader of the log, so that a flood of lines cannot exhaust
+ * memory.
+ */
 const maxWaitingBytes = 8 * 1024 * 1024;
 const maxWrittenBytes = 64 * 1024;
 
@@ -46,7 +49,10 @@ function logToOutput(options: LoggerOptions): Logger {
   });
   output.on('drain', () => {
     if (dropped === 0) return;
-    log.warn({ lines: dropped }, 'lines of the log were dropped: its reader is too slow');
+    log.warn(
+      { lines: dropped },
+      'log lines were dropped because the reader of the log is too slow',
+    );
     dropped = 0;
   });
   return log;

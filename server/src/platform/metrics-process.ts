@@ -1,4 +1,4 @@
-/** What the process itself costs: memory, CPU, file descriptors, and how late its loop runs. */
+/** Metrics of the process itself: memory, CPU, file descriptors, event loop delay. */
 import { opendir } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from './metrics.ts';

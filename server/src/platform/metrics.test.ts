@@ -246,6 +246,6 @@ test('the process tells its memory, CPU, descriptors and how late its loop runs'
   const later = parseExposition(await metrics.expose()).get('nodejs_eventloop_lag_seconds');
   assert.ok(
     later?.samples.every((sample) => sample.value < 0.1),
-    'each scrape starts anew',
+    'each scrape starts over',
   );
 });

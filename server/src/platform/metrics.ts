@@ -42,8 +42,8 @@ export type Reading<L extends string> = {
 export type CollectedOptions<L extends string> = MetricOptions<L> & {
   readonly type: 'gauge' | 'counter';
   /**
-   * Called at each scrape. A number where there are no labels, else readings. What throws, or
-   * takes over two seconds, is left out of that scrape and logged.
+   * Called at each scrape. Returns a number for a metric without labels, otherwise readings. A
+   * callback that throws or takes over two seconds is logged and left out of that scrape.
    */
   readonly collect: (signal: AbortSignal) => Collected<L> | Promise<Collected<L>>;
 };
@@ -105,7 +105,7 @@ class Metrics {
     };
   }
 
-  /** Defines a metric whose values are found when it is scraped. */
+  /** Defines a metric whose values are read at scrape time. */
   collected<const L extends string = never>(options: CollectedOptions<L>): void {
     const { definition, bound } = this.#define(options, options.type);
     const log = this.#log;

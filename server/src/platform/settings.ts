@@ -1,6 +1,6 @@
 /**
- * What a setting is. The parser, the messages about wrong values and the table in the README are all
- * made from its declaration.
+ * Declarations of settings. The parser, the messages about wrong values and the table in the README
+ * all come from them.
  */
 import { readFileSync } from 'node:fs';
 import type { Parser } from './config-values.ts';
@@ -65,7 +65,7 @@ function readRaw(env: NodeJS.ProcessEnv, definition: Setting<unknown>, problems:
   try {
     const content = readFileSync(file, 'utf8').trim();
     // An empty file is a secret that has not been written: going on without it would, for one,
-    // start the embedded database in place of the one that holds the data.
+    // start the embedded database instead of the one that holds the data.
     if (content === '') problems.push(`${definition.env}_FILE: the file ${file} is empty`);
     return content;
   } catch (error) {

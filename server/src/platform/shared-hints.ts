@@ -56,7 +56,10 @@ export async function followSharedHint(
     try {
       await follow(options, signal);
     } catch (error) {
-      options.log.debug({ err: error, hint: options.name }, 'no hints from other processes');
+      options.log.debug(
+        { err: error, hint: options.name },
+        'cannot listen for hints from other processes, polling instead',
+      );
     }
     await sleep(reconnectAfterMs, signal);
   }

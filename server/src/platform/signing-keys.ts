@@ -5,7 +5,9 @@ import type { Db } from './database/database.ts';
 export type Signer = {
   /** The first `bytes` bytes of HMAC-SHA256; from 8 to 32. */
   sign(data: Buffer | string, bytes: number): Buffer;
-  /** Whether `sign` made the signature, by its length. One of fewer than 8 bytes proves nothing. */
+  /**
+   * Verifies a signature of any length that `sign` can make. Signatures under 8 bytes are rejected.
+   */
   verify(data: Buffer | string, signature: Buffer): boolean;
 };
 

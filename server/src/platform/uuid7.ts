@@ -19,8 +19,8 @@ export function writeUuid7(bytes: Uint8Array): void {
 }
 
 /**
- * Writes a UUID for a moment (milliseconds) to the first 16 bytes. Those of one moment are in the
- * order of their numbers (32 bits); without a number their order is random.
+ * Writes a UUID for a timestamp (milliseconds) to the first 16 bytes. UUIDs of the same timestamp
+ * are ordered by their number (32 bits); without a number their order is random.
  */
 export function writeUuid7At(bytes: Uint8Array, milliseconds: number, number?: number): void {
   const random = drawRandom();
@@ -56,7 +56,7 @@ function write(
   bytes.set(random.subarray(5), 11);
 }
 
-/** A clock that was set back does not disturb the order: the last moment goes on. */
+/** If the clock is set back, the last timestamp is used again, so the order still holds. */
 function advance(random: Uint8Array): void {
   const nowMs = Date.now();
   if (nowMs > lastMs) {

@@ -53,7 +53,7 @@ export async function loadEncryptionKey(given: string | null, dataDir: string): 
   return found?.key ?? createKeyFile(keyFile(dataDir));
 }
 
-/** Where the key of a data directory lies. */
+/** The path of the key file in a data directory. */
 export function keyFile(dataDir: string): string {
   return path.join(dataDir, 'encryption.key');
 }
@@ -61,7 +61,7 @@ export function keyFile(dataDir: string): string {
 /**
  * The same without making one: null where there is none.
  *
- * @throws ConfigurationError when what is there is no key
+ * @throws ConfigurationError when what is there is not a key
  */
 export async function findEncryptionKey(
   given: string | null,

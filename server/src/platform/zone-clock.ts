@@ -8,7 +8,7 @@ const quarterMs = 15 * 60_000;
 const maxRemembered = 10_000;
 const zoneForm = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/;
 
-/** Whether it names a time zone of the IANA database, such as Europe/Berlin. */
+/** Returns whether the text is the name of an IANA time zone, such as Europe/Berlin. */
 export function isTimeZone(text: string): boolean {
   if (!zoneForm.test(text)) return false;
   try {
@@ -42,12 +42,12 @@ export class ZoneClock {
           });
   }
 
-  /** What the wall clock shows at a moment. */
+  /** The local wall-clock time at a moment. */
   localOf(ms: number): number {
     return ms + this.quartersAheadAt(ms) * quarterMs;
   }
 
-  /** How many quarters of an hour the zone is ahead of UTC at a moment: −48 to 56. */
+  /** The zone's offset from UTC at a moment, in quarters of an hour: −48 to 56. */
   quartersAheadAt(ms: number): number {
     if (this.#format === null) return 0;
     const quarter = Math.floor(ms / quarterMs);

@@ -14,7 +14,7 @@ import { principalOf } from '../http/principal.ts';
 import type { Vault } from '../vault.ts';
 import { lockKey, pruneAnswers, storeAnswer, type StoredAnswer } from './queries.ts';
 
-/** What a mutation answers: the payload of `data`, beside status and headers. */
+/** The answer of a mutation: the payload of `data`, and optionally status and headers. */
 export type Answer = {
   statusCode?: number;
   headers?: Record<string, string>;
@@ -53,7 +53,7 @@ export type Mutations = {
     ask: () => Promise<T>,
     work: (tx: Tx, asked: T) => Promise<Answer>,
   ): Promise<FastifyReply>;
-  /** Drops answers whose time is over, some at a time, until none is left or the signal aborts. */
+  /** Deletes expired answers in batches until none is left or the signal aborts. */
   prune(signal: AbortSignal): Promise<void>;
 };
 

@@ -77,7 +77,7 @@ export async function storeAnswer(
   await sendAhead(tx, insert.compile());
 }
 
-/** Deletes at most `limit` answers whose time is over. @returns how many */
+/** Deletes at most `limit` expired answers. @returns how many */
 export async function pruneAnswers(tx: Tx, keptForHours: number, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from idempotent_request where (organization_id, idempotency_key) in (
