@@ -12,6 +12,9 @@ type Parts = { db: Db; cursors: ListCursors; eventLog: EngagementLog };
 
 export const analytics = defineFeature({
   name: 'analytics',
+  apiTags: {
+    Analytics: 'Reports over viewers, items and playback.',
+  },
   settings: {
     sessionTimeoutMs: setting({
       env: 'REELFEED_SESSION_TIMEOUT',
@@ -24,12 +27,14 @@ export const analytics = defineFeature({
   tables: [
     'content_counter',
     'audience_counter',
-    'segment_counter',
+    'view_fact',
+    'fact_label',
     'content_day',
     'viewer_set',
     'quality_counter',
     'retention_counter',
     'viewer_activity',
+    'viewer_link',
     'viewer_reaction',
     'reaction_counter',
     'live_viewer',

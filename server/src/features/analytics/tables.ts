@@ -52,13 +52,17 @@ type AudienceCounterTable = EngagementCounts & {
   session_ms: Generated<number>;
 };
 
-type SegmentCounterTable = EngagementCounts & {
+/** See facts/facts.ts. */
+type ViewFactTable = {
   organization_id: string;
-  period: Timestamp;
-  content_id: string;
-  device: string;
-  country: string;
+  day: string;
+  level: number;
+  chunk: string;
+  row_count: number;
+  body: Buffer;
 };
+
+type FactLabelTable = { organization_id: string; label_hash: Buffer; label: string };
 
 type ContentDayTable = {
   organization_id: string;
@@ -94,6 +98,13 @@ type RetentionCounterTable = {
 
 type ViewerActivityTable = { viewer_key: Buffer; organization_id: string; activity: Buffer };
 
+type ViewerLinkTable = {
+  device_key: Buffer;
+  user_key: Buffer;
+  organization_id: string;
+  at_ms: number;
+};
+
 type ViewerReactionTable = {
   organization_id: string;
   content_id: string;
@@ -125,12 +136,14 @@ declare module '../../platform/database/tables.ts' {
   interface Tables {
     content_counter: ContentCounterTable;
     audience_counter: AudienceCounterTable;
-    segment_counter: SegmentCounterTable;
+    view_fact: ViewFactTable;
+    fact_label: FactLabelTable;
     content_day: ContentDayTable;
     viewer_set: ViewerSetTable;
     quality_counter: QualityCounterTable;
     retention_counter: RetentionCounterTable;
     viewer_activity: ViewerActivityTable;
+    viewer_link: ViewerLinkTable;
     viewer_reaction: ViewerReactionTable;
     reaction_counter: ReactionCounterTable;
     live_viewer: LiveViewerTable;

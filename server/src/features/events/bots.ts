@@ -5,7 +5,7 @@ import type { LoggedEvent } from './logged-event.ts';
 
 /**
  * Crawlers, link previews and checks of websites name themselves. Programs such as curl or an app's own
- * HTTP client are no bots, and neither is the phone maker Cubot.
+ * HTTP client are not bots, and neither is the phone maker Cubot.
  */
 const knownBots =
   /(?<!cu)bot(?![a-z])|crawl|spider|slurp|facebookexternalhit|mediapartners|lighthouse|pagespeed|preview|pingdom|uptimerobot|site24x7|archiver/i;

@@ -46,13 +46,17 @@ type Parts = {
 
 export const events = defineFeature({
   name: 'events',
+  apiTags: {
+    Events: 'What viewers do: intake and live tail.',
+    Users: 'Erasing a viewer.',
+  },
   settings: {
     eventRetentionMs: setting({
       env: 'REELFEED_EVENT_RETENTION',
       parse: duration({ min: '1d' }),
       fallback: '90d',
       about:
-        'How long the log keeps engagement events, in whole days and one day at the least. Statistics made from them stay.',
+        'How long the log keeps engagement events, in whole days, at least one. Statistics made from them stay.',
     }),
     botEvents: setting({
       env: 'REELFEED_BOT_EVENTS',
@@ -66,7 +70,7 @@ export const events = defineFeature({
       parse: headerName(),
       fallback: 'CF-IPCountry',
       about:
-        'Header in which the proxy in front says the country of a viewer (ISO 3166-1 alpha-2), for events without one.',
+        'Header in which the reverse proxy sends the country of a viewer (ISO 3166-1 alpha-2), for events without one.',
     }),
   },
   errors: eventErrors,

@@ -3,8 +3,10 @@ import {
   type EngagementOptions as ProjectionSettings,
 } from './engagement/engagement.ts';
 
+import { facts } from '../facts/follower.ts';
 import type { EventProjection } from '../../events/events.ts';
 import type { EngagementFollower } from './engagement/follower.ts';
+import { links } from './links/links.ts';
 import { live } from './live/live.ts';
 import { quality } from './quality/quality.ts';
 import { reactions } from './reactions/reactions.ts';
@@ -17,7 +19,14 @@ export function createProjections(
   settings: ProjectionSettings,
   followers: readonly EngagementFollower[] = [],
 ): readonly EventProjection[] {
-  return [createEngagement(settings, followers), quality, retention, reactions, live];
+  return [
+    createEngagement(settings, [facts, ...followers]),
+    quality,
+    retention,
+    links,
+    reactions,
+    live,
+  ];
 }
 
 export const defaultSessionTimeoutMs = 30 * 60_000;

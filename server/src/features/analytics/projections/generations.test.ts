@@ -17,10 +17,10 @@ import {
   projectAll,
   readTables,
 } from './projector.fixture.ts';
+import { dayMs } from '../../../platform/time.ts';
 
 const { signal } = new AbortController();
 const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 const contentIds = makeContentIds(4);
 const [contentId = ''] = contentIds;
 const endMs = Date.UTC(2026, 10, 20, 12);

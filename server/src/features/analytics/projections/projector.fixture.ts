@@ -6,8 +6,11 @@ import { openTestDatabase } from '../../../../test/database.ts';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import { newContentId } from '../../../platform/ids.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
+import { decodeFacts } from '../facts/codec.ts';
+import { factColumn, type Facts } from '../facts/facts.ts';
+import { mergeFacts } from '../facts/merge.ts';
 import { allProjections } from './all-projections.ts';
-import { claimProjections, insertProjections } from '../../../platform/projections/queries.ts';
+import { insertProjections, readProgress } from '../../../platform/projections/queries.ts';
 import { ProjectionRun } from '../../../platform/projections/run.ts';
 
 export const organizationId = 'org_01jd0000000000000000000000';
@@ -50,13 +53,11 @@ export async function projectAll(db: Db, blocksOfPass = 1_000): Promise<void> {
   const eventLog = openEventLog(db);
   const names = allProjections.map(({ name }) => name);
   await inTransaction(db, (tx) => insertProjections(tx, names));
-  const held = await inTransaction(db, (tx) =>
-    claimProjections(tx, { names, writerId: randomUUID(), leaseMs: 0 }),
-  );
+  const stored = await readProgress(db, names);
   for (const projection of allProjections) {
     const run = new ProjectionRun(projection, eventLog.start);
-    const progress = held.find(({ name }) => name === projection.name);
-    if (progress === undefined) throw new Error(`${projection.name} is held by another writer`);
+    const progress = stored.find(({ name }) => name === projection.name);
+    if (progress === undefined) throw new Error(`${projection.name} has no row`);
     run.resume(progress);
     for (;;) {
       const page = await eventLog.read(run.position, {
@@ -85,7 +86,7 @@ export async function openProjected(
 
 /**
  * Resolves when running projectors have written everything that is in the log now. `live` is left out:
- * it skips what is old when it is started anew.
+ * it skips what is old when it is started again.
  */
 export async function waitForProjections(db: Db, withinMs = 20_000): Promise<void> {
   const end = Date.now() + withinMs;
@@ -105,7 +106,7 @@ export async function waitForProjections(db: Db, withinMs = 20_000): Promise<voi
 
 const compared = allProjections
   .flatMap(({ tables }) => tables)
-  .filter((table) => table !== 'live_viewer');
+  .filter((table) => table !== 'live_viewer' && table !== 'view_fact');
 
 /** What the tables of all projections hold, in one order. */
 export async function readTables(db: Db): Promise<Record<string, string[]>> {
@@ -115,7 +116,32 @@ export async function readTables(db: Db): Promise<Record<string, string[]>> {
       select ${sql.ref(table)}::text as row from ${sql.table(table)} order by 1`.execute(db);
     tables[table] = rows.map(({ row }) => row);
   }
-  return tables;
+  return { ...tables, view_fact: await readFacts(db) };
+}
+
+/** Facts of each day, equal ones put together: how they are cut into chunks does not matter. */
+async function readFacts(db: Db): Promise<string[]> {
+  const { rows } = await sql<{ day: string; body: Buffer }>`
+    select organization_id || ' ' || day as day, body from view_fact`.execute(db);
+  return [...Map.groupBy(rows, ({ day }) => day)]
+    .flatMap(([day, chunks]) => {
+      const facts = mergeFacts(chunks.map(({ body }) => decodeFacts(body)));
+      return Array.from({ length: facts.rows }, (_, row) => `${day} ${describeFact(facts, row)}`);
+    })
+    .toSorted();
+}
+
+function describeFact({ columns, contents, labels }: Facts, row: number): string {
+  const values = columns.map((column) => column?.[row] ?? 0);
+  const { content, entryPoint, appVersion } = factColumn;
+  const names = [
+    contents[values[content] ?? 0],
+    ...[entryPoint, appVersion].map((column) =>
+      Buffer.from(labels[values[column] ?? 0] ?? '', 'latin1').toString('hex'),
+    ),
+  ];
+  for (const column of [content, entryPoint, appVersion]) values[column] = 0;
+  return [...names, ...values].join(' ');
 }
 
 /** Compares what the tables hold one by one, so that a failure names its table. */

@@ -32,7 +32,6 @@ export function expireHours(table: HourTable): Expiry {
 
 type ItemTable =
   | 'content_counter'
-  | 'segment_counter'
   | 'viewer_set'
   | 'content_day'
   | 'live_viewer'

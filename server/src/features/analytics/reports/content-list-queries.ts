@@ -3,19 +3,17 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { contentColumns } from '../projections/engagement/contribution.ts';
 import { contentItems } from '../../content/content.ts';
-import { inDays, inSpan, type Span } from './counter-queries.ts';
-import { isAboutAudience, matchesAudience, matchesFilter, type ReportFilter } from './filter.ts';
+import { inSpan, type Span } from './counter-queries.ts';
 import type { Counters } from './metrics.ts';
 
 /**
- * Which items a list is about: those with a row on one of the days that the filter asks for, and with
- * one of the tags.
+ * Which items a list without a filter is about: those with a row on one of the days, and with one of the
+ * tags.
  */
 export type ItemFilter = {
   span: Span;
   days: readonly Date[];
   tags: readonly string[] | null;
-  filter: ReportFilter | null;
 };
 
 export type ItemCounters = Counters & { content_id: string; title: string };
@@ -61,7 +59,7 @@ const sortedBy = {
 } as const satisfies Record<string, readonly [columns: string, position: RawBuilder<unknown>]>;
 
 /** Items without the rate that the list is sorted by come last in either order. */
-const lastPosition: Record<Order, number> = { asc: 1e300, desc: -1 };
+export const lastPosition: Record<Order, number> = { asc: 1e300, desc: -1 };
 
 /**
  * The items with the sums of the columns that are named. Adding up before items are looked up joins
@@ -70,17 +68,14 @@ const lastPosition: Record<Order, number> = { asc: 1e300, desc: -1 };
  */
 function countedItems(
   organizationId: OrganizationId,
-  { span, tags, filter }: ItemFilter,
+  { span, tags }: ItemFilter,
   columns: readonly string[] = [],
 ) {
-  const rows =
-    filter === null
-      ? sql`content_counter where organization_id = ${organizationId} and ${inSpan(span)}`
-      : sql`segment_counter where ${matchesFilter(organizationId, filter)} and ${inDays(span)}`;
   const withTags = tags === null ? sql`` : sql`and item.tags && ${tags}::text[]`;
   return sql`
     summed as materialized (
-      select ${sql.join([sql`content_id`, ...columns.map(sumOf)])} from ${rows}
+      select ${sql.join([sql`content_id`, ...columns.map(sumOf)])} from content_counter
+      where organization_id = ${organizationId} and ${inSpan(span)}
       group by content_id
     ), counted as (
       select summed.*, item.title from summed
@@ -94,15 +89,11 @@ function sumOf(column: string) {
 }
 
 /** All counters of a row of `page`: a look-up for each day. */
-function allCounters(organizationId: OrganizationId, { days, filter }: ItemFilter) {
-  // The page has items that the filter asks for: what is left of it is about the audience.
-  const rows =
-    filter === null || !isAboutAudience(filter)
-      ? sql`content_counter where organization_id = ${organizationId} and grain = 'day'`
-      : sql`segment_counter where ${matchesAudience(organizationId, filter)}`;
+function allCounters(organizationId: OrganizationId, { days }: ItemFilter) {
   return sql`
     cross join lateral (
-      select ${sql.join(contentColumns.map(sumOf))} from ${rows}
+      select ${sql.join(contentColumns.map(sumOf))} from content_counter
+      where organization_id = ${organizationId} and grain = 'day'
         and period = any(${days}::timestamptz[]) and content_id = page.content_id
     ) total`;
 }

@@ -5,23 +5,25 @@ import { presentItemMetrics } from './content-report.ts';
 import {
   countItems,
   findItemCounters,
+  lastPosition,
   listItemCounters,
   listItemIds,
   type ItemCounters,
   type ItemFilter,
   type Order,
 } from './content-list-queries.ts';
-import { isAboutAudience, type ReportFilter } from './filter.ts';
+import type { ReportFilter } from './filter.ts';
+import { countedItems, findNames, sumItems } from './filtered-segments.ts';
 import type { Period } from './period.ts';
-import type { ContentSort } from './schemas.ts';
+import type { ContentSort } from './query-schemas.ts';
 import { daySpanOf } from './series.ts';
 import { countViewersOfItems, daysOf } from './unique-viewers.ts';
 
-type Listed = ItemCounters & { position: number; uniqueViewers: number | null };
+type Listed = ItemCounters & { position: number; uniqueViewers: number };
 type ListedStatistics = {
   contentId: string;
   title: string;
-  metrics: ReturnType<typeof presentItemMetrics<number | null>>;
+  metrics: ReturnType<typeof presentItemMetrics<number>>;
 };
 type After = { position: number; contentId: string } | null;
 
@@ -38,10 +40,11 @@ export function listStatistics(
   },
 ): PageSource<Listed, ListedStatistics> {
   const { period, filter, tags, sort, order } = options;
-  const wanted: ItemFilter = { span: daySpanOf(period), days: daysOf(period), tags, filter };
-  const knowsViewers = filter === null || !isAboutAudience(filter);
+  if (filter !== null) return listFiltered(db, organizationId, { ...options, filter });
+  const wanted: ItemFilter = { span: daySpanOf(period), days: daysOf(period), tags };
   return {
     count: () => countItems(db, organizationId, wanted),
+    ...presented,
     read: async (limit, cursor) => {
       const after = cursor && { position: Number(cursor[0]), contentId: String(cursor[1]) };
       if (sort === 'uniqueViewers') {
@@ -49,18 +52,81 @@ export function listStatistics(
       }
       const page = { limit, after };
       const rows = await listItemCounters(db, organizationId, wanted, { by: sort, order }, page);
-      if (!knowsViewers) return rows.map((row) => ({ ...row, uniqueViewers: null }));
       const ids = rows.map((row) => row.content_id);
       const viewers = await countViewersOfItems(db, organizationId, ids, period);
       return rows.map((row) => ({ ...row, uniqueViewers: viewers.get(row.content_id) ?? 0 }));
     },
-    position: (row) => [row.position, row.content_id],
-    present: ({ content_id: contentId, title, uniqueViewers, ...counters }) => ({
-      contentId,
-      title,
-      metrics: presentItemMetrics(counters, uniqueViewers),
-    }),
   };
+}
+
+const presented = {
+  position: (row: Listed) => [row.position, row.content_id] as const,
+  present: ({ content_id: contentId, title, uniqueViewers, ...counters }: Listed) => ({
+    contentId,
+    title,
+    metrics: presentItemMetrics(counters, uniqueViewers),
+  }),
+};
+
+type FilteredOptions = {
+  period: Period;
+  filter: ReportFilter;
+  tags: readonly string[] | null;
+  sort: ContentSort;
+  order: Order;
+};
+
+/** The same for what a filter asks for: all items are added up for each page. */
+function listFiltered(
+  db: Db,
+  organizationId: OrganizationId,
+  { period, filter, tags, sort, order }: FilteredOptions,
+): PageSource<Listed, ListedStatistics> {
+  const readAll = async () => {
+    const sums = await sumItems(
+      db,
+      organizationId,
+      { within: period, filter },
+      { viewers: 'watching' },
+    );
+    const viewers = sums.viewersByGroup();
+    const names = await findNames(db, organizationId, countedItems(sums));
+    return names
+      .filter((item) => tags === null || item.tags.some((tag) => tags.includes(tag)))
+      .map(({ contentId, title }): Listed => {
+        const counters = sums.countsOf(contentId);
+        const uniqueViewers = viewers.get(contentId) ?? 0;
+        const metrics = presentItemMetrics(counters, uniqueViewers);
+        const value = sort === 'createdAt' ? 0 : metrics[sort];
+        const position = value ?? lastPosition[order];
+        return { ...counters, content_id: contentId, title, uniqueViewers, position };
+      });
+  };
+  // A page and its total come from one look at the facts.
+  let all: Promise<Listed[]> | null = null;
+  const items = () => (all ??= readAll());
+  return {
+    count: async () => (await items()).length,
+    ...presented,
+    read: async (limit, cursor) => {
+      const compare = comparer(order);
+      const after = cursor && { position: Number(cursor[0]), content_id: String(cursor[1]) };
+      return (await items())
+        .filter((item) => after === null || compare(item, after) > 0)
+        .toSorted(compare)
+        .slice(0, limit);
+    },
+  };
+}
+
+type Placed = { position: number; content_id: string };
+
+function comparer(order: Order): (a: Placed, b: Placed) => number {
+  const sign = order === 'asc' ? 1 : -1;
+  return (a, b) =>
+    sign *
+    (a.position - b.position ||
+      (a.content_id < b.content_id ? -1 : Number(a.content_id > b.content_id)));
 }
 
 /**
@@ -76,22 +142,25 @@ async function listByViewers(
 ): Promise<Listed[]> {
   const ids = await listItemIds(db, organizationId, filter);
   const viewers = await countViewersOfItems(db, organizationId, ids, period);
-  const sign = order === 'asc' ? 1 : -1;
-  const compare = (a: readonly [string, number], b: readonly [string, number]) =>
-    sign * (a[1] - b[1] || (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0));
+  const compare = comparer(order);
   const page = [...viewers]
-    .filter((one) => after === null || compare(one, [after.contentId, after.position]) > 0)
+    .map(([id, position]) => ({ content_id: id, position }))
+    .filter(
+      (one) =>
+        after === null ||
+        compare(one, { content_id: after.contentId, position: after.position }) > 0,
+    )
     .toSorted(compare)
     .slice(0, limit);
   const rows = await findItemCounters(
     db,
     organizationId,
     filter,
-    page.map(([id]) => id),
+    page.map(({ content_id: id }) => id),
   );
   const byId = new Map(rows.map((row) => [row.content_id, row]));
-  return page.flatMap(([id, uniqueViewers]) => {
+  return page.flatMap(({ content_id: id, position }) => {
     const row = byId.get(id);
-    return row === undefined ? [] : [{ ...row, position: uniqueViewers, uniqueViewers }];
+    return row === undefined ? [] : [{ ...row, position, uniqueViewers: position }];
   });
 }

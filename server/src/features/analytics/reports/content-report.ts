@@ -8,17 +8,14 @@ import {
   stepLength,
   type Breakdown,
 } from '../projections/engagement/content-detail.ts';
-import {
-  readAudienceSegments,
-  readItemCounters,
-  readSeries,
-  type Segment,
-} from './counter-queries.ts';
+import { readItemCounters, type Segment } from './counter-queries.ts';
 import { findTitle, readDetails } from './detail-queries.ts';
 import type { ReportFilter } from './filter.ts';
+import { readFilteredSegments } from './filtered-segments.ts';
+import { readFilteredSeries } from './filtered-series.ts';
 import { presentCounted, ratio, seconds, sumCounters, type Counters } from './metrics.ts';
 import { bucketsOf, type Period } from './period.ts';
-import { daySpanOf, sumByBucket } from './series.ts';
+import { sumByBucket } from './series.ts';
 import { countItemViewers, daysOf } from './unique-viewers.ts';
 
 /** @throws ApiError NOT_FOUND */
@@ -26,11 +23,11 @@ export async function reportItem(
   db: Db,
   organizationId: OrganizationId,
   rawId: string,
-  { period, audience }: { period: Period; audience: ReportFilter | null },
+  { period, filter }: { period: Period; filter: ReportFilter | null },
 ) {
   const contentId = parseContentId(rawId);
   if (contentId === null) throw new ApiError('NOT_FOUND');
-  if (audience !== null) return reportItemFor(db, organizationId, contentId, { period, audience });
+  if (filter !== null) return reportItemFor(db, organizationId, contentId, { period, filter });
   const days = daysOf(period);
   const isByHour = period.granularity === 'hour';
   const [title, series, viewers, details] = await Promise.all([
@@ -69,30 +66,36 @@ export async function reportItem(
   };
 }
 
-/** The same for a part of the audience. How far it watched, and who it was, is not kept that finely. */
+/** The same for what a filter asks for. */
 async function reportItemFor(
   db: Db,
   organizationId: OrganizationId,
   contentId: string,
-  { period, audience }: { period: Period; audience: ReportFilter },
+  { period, filter: asked }: { period: Period; filter: ReportFilter },
 ) {
-  const filter = { ...audience, contentId };
-  const span = daySpanOf(period);
-  const [title, series, devices, countries] = await Promise.all([
+  const filter = { ...asked, contentId };
+  const wanted = { within: period, filter };
+  const [title, found, devices, countries] = await Promise.all([
     findTitle(db, organizationId, contentId),
-    readSeries(db, organizationId, span, filter),
-    readAudienceSegments(db, organizationId, 'device', { span, filter }),
-    readAudienceSegments(db, organizationId, 'country', { span, filter }),
+    readFilteredSeries(db, organizationId, period, filter, { reached: true }),
+    readFilteredSegments(db, organizationId, 'device', wanted),
+    readFilteredSegments(db, organizationId, 'country', wanted),
   ]);
   if (title === null) throw new ApiError('NOT_FOUND');
+  const series = found.series(period);
+  const viewers = found.viewers(period);
   const counters = sumCounters(series);
+  const positions = new Map<number, number>();
+  for (const steps of found.sums.reached.values()) {
+    for (const [step, views] of steps) positions.set(step, (positions.get(step) ?? 0) + views);
+  }
   return {
     contentId,
     title,
-    summary: presentItemMetrics(counters, null),
-    timeseries: sumByBucket(period, series).map((part) => ({
+    summary: presentItemMetrics(counters, viewers.total),
+    timeseries: sumByBucket(period, series).map((part, index) => ({
       date: part.bucket.date,
-      ...presentItemMetrics(part.counters, null),
+      ...presentItemMetrics(part.counters, viewers.byBucket[index] ?? 0),
     })),
     devices: presentSegments(devices).map(({ label, ...part }) => ({ device: label, ...part })),
     countries: presentSegments(countries).map(({ label, ...part }) => ({
@@ -101,7 +104,7 @@ async function reportItemFor(
     })),
     engagement: {
       averagePercentWatched: ratio(counters.watched_permille / 1_000, counters.measured_views),
-      dropoffPoints: [],
+      dropoffPoints: dropoffPoints(positions),
     },
   };
 }

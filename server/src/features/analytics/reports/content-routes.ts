@@ -1,24 +1,16 @@
 import type { HttpApp } from '../../../platform/http/app.ts';
-import { fieldError } from '../../../platform/http/errors.ts';
 import { readPage } from '../../../platform/http/list-cursor.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, IdParams } from '../../../platform/http/schemas.ts';
 import { answerReport } from './answer.ts';
 import { listStatistics } from './content-list.ts';
 import { reportItem } from './content-report.ts';
-import { checkDays, isAboutAudience, readFilter, type ReportFilter } from './filter.ts';
+import { readFilter } from './filter.ts';
 import { formatDay, readLocalNow, readPeriod } from './period.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
-import {
-  asCsv,
-  ContentStatistics,
-  ContentStatisticsQuery,
-  ItemStatistics,
-  ItemStatisticsQuery,
-  Report,
-  ReportList,
-  type ContentSort,
-} from './schemas.ts';
+import { asCsv, Report, ReportList } from './metric-schemas.ts';
+import { ContentStatisticsQuery, ItemStatisticsQuery } from './query-schemas.ts';
+import { ContentStatistics, ItemStatistics } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
@@ -48,11 +40,10 @@ function addListRoute(app: HttpApp, parts: ReportParts): void {
       const { organizationId } = principalOf(request);
       const { limit, cursor, sort = 'plays', order = 'desc', tags: wanted } = request.query;
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
-      // The days, not the words of the query: a cursor of the default range ends with its day.
-      const filter = readFilter(request.query, { ...period, granularity: 'day' });
-      checkSort(sort, filter);
+      const filter = readFilter(request.query);
       const words = {
         ...filter,
+        // The days, not the words of the query: a cursor of the default range ends with its day.
         days: `${formatDay(period.startMs)}/${formatDay(period.endMs)}`,
         tags: wanted ?? null,
         sort,
@@ -75,13 +66,6 @@ function addListRoute(app: HttpApp, parts: ReportParts): void {
       return { data, meta: { ...meta, ...answered.meta } };
     },
   );
-}
-
-/** @throws ApiError VALIDATION_ERROR */
-function checkSort(sort: ContentSort, filter: ReportFilter | null): void {
-  if (sort === 'uniqueViewers' && filter !== null && isAboutAudience(filter)) {
-    throw fieldError('query.sort', 'must not be uniqueViewers with a filter by device or country');
-  }
 }
 
 function split(list: string | undefined): string[] | null {
@@ -110,11 +94,10 @@ function addItemRoute(app: HttpApp, parts: ReportParts): void {
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
-      const audience = readFilter(request.query, period);
-      if (audience !== null) checkDays(period);
+      const filter = readFilter(request.query);
       const data = await reportItem(parts.db, organizationId, request.params.id, {
         period,
-        audience,
+        filter,
       });
       return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },

@@ -3,8 +3,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { audienceColumns, contentColumns } from '../projections/engagement/contribution.ts';
 import { contentItems } from '../../content/content.ts';
-import { isAboutItems, matchesAudience, matchesFilter, type ReportFilter } from './filter.ts';
-import { sumCounters, type AudienceCounters, type Counters } from './metrics.ts';
+import type { AudienceCounters, Counters } from './metrics.ts';
 
 /** Of which rows a report is made: those of one grain from a moment until before another. */
 export type Span = { grain: 'hour' | 'day'; startMs: number; endMs: number };
@@ -23,38 +22,17 @@ export function inSpan({ grain, startMs, endMs }: Span) {
   return sql`grain = ${grain} and period >= ${new Date(startMs)} and period < ${new Date(endMs)}`;
 }
 
-/** The organization as a whole, or what a filter asks for, by hour or day. Items have only days. */
+/** The organization as a whole, by hour or day. */
 export async function readSeries(
   db: Db,
   organizationId: OrganizationId,
   span: Span,
-  filter: ReportFilter | null = null,
 ): Promise<Series<AudienceCounters>> {
-  const { columns, rows: counted } = countersOf(organizationId, span, filter ?? {});
-  const { rows } = await sql<Dated<Counters & Partial<AudienceCounters>>>`
-    select period, ${sums(columns)} from ${counted} group by period
+  const { rows } = await sql<Dated<AudienceCounters>>`
+    select period, ${sums(audienceColumns)} from audience_counter
+    where organization_id = ${organizationId} and ${inSpan(span)} group by period
   `.execute(db);
-  return rows.map(({ period, ...counters }) => ({
-    ...sumCounters([counters]),
-    startMs: period.getTime(),
-  }));
-}
-
-/** The rows that a report is made from. Those of items know no sessions. */
-function countersOf(organizationId: OrganizationId, span: Span, filter: ReportFilter) {
-  if (!isAboutItems(filter)) {
-    const rows = sql`audience_counter
-      where ${matchesAudience(organizationId, filter)} and ${inSpan(span)}`;
-    return { columns: audienceColumns, rows };
-  }
-  const rows = sql`segment_counter
-    where ${matchesFilter(organizationId, filter)} and ${inDays(span)}`;
-  return { columns: contentColumns, rows };
-}
-
-/** The same as `inSpan`, for tables that have only days. */
-export function inDays({ startMs, endMs }: { startMs: number; endMs: number }) {
-  return sql`period >= ${new Date(startMs)} and period < ${new Date(endMs)}`;
+  return rows.map(toSeries);
 }
 
 /** One item, by hour or day: each period is a look-up, since the key has the item behind it. */
@@ -79,20 +57,20 @@ function toSeries<T>({ period, ...counters }: Dated<T>) {
 
 export type Segment<T> = { segment: string; counters: T };
 
-/** Split by device or country; the unknown ones are under ''. */
+/** Split by device or country, the most played first; the unknown ones are under ''. */
 export async function readAudienceSegments(
   db: Db,
   organizationId: OrganizationId,
   by: 'device' | 'country',
-  { span, filter }: { span: Span; filter: ReportFilter | null },
+  span: Span,
 ): Promise<Segment<AudienceCounters>[]> {
-  const { columns, rows: counted } = countersOf(organizationId, span, filter ?? {});
-  const { rows } = await sql<Counters & Partial<AudienceCounters> & { segment: string }>`
-    select ${sql.ref(by)} as segment, ${sums(columns)} from ${counted}
+  const { rows } = await sql<AudienceCounters & { segment: string }>`
+    select ${sql.ref(by)} as segment, ${sums(audienceColumns)} from audience_counter
+    where organization_id = ${organizationId} and ${inSpan(span)}
     group by segment
     order by plays desc, ${sql.ref(by)} collate "C"
   `.execute(db);
-  return rows.map(({ segment, ...counters }) => ({ segment, counters: sumCounters([counters]) }));
+  return rows.map(({ segment, ...counters }) => ({ segment, counters }));
 }
 
 /**
@@ -102,15 +80,12 @@ export async function readAudienceSegments(
 export async function readTagSegments(
   db: Db,
   organizationId: OrganizationId,
-  { span, filter, limit }: { span: Span; filter: ReportFilter | null; limit: number },
+  { span, limit }: { span: Span; limit: number },
 ): Promise<Segment<Counters>[]> {
-  const ofItems =
-    filter === null
-      ? sql`content_counter where organization_id = ${organizationId} and ${inSpan(span)}`
-      : sql`segment_counter where ${matchesFilter(organizationId, filter)} and ${inDays(span)}`;
   const { rows } = await sql<Counters & { segment: string }>`
     with counted as materialized (
-      select content_id, ${sums(contentColumns)} from ${ofItems} group by content_id
+      select content_id, ${sums(contentColumns)} from content_counter
+      where organization_id = ${organizationId} and ${inSpan(span)} group by content_id
     )
     select segment, ${sums(contentColumns)}
     from counted

@@ -6,7 +6,9 @@ import { readFilter } from './filter.ts';
 import { reportMovers } from './movers-report.ts';
 import { comparablePeriods, readLocalNow, readPeriod } from './period.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
-import { asCsv, Movers, MoversQuery, PeriodQuery, Report, Sources } from './schemas.ts';
+import { asCsv, Report } from './metric-schemas.ts';
+import { MoversQuery, FilteredQuery } from './query-schemas.ts';
+import { Movers, Sources } from './schemas.ts';
 import { reportSources } from './sources-report.ts';
 
 const { config, tags } = reportRoute;
@@ -40,7 +42,7 @@ function addMoversRoute(app: HttpApp, parts: ReportParts): void {
       const period = readPeriod(request.query, now);
       const data = await reportMovers(parts.db, organizationId, {
         periods: comparablePeriods(period, now.nowMs),
-        filter: readFilter(request.query, period),
+        filter: readFilter(request.query),
         metric,
         direction,
         limit,
@@ -60,14 +62,15 @@ function addSourcesRoute(app: HttpApp, parts: ReportParts): void {
         summary: 'Get where viewers come from',
         description: `Impressions by the \`entryPoint\` that they name. ${asCsv} the sources.`,
         tags,
-        querystring: PeriodQuery,
+        querystring: FilteredQuery,
         response: answers({ 200: Report(Sources) }),
       },
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
-      const data = await reportSources(parts.db, organizationId, period);
+      const filter = readFilter(request.query);
+      const data = await reportSources(parts.db, organizationId, { period, filter });
       return answerReport(request, reply, parts, { data, rows: data.sources });
     },
   );

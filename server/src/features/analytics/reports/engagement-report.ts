@@ -1,33 +1,49 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { readAudienceSegments, readSeries, readTagSegments, type Span } from './counter-queries.ts';
+import {
+  readAudienceSegments,
+  readSeries,
+  readTagSegments,
+  type Segment,
+} from './counter-queries.ts';
 import { isAboutItems, type ReportFilter } from './filter.ts';
-import { presentCounted, presentSessions, sumCounters } from './metrics.ts';
+import { readFilteredSegments } from './filtered-segments.ts';
+import { readFilteredSeries } from './filtered-series.ts';
+import {
+  presentCounted,
+  presentSessions,
+  sumCounters,
+  type AudienceCounters,
+  type Counters,
+} from './metrics.ts';
 import type { Period } from './period.ts';
-import type { SegmentKind } from './schemas.ts';
+import type { SegmentKind } from './query-schemas.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
 
 /** There are fewer devices and countries; of the tags, these are the most played ones. */
-const mostTags = 100;
+const maxTags = 100;
+
+type Query = { period: Period; filter: ReportFilter | null; segment: SegmentKind };
 
 /** How long viewers stay, and how that differs between parts of the audience. */
-export async function reportEngagement(
-  db: Db,
-  organizationId: OrganizationId,
-  {
-    period,
-    filter,
-    segment,
-  }: { period: Period; filter: ReportFilter | null; segment: SegmentKind },
-) {
+export async function reportEngagement(db: Db, organizationId: OrganizationId, query: Query) {
+  const { period, filter, segment } = query;
   const [series, segments] = await Promise.all([
-    readSeries(db, organizationId, spanOf(period), filter),
-    readSegments(db, organizationId, { span: daySpanOf(period), filter, kind: segment }),
+    filter === null
+      ? readSeries(db, organizationId, spanOf(period))
+      : readFilteredSeries(db, organizationId, period, filter).then((of) => of.series(period)),
+    readSegments(db, organizationId, query),
   ]);
-  const present = presenterOf(filter);
+  const isOfItems = filter !== null && isAboutItems(filter);
+  const present = isOfItems ? () => noSessions : presentSessions;
+  const presentSegment = isOfItems || segment === 'tag' ? () => noSessions : presentSessions;
   return {
     summary: present(sumCounters(series)),
-    segments,
+    segments: segments.slice(0, segment === 'tag' ? maxTags : undefined).map((one) => ({
+      segment: one.segment === '' ? null : one.segment,
+      ...presentSegment(sumCounters([one.counters])),
+      ...presentCounted(one.counters),
+    })),
     timeseries: sumByBucket(period, series).map(({ bucket, counters }) => ({
       date: bucket.date,
       ...present(counters),
@@ -38,27 +54,15 @@ export async function reportEngagement(
 async function readSegments(
   db: Db,
   organizationId: OrganizationId,
-  { span, filter, kind }: { span: Span; filter: ReportFilter | null; kind: SegmentKind },
-) {
-  if (kind === 'tag') {
-    const tags = await readTagSegments(db, organizationId, { span, filter, limit: mostTags });
-    return tags.map(({ segment, counters }) => ({
-      segment,
-      ...noSessions,
-      ...presentCounted(counters),
-    }));
+  { period, filter, segment }: Query,
+): Promise<Segment<Counters & Partial<AudienceCounters>>[]> {
+  if (filter !== null) {
+    return readFilteredSegments(db, organizationId, segment, { within: period, filter });
   }
-  const present = presenterOf(filter);
-  const parts = await readAudienceSegments(db, organizationId, kind, { span, filter });
-  return parts.map(({ segment, counters }) => ({
-    segment: segment === '' ? null : segment,
-    ...present(counters),
-    ...presentCounted(counters),
-  }));
-}
-
-function presenterOf(filter: ReportFilter | null) {
-  return filter !== null && isAboutItems(filter) ? () => noSessions : presentSessions;
+  const span = daySpanOf(period);
+  return segment === 'tag'
+    ? readTagSegments(db, organizationId, { span, limit: maxTags })
+    : readAudienceSegments(db, organizationId, segment, span);
 }
 
 /** A session is about many items and tags, so it belongs to none of them. */

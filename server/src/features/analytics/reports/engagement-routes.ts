@@ -8,16 +8,9 @@ import { readLocalNow, readPeriod } from './period.ts';
 import { reportQuality } from './quality-report.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
 import { reportRetention } from './retention-report.ts';
-import {
-  asCsv,
-  Engagement,
-  EngagementQuery,
-  FilteredQuery,
-  PeriodQuery,
-  Quality,
-  Report,
-  Retention,
-} from './schemas.ts';
+import { asCsv, Report } from './metric-schemas.ts';
+import { EngagementQuery, FilteredQuery } from './query-schemas.ts';
+import { Engagement, Quality, Retention } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
@@ -46,7 +39,7 @@ function addEngagementRoute(app: HttpApp, parts: ReportParts): void {
       const { organizationId } = principalOf(request);
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       const { segment = 'device' } = request.query;
-      const filter = readFilter(request.query, period);
+      const filter = readFilter(request.query);
       const data = await reportEngagement(parts.db, organizationId, { period, filter, segment });
       return answerReport(request, reply, parts, { data, rows: data.segments });
     },
@@ -70,7 +63,7 @@ function addQualityRoute(app: HttpApp, parts: ReportParts): void {
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
-      const filter = readFilter(request.query, period);
+      const filter = readFilter(request.query);
       const data = await reportQuality(parts.db, organizationId, { period, filter });
       return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
@@ -90,7 +83,7 @@ function addRetentionRoute(app: HttpApp, parts: ReportParts): void {
           `Either way retention is counted in days, and \`hour\` gives days. ${asCsv} a line for each ` +
           'cohort.',
         tags,
-        querystring: PeriodQuery,
+        querystring: FilteredQuery,
         response: answers({ 200: Report(Retention) }),
       },
     },
@@ -98,7 +91,12 @@ function addRetentionRoute(app: HttpApp, parts: ReportParts): void {
       const { organizationId } = principalOf(request);
       const now = await readLocalNow(parts.db, organizationId);
       const period = readPeriod(request.query, now);
-      const data = await reportRetention(parts.db, organizationId, period, now.nowMs);
+      const filter = readFilter(request.query);
+      const data = await reportRetention(parts.db, organizationId, {
+        period,
+        filter,
+        nowMs: now.nowMs,
+      });
       return answerReport(request, reply, parts, { data, rows: data.cohorts });
     },
   );

@@ -3,8 +3,9 @@ import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { contentItems } from '../../content/content.ts';
-import { inDays, inSpan } from './counter-queries.ts';
-import { matchesFilter, type ReportFilter } from './filter.ts';
+import { inSpan } from './counter-queries.ts';
+import type { ReportFilter } from './filter.ts';
+import { countedItems, findNames, sumItems } from './filtered-segments.ts';
 import { seconds } from './metrics.ts';
 import type { ComparablePeriods, Period } from './period.ts';
 import { daySpanOf } from './series.ts';
@@ -55,15 +56,24 @@ export async function reportMovers(
 async function readMoved(
   db: Db,
   organizationId: OrganizationId,
-  { periods, filter, metric, direction, limit }: MoversQuery,
+  query: MoversQuery,
+): Promise<Moved[]> {
+  const { filter } = query;
+  return filter === null
+    ? readMovedOfAll(db, organizationId, query)
+    : readMovedOf(db, organizationId, { ...query, filter });
+}
+
+async function readMovedOfAll(
+  db: Db,
+  organizationId: OrganizationId,
+  { periods, metric, direction, limit }: MoversQuery,
 ): Promise<Moved[]> {
   const column = sql.ref(movedColumns[metric]);
-  const countersOf = (period: Period) =>
-    filter === null
-      ? sql`content_counter where organization_id = ${organizationId} and ${inSpan(daySpanOf(period))}`
-      : sql`segment_counter where ${matchesFilter(organizationId, filter)} and ${inDays(period)}`;
-  const sumsOf = (period: Period) =>
-    sql`select content_id, sum(${column})::bigint as value from ${countersOf(period)} group by content_id`;
+  const sumsOf = (period: Period) => sql`
+    select content_id, sum(${column})::bigint as value from content_counter
+    where organization_id = ${organizationId} and ${inSpan(daySpanOf(period))}
+    group by content_id`;
   const wanted = {
     up: sql`difference > 0`,
     down: sql`difference < 0`,
@@ -85,4 +95,40 @@ async function readMoved(
     limit ${limit}
   `.execute(db);
   return rows;
+}
+
+/** The same for what a filter asks for. */
+async function readMovedOf(
+  db: Db,
+  organizationId: OrganizationId,
+  { periods, filter, metric, direction, limit }: MoversQuery & { filter: ReportFilter },
+): Promise<Moved[]> {
+  const sumsIn = (within: Period) => sumItems(db, organizationId, { within, filter });
+  const [now, before] = [await sumsIn(periods.now), await sumsIn(periods.before)];
+  const column = movedColumns[metric];
+  const sign = { up: 1, down: -1, both: 0 }[direction];
+  const moved = [...new Set([...countedItems(now), ...countedItems(before)])]
+    .map((contentId) => ({
+      contentId,
+      current: now.countsOf(contentId)[column],
+      previous: before.countsOf(contentId)[column],
+    }))
+    .filter(({ current, previous }) =>
+      sign === 0 ? current !== previous : sign * (current - previous) > 0,
+    );
+  const names = await findNames(
+    db,
+    organizationId,
+    moved.map(({ contentId }) => contentId),
+  );
+  const titles = new Map(names.map(({ contentId, title }) => [contentId, title]));
+  const distance = ({ current, previous }: { current: number; previous: number }) =>
+    Math.abs(current - previous);
+  return moved
+    .flatMap((one) => {
+      const title = titles.get(one.contentId);
+      return title === undefined ? [] : [{ ...one, title }];
+    })
+    .toSorted((a, b) => distance(b) - distance(a) || (a.contentId < b.contentId ? -1 : 1))
+    .slice(0, limit);
 }

@@ -1,8 +1,9 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { compare } from './comparison.ts';
-import { readSeries, type Span } from './counter-queries.ts';
+import { readSeries } from './counter-queries.ts';
 import { isAboutItems, type ReportFilter } from './filter.ts';
+import { readFilteredSeries } from './filtered-series.ts';
 import { presentCounted, sumCounters, type AudienceCounters } from './metrics.ts';
 import { comparablePeriods, type ComparablePeriods, type Period } from './period.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
@@ -30,34 +31,30 @@ export async function reportOverview(
   };
 }
 
-/** The same for what a filter asks for. Whose views these were is not kept that finely. */
+/** The same for what a filter asks for. */
 async function reportFiltered(
   db: Db,
   organizationId: OrganizationId,
   { period, filter, nowMs }: { period: Period; filter: ReportFilter; nowMs: number },
 ) {
   const { now, before } = comparablePeriods(period, nowMs);
-  const read = (span: Span) => readSeries(db, organizationId, span, filter);
-  const [series, compared, comparedBefore] = await Promise.all([
-    read(spanOf(period)),
-    read(daySpanOf(now)),
-    read(daySpanOf(before)),
-  ]);
-  const presentKnown = (counters: AudienceCounters) => ({
+  const fromMs = before.startMs;
+  const found = await readFilteredSeries(db, organizationId, period, filter, { fromMs });
+  const presentKnown = (counters: AudienceCounters, viewers: number) => ({
     ...presentCounted(counters),
-    uniqueViewers: null,
+    uniqueViewers: viewers,
     sessions: isAboutItems(filter) ? null : counters.sessions,
   });
+  const presentIn = (within: Period) =>
+    presentKnown(sumCounters(found.series(within)), found.viewersIn(within));
+  const viewers = found.viewers(period);
   return {
-    summary: presentKnown(sumCounters(series)),
-    timeseries: sumByBucket(period, series).map(({ bucket, counters }) => ({
+    summary: presentIn(period),
+    timeseries: sumByBucket(period, found.series(period)).map(({ bucket, counters }, index) => ({
       date: bucket.date,
-      ...presentKnown(counters),
+      ...presentKnown(counters, viewers.byBucket[index] ?? 0),
     })),
-    comparison: compare(
-      presentKnown(sumCounters(compared)),
-      presentKnown(sumCounters(comparedBefore)),
-    ),
+    comparison: compare(presentIn(now), presentIn(before)),
   };
 }
 

@@ -7,7 +7,9 @@ import { reportOverview } from './overview-report.ts';
 import { readFilter } from './filter.ts';
 import { readLocalNow, readPeriod } from './period.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
-import { asCsv, Audience, DaysQuery, FilteredQuery, Overview, Report } from './schemas.ts';
+import { asCsv, Report } from './metric-schemas.ts';
+import { DaysQuery, FilteredQuery } from './query-schemas.ts';
+import { Audience, Overview } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
@@ -36,7 +38,12 @@ function addAudienceRoute(app: HttpApp, parts: ReportParts): void {
       const { organizationId } = principalOf(request);
       const now = await readLocalNow(parts.db, organizationId);
       const period = readPeriod(request.query, now);
-      const data = await reportAudience(parts.db, organizationId, period, now.nowMs);
+      const filter = readFilter(request.query);
+      const data = await reportAudience(parts.db, organizationId, {
+        period,
+        filter,
+        nowMs: now.nowMs,
+      });
       return answerReport(request, reply, parts, { data, rows: data.timeseries });
     },
   );
@@ -60,7 +67,7 @@ function addOverviewRoute(app: HttpApp, parts: ReportParts): void {
       const { organizationId } = principalOf(request);
       const now = await readLocalNow(parts.db, organizationId);
       const period = readPeriod(request.query, now);
-      const filter = readFilter(request.query, period);
+      const filter = readFilter(request.query);
       const data = await reportOverview(parts.db, organizationId, {
         period,
         filter,

@@ -20,9 +20,9 @@ const weekMs = 7 * dayMs;
 /** 1 January 1970 was a Thursday; the Monday before it. */
 const firstMondayMs = -3 * dayMs;
 
-const mostDays = 366;
+const maxDays = 366;
 /** 744 buckets, and the hours of a month are as much as a chart can show. */
-export const mostDaysOfHours = 31;
+export const maxDaysOfHours = 31;
 const defaultDays = 30;
 const earliestMs = Date.UTC(1970, 0, 1);
 const latestMs = Date.UTC(9998, 11, 31);
@@ -68,16 +68,16 @@ export function readPeriod(query: PeriodQuery, { nowMs, clock }: LocalNow): Peri
   const startMs = firstDay ?? Math.max(lastDay - (defaultDays - 1) * dayMs, earliestMs);
   const days = (lastDay - startMs) / dayMs + 1;
   if (days < 1) throw fieldError('query.endDate', 'must not be before startDate');
-  if (days > mostDays) {
-    throw fieldError('query.endDate', `must be at most ${mostDays - 1} days after startDate`);
+  if (days > maxDays) {
+    throw fieldError('query.endDate', `must be at most ${maxDays - 1} days after startDate`);
   }
   if (granularity === 'hour') checkHours(startMs, days, nowMs);
   return { startMs, endMs: lastDay + dayMs, granularity, clock };
 }
 
 function checkHours(startMs: number, days: number, nowMs: number): void {
-  if (days > mostDaysOfHours) {
-    throw fieldError('query.granularity', `hour is for at most ${mostDaysOfHours} days`);
+  if (days > maxDaysOfHours) {
+    throw fieldError('query.granularity', `hour is for at most ${maxDaysOfHours} days`);
   }
   // Older hours are going, and zeros in their place would be a lie.
   if (startMs <= startOfDay(nowMs) - hoursKeptDays * dayMs) {

@@ -3,31 +3,29 @@ import type { OrganizationId } from '../../../platform/ids.ts';
 import { startupPercentile } from '../statistics/startup-histogram.ts';
 import { readSeries } from './counter-queries.ts';
 import type { ReportFilter } from './filter.ts';
+import { readFilteredSeries } from './filtered-series.ts';
 import { presentPlayback, ratio, seconds, sumCounters } from './metrics.ts';
 import { bucketIndex, type Period } from './period.ts';
 import { readLabelSeries, readQuality, type QualityCount } from './quality-queries.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
 
 /** Of each list, the entries with the highest counts. */
-const mostLabels = 100;
+const maxLabels = 100;
 
 /**
  * How well playback works: starting, stalling, failing. What clients name (renditions, codecs, error
- * codes) and start-up times are kept for the organization as a whole alone, so a filter leaves them out.
+ * codes) is kept for the organization as a whole alone, so a filter leaves these lists empty.
  */
 export async function reportQuality(
   db: Db,
   organizationId: OrganizationId,
   { period, filter }: { period: Period; filter: ReportFilter | null },
 ) {
-  const [audience, counts, startups] = await Promise.all([
-    readSeries(db, organizationId, spanOf(period), filter),
-    filter === null ? readQuality(db, organizationId, daySpanOf(period)) : [],
-    filter === null ? readLabelSeries(db, organizationId, 'startup', spanOf(period)) : [],
-  ]);
-  const startupsByBucket = Map.groupBy(startups, (row) =>
-    bucketIndex(period, row.period.getTime()),
-  );
+  const { audience, counts, startups } =
+    filter === null
+      ? await readAll(db, organizationId, period)
+      : await readFiltered(db, organizationId, period, filter);
+  const startupsByBucket = Map.groupBy(startups, (row) => bucketIndex(period, row.startMs));
   const byMeasure = Map.groupBy(counts, ({ measure }) => measure);
   const labels = (measure: string) => byMeasure.get(measure) ?? [];
   return {
@@ -46,15 +44,47 @@ export async function reportQuality(
   };
 }
 
-type Startup = { label: string; count: number; total: number };
+async function readAll(db: Db, organizationId: OrganizationId, period: Period) {
+  const [audience, counts, startups] = await Promise.all([
+    readSeries(db, organizationId, spanOf(period)),
+    readQuality(db, organizationId, daySpanOf(period)),
+    readLabelSeries(db, organizationId, 'startup', spanOf(period)),
+  ]);
+  const dated = startups.map(({ period: moment, label, count, total }) => ({
+    startMs: moment.getTime(),
+    bucket: Number(label),
+    count,
+    total,
+  }));
+  return { audience, counts, startups: dated };
+}
+
+/** The first start of each view, where the other counts every start. */
+async function readFiltered(
+  db: Db,
+  organizationId: OrganizationId,
+  period: Period,
+  filter: ReportFilter,
+) {
+  const found = await readFilteredSeries(db, organizationId, period, filter, { startups: true });
+  const startups = [...found.sums.groups].flatMap(([moment, group]) =>
+    [...(found.sums.startups.get(group) ?? [])].map(([bucket, tally]) => ({
+      startMs: Number(moment),
+      bucket,
+      ...tally,
+    })),
+  );
+  return { audience: found.series(period), counts: [], startups };
+}
+
+type Startup = { bucket: number; count: number; total: number };
 
 function presentStartup(rows: readonly Startup[]) {
   const histogram = new Map<number, number>();
   let count = 0;
   let totalMs = 0;
   for (const row of rows) {
-    const bucket = Number(row.label);
-    histogram.set(bucket, (histogram.get(bucket) ?? 0) + row.count);
+    histogram.set(row.bucket, (histogram.get(row.bucket) ?? 0) + row.count);
     count += row.count;
     totalMs += row.total;
   }
@@ -89,7 +119,7 @@ function presentRenditions(labels: (measure: string) => QualityCount[]) {
   });
   return renditions
     .toSorted((a, b) => b.plays - a.plays || ((a.rendition ?? '') < (b.rendition ?? '') ? -1 : 1))
-    .slice(0, mostLabels);
+    .slice(0, maxLabels);
 }
 
 function playsOf({ count, total }: { count: number; total: number }) {
@@ -99,7 +129,7 @@ function playsOf({ count, total }: { count: number; total: number }) {
 function highest(rows: readonly QualityCount[]): QualityCount[] {
   return rows
     .toSorted((a, b) => b.count - a.count || (a.label < b.label ? -1 : 1))
-    .slice(0, mostLabels);
+    .slice(0, maxLabels);
 }
 
 function known(label: string): string | null {

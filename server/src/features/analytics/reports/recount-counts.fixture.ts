@@ -1,7 +1,8 @@
 /** What is counted in a time, of a part of the audience or of some items, for the recount. */
 import type { LoggedEvent } from '../../events/events.ts';
 import { rate, total } from './recount-numbers.fixture.ts';
-import { hour, isWithin } from './recount-time.fixture.ts';
+import { playbackMetrics, sessionMetrics } from './recount-playback.fixture.ts';
+import { isWithin } from './recount-time.fixture.ts';
 import {
   subjectOf,
   toViews,
@@ -10,6 +11,8 @@ import {
   type View,
   type Visit,
 } from './recount-views.fixture.ts';
+
+export type RecountedItem = { id: string; title: string; tags: string[] };
 
 /** What is counted: a part of the audience, of one item or of all. */
 export type Part = {
@@ -65,54 +68,15 @@ export class EventCounts {
   }
 
   sessions(part: Part, from: number, to: number) {
-    const visits = this.visitsOf(part, from, to);
-    const views = this.viewsOf(part, from, to);
-    const lengths = visits.map(({ firstAt, lastAt }) => lastAt - firstAt);
-    return {
-      sessions: visits.length,
-      averageSessionLength: rate(total(lengths) / 1_000, visits.length),
-      averageVideosPerSession: rate(views.filter((one) => one.isWatched).length, visits.length),
-      averageWatchTimePerSession: rate(
-        total(views.map(({ watchMs }) => watchMs)) / 1_000,
-        visits.length,
-      ),
-    };
+    return sessionMetrics(this.viewsOf(part, from, to), this.visitsOf(part, from, to));
   }
 
   playback(from: number, to: number, part: Part = {}) {
-    const views = this.viewsOf(part, from, to);
-    const watchMs = total(views.map((view) => view.watchMs));
-    const stallMs = total(views.map((view) => view.stallMs));
-    const attempts = views.filter((view) => view.plays > 0 || view.errors > 0);
-    const startable = views.filter((view) => view.impressions > 0 || view.plays > 0);
     const starts = this.events.filter(
       ({ event, at }) => event === 'playStart' && isWithin(at, from, to),
     );
-    const times = starts.map(({ data }) => data['startupTime'] as number).toSorted((a, b) => a - b);
-    const percentile = (share: number) =>
-      times[Math.max(1, Math.ceil(share * times.length)) - 1] ?? null;
-    return {
-      startupTime: {
-        average: rate(total(times), times.length),
-        p50: percentile(0.5),
-        p75: percentile(0.75),
-        p95: percentile(0.95),
-        p99: percentile(0.99),
-      },
-      rebufferRatio: rate(stallMs, watchMs + stallMs),
-      rebuffersPerHour: rate(total(views.map(({ stalls }) => stalls)), watchMs / hour),
-      errorRate: rate(attempts.filter(({ errors }) => errors > 0).length, attempts.length),
-      failuresBeforeStart: rate(attempts.filter((view) => !view.isWatched).length, attempts.length),
-      exitsBeforeStart: rate(
-        startable.filter(
-          (view) =>
-            !view.isWatched &&
-            view.errors === 0 &&
-            Math.max(view.lastAt - view.firstAt, view.watchMs) >= 1_000,
-        ).length,
-        startable.length,
-      ),
-    };
+    const times = starts.map(({ data }) => data['startupTime'] as number);
+    return playbackMetrics(this.viewsOf(part, from, to), times);
   }
 
   /** Whether anything was counted for an item: the list has no lines of zeros. */
@@ -156,7 +120,7 @@ export class EventCounts {
   }
 }
 
-function howViewsWent(all: readonly View[]) {
+export function howViewsWent(all: readonly View[]) {
   const views = all.filter(({ isWatched }) => isWatched);
   const of = (is: (view: View) => boolean) => views.filter(is).length;
   return {

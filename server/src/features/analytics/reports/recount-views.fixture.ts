@@ -19,14 +19,21 @@ export type View = {
   stallMs: number;
   errors: number;
   impressions: number;
+  likes: number;
+  shares: number;
+  saves: number;
+  /** Of its first playStart, in milliseconds. */
+  startup: number | null;
+  viewer: string | null;
+} & Told;
+export type Visit = { firstAt: number; lastAt: number; viewer: string | null } & Told;
+
+/** What the first event told that told anything. */
+export type Told = {
   device: string | null;
   country: string | null;
-};
-export type Visit = {
-  firstAt: number;
-  lastAt: number;
-  device: string | null;
-  country: string | null;
+  entryPoint: string | null;
+  appVersion: string | null;
 };
 
 /** What each viewer has done with each item in one session. */
@@ -49,8 +56,8 @@ export function toVisits(events: readonly LoggedEvent[]): Visit[] {
   return [...byVisit.values()].flatMap(cutByPauses).map((own) => ({
     firstAt: Math.min(...own.map(({ at }) => at)),
     lastAt: Math.max(...own.map(({ at }) => at)),
-    device: firstOf(own, 'device'),
-    country: firstOf(own, 'country'),
+    viewer: viewerOf(own[0] as LoggedEvent),
+    ...toldBy(own),
   }));
 }
 
@@ -101,8 +108,15 @@ function toView(events: readonly LoggedEvent[]): View {
     stallMs: total(of('rebuffer').map(durationOf)),
     errors: of('error').length,
     impressions: of('impression').length,
-    device: firstOf(events, 'device'),
-    country: firstOf(events, 'country'),
+    likes: of('like').length,
+    shares: of('share').length,
+    saves: of('save').length,
+    startup:
+      (of('playStart').toSorted((a, b) => a.at - b.at)[0]?.data['startupTime'] as
+        | number
+        | undefined) ?? null,
+    viewer: viewerOf(events[0] as LoggedEvent),
+    ...toldBy(events),
   };
 }
 
@@ -117,9 +131,16 @@ export function subjectOf({ event, contentId, data }: LoggedEvent): string {
   return event === 'swipe' ? (data['fromContentId'] as string) : contentId;
 }
 
-function firstOf(events: readonly LoggedEvent[], field: 'device' | 'country'): string | null {
-  const told = events.filter((event) => event[field] !== undefined);
-  return told.toSorted((a, b) => a.at - b.at)[0]?.[field] ?? null;
+function toldBy(events: readonly LoggedEvent[]): Told {
+  const sorted = events.toSorted((a, b) => a.at - b.at);
+  const first = (of: (event: LoggedEvent) => unknown) =>
+    (sorted.map(of).find((value) => value !== undefined) as string | undefined) ?? null;
+  return {
+    device: first(({ device }) => device),
+    country: first(({ country }) => country),
+    entryPoint: first(({ data }) => data['entryPoint']),
+    appVersion: first(({ appVersion }) => appVersion),
+  };
 }
 
 export function durationOf({ data }: LoggedEvent): number {

@@ -1,17 +1,16 @@
 /**
- * The answers of the analytics API, counted anew from plain arrays of events by the definitions of
+ * The answers of the analytics API, counted again from plain arrays of events by the definitions of
  * docs/analytics.md. It shares no code with what it checks: everything is counted for each bucket
  * from all events, which is slow and simple.
  */
 import type { LoggedEvent } from '../../events/events.ts';
-import { EventCounts, percentWatched, type Part } from './recount-counts.fixture.ts';
+import { EventCounts, percentWatched, type RecountedItem } from './recount-counts.fixture.ts';
 import { by, movement, rate, total } from './recount-numbers.fixture.ts';
 import { bucketsOf, day, dayOf, isWithin, spanOf, type Range } from './recount-time.fixture.ts';
 import { dropoff, durationOf, viewerOf } from './recount-views.fixture.ts';
 
 export type { Range } from './recount-time.fixture.ts';
-export type Filter = { device?: string; country?: string; tag?: string; contentId?: string };
-export type RecountedItem = { id: string; title: string; tags: string[] };
+export type { RecountedItem } from './recount-counts.fixture.ts';
 
 export class Recount {
   readonly #counts: EventCounts;
@@ -44,76 +43,6 @@ export class Recount {
         ]),
       ),
     };
-  }
-
-  /** An overview with a filter, without its comparison. */
-  filtered(filter: Filter, range: Range) {
-    const { from, to } = spanOf(range);
-    const counted = (start: number, end: number) => ({
-      ...this.#counts.counted(this.#partOf(filter), start, end),
-      uniqueViewers: null,
-      sessions: isAboutItems(filter)
-        ? null
-        : this.#counts.visitsOf(this.#partOf(filter), start, end).length,
-    });
-    return {
-      summary: counted(from, to),
-      timeseries: bucketsOf(range).map((one) => ({
-        date: one.date,
-        ...counted(one.from, one.to),
-      })),
-    };
-  }
-
-  /** The list of items for a part of the audience, and of items. */
-  filteredContent(filter: Filter, range: Range) {
-    const { from, to } = spanOf(range);
-    const { device, country, contentIds } = this.#partOf(filter);
-    const audience = {
-      ...(device !== undefined && { device }),
-      ...(country !== undefined && { country }),
-    };
-    return this.#items
-      .filter(({ id }) => contentIds?.has(id) ?? true)
-      .map(({ id, title }) => ({
-        contentId: id,
-        title,
-        metrics: {
-          ...this.#counts.itemMetrics(id, from, to, audience),
-          ...(Object.keys(audience).length > 0 && { uniqueViewers: null }),
-        },
-      }))
-      .filter(({ contentId }) => this.#counts.hasRow(contentId, from, to, audience))
-      .toSorted(
-        (a, b) => b.metrics.plays - a.metrics.plays || (a.contentId < b.contentId ? 1 : -1),
-      );
-  }
-
-  filteredSessions(filter: Filter, range: Range) {
-    const { from, to } = spanOf(range);
-    const none = {
-      sessions: null,
-      averageSessionLength: null,
-      averageVideosPerSession: null,
-      averageWatchTimePerSession: null,
-    };
-    const part = this.#partOf(filter);
-    return isAboutItems(filter) ? none : this.#counts.sessions(part, from, to);
-  }
-
-  filteredPlayback(filter: Filter, range: Range) {
-    const { from, to } = spanOf(range);
-    const startupTime = { average: null, p50: null, p75: null, p95: null, p99: null };
-    return { ...this.#counts.playback(from, to, this.#partOf(filter)), startupTime };
-  }
-
-  #partOf({ tag, contentId, ...audience }: Filter): Part {
-    if (tag === undefined && contentId === undefined) return audience;
-    const own = this.#items.filter(
-      ({ id, tags }) =>
-        (tag === undefined || tags.includes(tag)) && (contentId === undefined || id === contentId),
-    );
-    return { ...audience, contentIds: new Set(own.map(({ id }) => id)) };
   }
 
   /** In the order of `plays`, the most played first. */
@@ -287,10 +216,6 @@ export class Recount {
       }))
       .toSorted(by('plays', kind));
   }
-}
-
-function isAboutItems({ tag, contentId }: Filter): boolean {
-  return tag !== undefined || contentId !== undefined;
 }
 
 /** Kinds that have a count of their own. */

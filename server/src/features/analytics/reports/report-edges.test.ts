@@ -6,6 +6,7 @@ import { query } from '../../../../test/seed.ts';
 import { eventually } from '../../../../test/service.ts';
 import type { EventKind, LoggedEvent } from '../../events/events.ts';
 import { makeItems, startReportService, type ReportOrganization } from './reports.fixture.ts';
+import { dayMs } from '../../../platform/time.ts';
 
 const service = await startReportService();
 
@@ -88,7 +89,7 @@ describe('time', () => {
   });
 
   test('an hour holds its events, and views that began in it', async () => {
-    const day = new Date(Date.now() - 5 * 86_400_000).toISOString().slice(0, 10);
+    const day = new Date(Date.now() - 5 * dayMs).toISOString().slice(0, 10);
     const own = await withEvents('Hours', 1, ([id = '']) => [
       event('impression', id, `${day}T10:59:59.999Z`, { data: { position: 0 } }),
       event('playStart', id, `${day}T11:00:00.000Z`, { data: { startupTime: 100 } }),

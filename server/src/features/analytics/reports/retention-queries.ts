@@ -1,4 +1,7 @@
 import { sql } from 'kysely';
+import { dayMs } from '../../../platform/time.ts';
+import { readPeople } from '../projections/links/link-queries.ts';
+import { countCohorts } from './filtered-people.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 
@@ -11,6 +14,16 @@ export async function readRetention(
   organizationId: OrganizationId,
   { startDate, endDate }: { startDate: string; endDate: string },
 ): Promise<RetentionCount[]> {
+  if ((await readPeople(db, organizationId)) !== null) {
+    const [first, last] = [startDate, endDate].map((date) => Date.parse(date) / dayMs);
+    return (await countCohorts(db, organizationId))
+      .filter(({ cohort, day }) => cohort >= (first ?? 0) && day <= (last ?? 0))
+      .map(({ cohort, day, viewers }) => ({
+        cohort: cohort - (first ?? 0),
+        day: day - (first ?? 0),
+        viewers,
+      }));
+  }
   const { rows } = await sql<RetentionCount>`
     select cohort_day - ${startDate}::date as cohort, day - ${startDate}::date as day, viewers
     from retention_counter

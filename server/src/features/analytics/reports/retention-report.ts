@@ -1,6 +1,8 @@
 import { dayMs } from '../../../platform/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
+import type { ReportFilter } from './filter.ts';
+import { countFilteredRetention } from './filtered-people.ts';
 import { bucketIndex, bucketsOf, formatDay, type Period } from './period.ts';
 import { readRetention, type RetentionCount } from './retention-queries.ts';
 
@@ -10,13 +12,15 @@ export type Cohort = { date: string; size: number; retention: number[] };
 export async function reportRetention(
   db: Db,
   organizationId: OrganizationId,
-  period: Period,
-  nowMs: number,
+  { period, filter, nowMs }: { period: Period; filter: ReportFilter | null; nowMs: number },
 ): Promise<{ cohorts: Cohort[] }> {
-  const counts = await readRetention(db, organizationId, {
-    startDate: formatDay(period.startMs),
-    endDate: formatDay(period.endMs - 1),
-  });
+  const counts =
+    filter === null
+      ? await readRetention(db, organizationId, {
+          startDate: formatDay(period.startMs),
+          endDate: formatDay(period.endMs - 1),
+        })
+      : await countFilteredRetention(db, organizationId, period, filter);
   // Cohorts are of days at the least: a viewer's first hour is nothing to come back to.
   const granularity = period.granularity === 'week' ? 'week' : 'day';
   return { cohorts: cohortsOf({ ...period, granularity }, counts, nowMs) };

@@ -1,14 +1,26 @@
 /** Where viewers come from: the `entryPoint` that impressions name. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
+import { selectLabels } from '../facts/queries.ts';
+import { sumFacts } from '../facts/sums.ts';
+import { toFactFilter, type ReportFilter } from './filter.ts';
 import { ratio } from './metrics.ts';
 import { bucketIndex, bucketsOf, type Period } from './period.ts';
 import { readLabelSeries } from './quality-queries.ts';
 import { spanOf } from './series.ts';
 
-export async function reportSources(db: Db, organizationId: OrganizationId, period: Period) {
-  const rows = await readLabelSeries(db, organizationId, 'source', spanOf(period));
-  const byBucket = Map.groupBy(rows, (row) => bucketIndex(period, row.period.getTime()));
+type Tally = { startMs: number; label: string; count: number };
+
+export async function reportSources(
+  db: Db,
+  organizationId: OrganizationId,
+  { period, filter }: { period: Period; filter: ReportFilter | null },
+) {
+  const rows =
+    filter === null
+      ? await readAll(db, organizationId, period)
+      : await readFiltered(db, organizationId, period, filter);
+  const byBucket = Map.groupBy(rows, ({ startMs }) => bucketIndex(period, startMs));
   const total = rows.reduce((sum, { count }) => sum + count, 0);
   return {
     sources: countByLabel(rows).map(([entryPoint, impressions]) => ({
@@ -25,8 +37,38 @@ export async function reportSources(db: Db, organizationId: OrganizationId, peri
   };
 }
 
+async function readAll(db: Db, organizationId: OrganizationId, period: Period): Promise<Tally[]> {
+  const rows = await readLabelSeries(db, organizationId, 'source', spanOf(period));
+  return rows.map((row) => ({ startMs: row.period.getTime(), label: row.label, count: row.count }));
+}
+
+/** By the entry point of the view. */
+async function readFiltered(
+  db: Db,
+  organizationId: OrganizationId,
+  period: Period,
+  filter: ReportFilter,
+): Promise<Tally[]> {
+  const labels = await selectLabels(db, organizationId);
+  const sums = await sumFacts(db, organizationId, {
+    startMs: period.startMs,
+    endMs: period.endMs,
+    filter: await toFactFilter(db, organizationId, filter),
+    groupBy: 'entryPoint',
+    within: period.granularity === 'hour' ? 'hour' : 'day',
+  });
+  return [...sums.groups.keys()]
+    .map((key) => {
+      const [startMs = '', ...rest] = String(key).split(' ');
+      const hash = rest.join(' ');
+      const label = hash === '' ? '' : (labels.get(hash) ?? '(other)');
+      return { startMs: Number(startMs), label, count: sums.countsOf(key).impressions };
+    })
+    .filter(({ count }) => count !== 0);
+}
+
 /** The most frequent first; what is unknown has no label. */
-function countByLabel(rows: readonly { label: string; count: number }[]) {
+function countByLabel(rows: readonly Tally[]) {
   const counts = new Map<string, number>();
   for (const { label, count } of rows) counts.set(label, (counts.get(label) ?? 0) + count);
   return [...counts]

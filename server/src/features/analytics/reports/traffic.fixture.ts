@@ -7,6 +7,7 @@ import type { EventDevice, EventKind, LoggedEvent } from '../../events/events.ts
 
 /** Where viewers come from; not every app tells. */
 const entryPoints = [{ entryPoint: 'feed' }, { entryPoint: 'search' }, {}, { entryPoint: 'feed' }];
+const appVersions = ['2.0.0', '2.1.0', '3.0.0-beta'];
 
 export type TrafficOptions = {
   seed: number;
@@ -46,6 +47,7 @@ type Person = {
   deviceId?: string;
   country?: string;
   device?: EventDevice;
+  appVersion?: string;
   /** Whether the app names its sessions, and its views. */
   hasSessions: boolean;
   hasViews: boolean;
@@ -74,11 +76,13 @@ function makePerson(index: number, random: Random): Person {
   const kind = random();
   const device = devices[Math.floor(random() * 4)];
   const country = countries[Math.floor(random() * 6)];
+  const appVersion = appVersions[Math.floor(random() * 4)];
   return {
     ...(kind < 0.6 && { userId: `user-${index}` }),
     ...(kind < 0.8 && { deviceId: `device-${index}` }),
     ...(device !== undefined && { device }),
     ...(country !== undefined && { country }),
+    ...(appVersion !== undefined && { appVersion }),
     // Who is neither user nor device is a viewer by the session, or nobody.
     hasSessions: random() < 0.85,
     hasViews: random() < 0.2,
@@ -203,7 +207,7 @@ class Session {
   }
 
   #add(event: EventKind, contentId: string, data: Record<string, unknown>): void {
-    const { userId, deviceId, country, device, hasViews } = this.#person;
+    const { userId, deviceId, country, device, appVersion, hasViews } = this.#person;
     this.#events.push({
       eventId: this.#newEventId(),
       event,
@@ -214,6 +218,7 @@ class Session {
       ...(this.#sessionId !== undefined && { sessionId: this.#sessionId }),
       ...(country !== undefined && { country }),
       ...(device !== undefined && { device }),
+      ...(appVersion !== undefined && { appVersion }),
       data: hasViews ? { ...data, viewId: `view-${this.#position}` } : data,
     });
   }

@@ -9,6 +9,9 @@ import {
   mergeViewerSets,
   type ViewerSet,
 } from '../statistics/viewer-set.ts';
+import { readPeople } from '../projections/links/link-queries.ts';
+import { sumItems } from './filtered-segments.ts';
+import { readFilteredSeries } from './filtered-series.ts';
 import { bucketIndex, bucketsOf, type Period } from './period.ts';
 import { readItemSets, readOrganizationSets, type StoredSet } from './viewer-set-queries.ts';
 
@@ -16,13 +19,16 @@ import { readItemSets, readOrganizationSets, type StoredSet } from './viewer-set
 export type UniqueViewers = { total: number; byBucket: (number | null)[] };
 
 /** A set is up to 12 KiB, so that many of them are at most 24 MiB at a time. */
-const mostSetsAtOnce = 2_000;
+const maxSetsAtOnce = 2_000;
 
 export async function countOrganizationViewers(
   db: Db,
   organizationId: OrganizationId,
   period: Period,
 ): Promise<UniqueViewers> {
+  if (await hasPeople(db, organizationId)) {
+    return (await readFilteredSeries(db, organizationId, period, {})).viewers(period);
+  }
   const { startMs, endMs, granularity } = period;
   const grain = granularity === 'hour' ? 'hour' : 'day';
   return mergeByBucket(
@@ -38,6 +44,9 @@ export async function countItemViewers(
   contentId: string,
   period: Period,
 ): Promise<UniqueViewers> {
+  if (await hasPeople(db, organizationId)) {
+    return (await readFilteredSeries(db, organizationId, period, { contentId })).viewers(period);
+  }
   const stored = await readItemSets(db, organizationId, [contentId], daysOf(period));
   if (period.granularity !== 'hour') return mergeByBucket(period, stored);
   const { total } = mergeByBucket({ ...period, granularity: 'day' }, stored);
@@ -62,10 +71,12 @@ export async function countViewersOfItems(
   contentIds: readonly string[],
   period: Period,
 ): Promise<Map<string, number>> {
+  if (await hasPeople(db, organizationId))
+    return countPeopleOfItems(db, organizationId, contentIds, period);
   const counts = new Map<string, number>();
-  for (const ids of inPieces(contentIds, mostSetsAtOnce)) {
+  for (const ids of inPieces(contentIds, maxSetsAtOnce)) {
     const sets = new Map<string, ViewerSet>(ids.map((id) => [id, createViewerSet()]));
-    const daysAtOnce = Math.max(1, Math.floor(mostSetsAtOnce / ids.length));
+    const daysAtOnce = Math.max(1, Math.floor(maxSetsAtOnce / ids.length));
     for (const days of inPieces(daysOf(period), daysAtOnce)) {
       for (const { content_id: id, sketch } of await readItemSets(db, organizationId, ids, days)) {
         const set = sets.get(id);
@@ -75,6 +86,30 @@ export async function countViewersOfItems(
     for (const [id, set] of sets) counts.set(id, countViewers(set));
   }
   return counts;
+}
+
+/**
+ * Whether devices belong to users here. Sets of viewers don't know, so facts are counted then, which
+ * takes longer: a viewer counts where the view began.
+ */
+async function hasPeople(db: Db, organizationId: OrganizationId): Promise<boolean> {
+  return (await readPeople(db, organizationId)) !== null;
+}
+
+async function countPeopleOfItems(
+  db: Db,
+  organizationId: OrganizationId,
+  contentIds: readonly string[],
+  period: Period,
+): Promise<Map<string, number>> {
+  const sums = await sumItems(
+    db,
+    organizationId,
+    { within: period, filter: {} },
+    { viewers: 'watching' },
+  );
+  const viewers = sums.viewersByGroup();
+  return new Map(contentIds.map((id) => [id, viewers.get(id) ?? 0]));
 }
 
 export function daysOf({ startMs, endMs }: Period): Date[] {

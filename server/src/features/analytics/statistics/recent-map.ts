@@ -7,14 +7,14 @@ export class RecentMap<Value> {
   #current = new Map<string, Value>();
   #previous = new Map<string, Value>();
   #weight = 0;
-  readonly #mostWeight: number;
+  readonly #maxWeight: number;
   readonly #weigh: (value: Value) => number;
 
   /**
-   * @param mostWeight of the current map; it is as many values where they weigh 1 each
+   * @param maxWeight of the current map; it is as many values where they weigh 1 each
    */
-  constructor(mostWeight: number, weigh: (value: Value) => number = () => 1) {
-    this.#mostWeight = mostWeight;
+  constructor(maxWeight: number, weigh: (value: Value) => number = () => 1) {
+    this.#maxWeight = maxWeight;
     this.#weigh = weigh;
   }
 
@@ -35,7 +35,7 @@ export class RecentMap<Value> {
   /** A value of the map weighs so much more than when it was put there. */
   grew(weight: number): void {
     this.#weight += weight;
-    if (this.#weight <= this.#mostWeight) return;
+    if (this.#weight <= this.#maxWeight) return;
     this.#previous = this.#current;
     this.#current = new Map();
     this.#weight = 0;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RecentRecords } from './recent-records.ts';
 
-const numbers = (mostRecords: number) =>
-  new RecentRecords<number>(mostRecords, {
+const numbers = (maxRecords: number) =>
+  new RecentRecords<number>(maxRecords, {
     sizeBytes: 8,
     read: (bytes, at) => bytes.readDoubleLE(at),
     write: (value, bytes, at) => void bytes.writeDoubleLE(value, at),

@@ -11,14 +11,14 @@ export type RecordCodec<Value> = {
  * walk through them.
  */
 export class RecentRecords<Value> {
-  readonly #mostRecords: number;
+  readonly #maxRecords: number;
   readonly #codec: RecordCodec<Value>;
   #current: Generation<Value>;
   #previous: Generation<Value>;
 
-  /** @param mostRecords of one of the two generations; there are twice as many at the most */
-  constructor(mostRecords: number, codec: RecordCodec<Value>) {
-    this.#mostRecords = mostRecords;
+  /** @param maxRecords of one of the two generations; there are at most twice as many */
+  constructor(maxRecords: number, codec: RecordCodec<Value>) {
+    this.#maxRecords = maxRecords;
     this.#codec = codec;
     this.#current = new Generation(codec);
     this.#previous = new Generation(codec);
@@ -34,7 +34,7 @@ export class RecentRecords<Value> {
   }
 
   set(key: string, value: Value): void {
-    if (this.#current.size >= this.#mostRecords && !this.#current.has(key)) {
+    if (this.#current.size >= this.#maxRecords && !this.#current.has(key)) {
       [this.#current, this.#previous] = [this.#previous, this.#current];
       this.#current.clear();
     }

@@ -26,7 +26,7 @@ export async function viewerKeyOf(
 }
 
 /**
- * All `viewer_key`s under which an erased id may be known: it can also have been sent, by whomever, as
+ * All `viewer_key`s under which an erased id may be known: anybody may also have sent it as
  * the id of a device or of a session.
  */
 export async function erasedKeys(

@@ -17,7 +17,7 @@ export type ViewerSet = {
   registers: Uint8Array | null;
 };
 
-const mostMembers = 1_024;
+const maxMembers = 1_024;
 const indexBits = 14;
 const registerCount = 2 ** indexBits;
 /** Members are hashes of 53 bits: what is left for the rank of a register. */
@@ -40,7 +40,7 @@ export function addViewer(set: ViewerSet, member: number): boolean {
   if (registers !== null) return register(registers, member);
   if (members === null || members.has(member)) return false;
   members.add(member);
-  if (members.size > mostMembers) makeDense(set);
+  if (members.size > maxMembers) makeDense(set);
   return true;
 }
 

@@ -21,8 +21,8 @@ const freshMs = 150;
 const usableMs = 400;
 /** While the database is away: as long as feed pages are answered without it. */
 const usableInOutageMs = 5_000;
-const mostItemsOfOrganization = 5_000;
-const mostOrganizations = 100;
+const maxItemsOfOrganization = 5_000;
+const maxOrganizations = 100;
 
 /** `readAt` is when the statement was sent: it saw everything that was committed before. */
 type Known = { totals: ItemTotals; readAt: number };
@@ -75,7 +75,7 @@ export class ItemTotalsReader {
     let organization = this.#organizations.get(id);
     if (organization === undefined) {
       organization = { id, known: new Map(), underWay: null, next: null };
-      dropOldest(this.#organizations, mostOrganizations);
+      dropOldest(this.#organizations, maxOrganizations);
       this.#organizations.set(id, organization);
     }
     return organization;
@@ -116,7 +116,7 @@ export class ItemTotalsReader {
       const totals = toTotals(byId.get(id));
       const before = known.get(id)?.totals;
       known.delete(id);
-      dropOldest(known, mostItemsOfOrganization);
+      dropOldest(known, maxItemsOfOrganization);
       const isSame = before !== undefined && areEqual(before, totals);
       known.set(id, { totals: isSame ? before : totals, readAt });
     }

@@ -32,7 +32,7 @@ type Row = {
 
 const columns = sql`status, requested_at, position, blocks_read, events_removed, completed_at`;
 
-/** Asks for an erasure. One that is under way begins anew, so that it also finds what came since. */
+/** Asks for an erasure. One that is under way starts over, so that it also finds what came since. */
 export async function requestErasure(tx: Tx, key: ErasureKey): Promise<ErasureRow> {
   const { rows } = await sql<Row>`
     insert into erasure (organization_id, user_hash, requested_at)

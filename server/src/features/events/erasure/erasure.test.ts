@@ -108,7 +108,7 @@ describe('erasing a viewer from the log', () => {
     assert.equal(added?.sequence, null);
   });
 
-  test('goes on where it was interrupted, and begins anew when it is asked for again', async () => {
+  test('continues where it was interrupted, and starts over when it is asked for again', async () => {
     for (let block = 0; block < 220; block += 1) {
       await append({ organizationId: 'org_a', events: [event('cy'), event('dora')] });
     }
@@ -188,7 +188,7 @@ describe('DELETE /v1/users/{userId}/data', () => {
       (await stored.all()).map(({ eventId }) => eventId),
       [theirs['eventId']],
     );
-    // A copy that was on its way is no new data; what the viewer does from now on is.
+    // A copy that was on its way is not new data; what the viewer does from now on is.
     await service.call('POST', '/v1/events', { body: mine });
     assert.equal((await stored.all()).length, 1);
     await service.call('POST', '/v1/events', { body: sampleEvent('like', id, { userId }) });

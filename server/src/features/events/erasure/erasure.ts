@@ -3,7 +3,7 @@
  *
  *   (asked for) → pending → complete
  *                   │  ▲
- *                   │  └── asked for again: it begins anew
+ *                   │  └── asked for again: it starts over
  *                   └▶ failed (asking again starts it again)
  *
  * 1. It covers every event that was acknowledged before it was asked for. What comes later is new
@@ -100,7 +100,7 @@ export function erasureHandler({ db, eventLog, vault, steps }: ErasureParts): Ha
     await context.finish(async (tx) => {
       const erasure = await lockErasure(tx, key);
       if (erasure === null) return;
-      // Asked for again meanwhile: the next attempt begins anew.
+      // Asked for again meanwhile: the next attempt starts over.
       if (erasure.position === null) throw new Error('the erasure was asked for again');
       await endErasure(tx, key, 'complete');
     });
@@ -158,7 +158,7 @@ async function erasePage(
   return inTransaction(db, async (tx) => {
     const erasure = await lockErasure(tx, key);
     if (erasure === null) return null;
-    // Asked for again meanwhile: it begins anew.
+    // Asked for again meanwhile: it starts over.
     if (erasure.position === null) return { position: after, isLast: false };
     await saveProgress(tx, key, { position: after, blocksRead, eventsRemoved });
     return { position: after, isLast };

@@ -17,7 +17,7 @@ test('an event that does not name the user stays the same object', () => {
     assert.equal(forgetUser(given, 'ada'), given);
   }
   const numbers = event({ data: { position: 5 } });
-  assert.equal(forgetUser(numbers, '5'), numbers, 'a number is no id');
+  assert.equal(forgetUser(numbers, '5'), numbers, 'a number is not an id');
 });
 
 test('the id is replaced wherever it stands as a value, and nothing else changes', () => {

@@ -11,7 +11,7 @@ import { decodeJsonText } from '../../../platform/http/json-bodies.ts';
 import { mayHoldBadText } from '../../../platform/http/text-rules.ts';
 import type { Admission } from './admission.ts';
 
-/** What the routes get in place of a parsed body. */
+/** What the routes get instead of a parsed body. */
 export type EventBody = {
   readonly json: unknown;
   readonly bytes: number;

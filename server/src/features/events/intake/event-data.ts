@@ -1,8 +1,8 @@
 /** What holds for `data` of every kind: how large, how deep, and which text it may hold. */
 import { EventProblem } from './event-problem.ts';
 
-export const mostDataBytes = 8 * 1024;
-export const mostDataLevels = 8;
+export const maxDataBytes = 8 * 1024;
+export const maxDataLevels = 8;
 
 export type EventData = Record<string, unknown>;
 
@@ -20,24 +20,24 @@ export function checkData(data: EventData, mayHoldBadText: boolean): EventProble
   const walk = { bytes: 2, mayHoldBadText, problem: null };
   measure(data, 'data', 1, walk);
   if (walk.problem !== null) return walk.problem;
-  // The walk counts the most that it can be; only what is near the limit is counted exactly.
-  if (walk.bytes <= mostDataBytes) return null;
+  // The walk counts an upper bound; only what is near the limit is counted exactly.
+  if (walk.bytes <= maxDataBytes) return null;
   const exact = Buffer.byteLength(JSON.stringify(data));
-  return exact > mostDataBytes
-    ? new EventProblem('VALIDATION_ERROR', 'data', `must be at most ${mostDataBytes} bytes of JSON`)
+  return exact > maxDataBytes
+    ? new EventProblem('VALIDATION_ERROR', 'data', `must be at most ${maxDataBytes} bytes of JSON`)
     : null;
 }
 
 type Walk = { bytes: number; readonly mayHoldBadText: boolean; problem: EventProblem | null };
 
 /** The most bytes that JSON takes for a UTF-16 unit (an escape) and for a number. */
-const mostBytesPerUnit = 6;
-const mostBytesPerNumber = 26;
+const maxBytesPerUnit = 6;
+const maxBytesPerNumber = 26;
 
-/** Recursion is no danger: it ends at the deepest level that is allowed. */
+/** Recursion is safe: it ends at the deepest level that is allowed. */
 function measure(value: object, path: string, level: number, walk: Walk): void {
-  if (level > mostDataLevels) {
-    refuse(walk, 'data', `must not be nested deeper than ${mostDataLevels} levels`);
+  if (level > maxDataLevels) {
+    refuse(walk, 'data', `must not be nested deeper than ${maxDataLevels} levels`);
     return;
   }
   if (Array.isArray(value)) {
@@ -48,7 +48,7 @@ function measure(value: object, path: string, level: number, walk: Walk): void {
     return;
   }
   for (const key in value) {
-    walk.bytes += key.length * mostBytesPerUnit + 4;
+    walk.bytes += key.length * maxBytesPerUnit + 4;
     if (key === '__proto__') return refuse(walk, path, 'must not have a key named __proto__');
     if (walk.mayHoldBadText) checkText(key, `${path} (a key)`, walk);
     measureValue((value as EventData)[key], path, key, level, walk);
@@ -64,10 +64,10 @@ function measureValue(
   walk: Walk,
 ): void {
   if (typeof value === 'string') {
-    walk.bytes += value.length * mostBytesPerUnit + 3;
+    walk.bytes += value.length * maxBytesPerUnit + 3;
     if (walk.mayHoldBadText) checkText(value, pathOf(parent, key), walk);
   } else if (typeof value === 'number') {
-    walk.bytes += mostBytesPerNumber;
+    walk.bytes += maxBytesPerNumber;
     // JSON can say 1e400, which no number holds: it would be stored as null.
     if (!Number.isFinite(value)) refuse(walk, pathOf(parent, key), 'is too large a number');
   } else if (typeof value === 'object' && value !== null) {

@@ -1,6 +1,6 @@
 /**
  * From what a client has sent to what the log keeps, one event at a time: an event that is refused
- * is no matter of its neighbours. This is the hot path of the service, so it makes one object for
+ * does not concern its neighbours. This is the hot path of the service, so it makes one object for
  * an accepted event and, beside it, nothing.
  */
 import { newUuid7 } from '../../../platform/uuid7.ts';
@@ -8,7 +8,7 @@ import { badText, checkData, isRecord, type EventData } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
 import { dataRules } from './event-rules.ts';
 import { isWrongCountry, readCountry } from './event-source.ts';
-import { mostAgeMs, mostAheadMs, parseMoment, timestampExpected } from './event-time.ts';
+import { maxAgeMs, maxAheadMs, parseMoment, timestampExpected } from './event-time.ts';
 import { eventKinds, type EventDevice, type EventKind, type LoggedEvent } from '../logged-event.ts';
 
 /** What is known of a request beside its events. */
@@ -44,8 +44,9 @@ const wrongCountry = new EventProblem(
   'country',
   'must be a code of ISO 3166-1 alpha-2, such as "DE"',
 );
-const mostIdCharacters = 128;
-const mostViewerCharacters = 256;
+const maxIdCharacters = 128;
+const maxViewerCharacters = 256;
+const maxVersionCharacters = 64;
 
 /** The accepted event, or why it is refused. It may write into `raw`, which must not be shared. */
 export function parseEvent(
@@ -94,6 +95,7 @@ function toLogged(
   if (country !== null) logged.country = country;
   const device = isDevice(raw['device']) ? raw['device'] : source.device;
   if (device !== null) logged.device = device;
+  if (raw['appVersion'] !== undefined) logged.appVersion = raw['appVersion'] as string;
   if (source.isBot) logged.bot = true;
   return logged;
 }
@@ -108,7 +110,7 @@ function isDevice(value: unknown): value is EventDevice {
   return value === 'ios' || value === 'android' || value === 'web';
 }
 
-/** The event table calls the fields of a swipe otherwise than the sentence below it. */
+/** The event table calls the fields of a swipe by other names than the sentence below it. */
 function useEarlierNames(raw: EventData, data: EventData): void {
   if (raw['contentId'] === undefined) {
     const to = data['toContentId'] ?? raw['toContentId'];
@@ -124,10 +126,11 @@ function useEarlierNames(raw: EventData, data: EventData): void {
 
 function checkIds(raw: EventData, { mayHoldBadText }: EventSource): EventProblem | null {
   return (
-    checkId(raw['eventId'], 'eventId', mostIdCharacters, mayHoldBadText) ??
-    checkId(raw['userId'], 'userId', mostViewerCharacters, mayHoldBadText) ??
-    checkId(raw['deviceId'], 'deviceId', mostViewerCharacters, mayHoldBadText) ??
-    checkId(raw['sessionId'], 'sessionId', mostViewerCharacters, mayHoldBadText)
+    checkId(raw['eventId'], 'eventId', maxIdCharacters, mayHoldBadText) ??
+    checkId(raw['userId'], 'userId', maxViewerCharacters, mayHoldBadText) ??
+    checkId(raw['deviceId'], 'deviceId', maxViewerCharacters, mayHoldBadText) ??
+    checkId(raw['sessionId'], 'sessionId', maxViewerCharacters, mayHoldBadText) ??
+    checkId(raw['appVersion'], 'appVersion', maxVersionCharacters, mayHoldBadText)
   );
 }
 
@@ -172,8 +175,8 @@ function momentOf(
     return invalid('timestamp', timestampExpected);
   }
   const moment = told + clockOffsetMs;
-  if (moment > nowMs + mostAheadMs) return nowMs;
-  return moment < nowMs - mostAgeMs
+  if (moment > nowMs + maxAheadMs) return nowMs;
+  return moment < nowMs - maxAgeMs
     ? new EventProblem('EVENT_TOO_OLD', 'timestamp', 'is more than 24 hours ago')
     : moment;
 }

@@ -46,7 +46,7 @@ export function isWrongCountry(value: unknown): boolean {
 
 function readDevice(userAgent: string | undefined): EventDevice | null {
   if (userAgent === undefined) return null;
-  // Browsers on phones count as the phone, as apps do: a feed is watched alike in both.
+  // Browsers on phones count as the phone, as apps do: a feed is watched the same way in both.
   if (/iPhone|iPad|iPod|CFNetwork/.test(userAgent)) return 'ios';
   if (/Android|okhttp|Dalvik/.test(userAgent)) return 'android';
   return userAgent.startsWith('Mozilla/') ? 'web' : null;

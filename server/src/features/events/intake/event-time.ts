@@ -1,8 +1,8 @@
 /** When an event happened. */
 import { parseTimestamp } from '../../../platform/time.ts';
 
-export const mostAheadMs = 5 * 60_000;
-export const mostAgeMs = 24 * 3_600_000;
+export const maxAheadMs = 5 * 60_000;
+export const maxAgeMs = 24 * 3_600_000;
 
 /** Completes "timestamp: …". */
 export const timestampExpected =

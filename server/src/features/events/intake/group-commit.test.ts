@@ -44,7 +44,7 @@ async function storedSince(start: LogPosition): Promise<string[]> {
 
 const ids = (sent: readonly LoggedEvent[]) => sent.map(({ eventId }) => eventId).toSorted();
 
-/** An event whose block cannot be written, as a fault of ours would have it. */
+/** An event whose block cannot be written, as a bug of ours would make one. */
 const impossible = () => event({ data: { big: 10n } });
 
 describe('a request is answered after its events are durable (1, 3)', () => {
@@ -75,7 +75,7 @@ describe('a request is answered after its events are durable (1, 3)', () => {
         running -= 1;
         return added;
       },
-      limits: { flushEvents: 50, mostWaitingEvents: 100_000 },
+      limits: { flushEvents: 50, maxWaitingEvents: 100_000 },
     });
     const start = await eventLog.end();
     const sent = Array.from({ length: 60 }, () => events(10));
@@ -116,7 +116,7 @@ test('a database that does not answer is 503 after a while, for what waits as we
       await hang.promise;
       return eventLog.append(drafts);
     },
-    limits: { mostWaitMs: 200, mostFlushes: 1, flushEvents: 1 },
+    limits: { maxWaitMs: 200, maxFlushes: 1, flushEvents: 1 },
   });
   const start = await eventLog.end();
   const sent = events(3);
@@ -149,7 +149,7 @@ describe('what waits is bounded (2)', () => {
         await gate.promise;
         return eventLog.append(drafts);
       },
-      limits: { flushEvents: 10, mostWaitingEvents: 100, mostWaitingBytes: 50_000 },
+      limits: { flushEvents: 10, maxWaitingEvents: 100, maxWaitingBytes: 50_000 },
     });
     return { ...opened, gate };
   };

@@ -9,10 +9,10 @@
  *
  * 1. A request's promise resolves only after the commit of a transaction that holds its events.
  * 2. What waits is bounded, by events and by bytes; what comes beyond is refused at once.
- * 3. At most `mostFlushes` are under way. With none, a flush starts at once; beside one, when it
+ * 3. At most `maxFlushes` are under way. With none, a flush starts at once; beside one, when it
  *    would be full or its first events have waited for `lingerMs`.
  * 4. An event that makes its transaction fail fails alone: the others are stored without it.
- * 5. A request is refused when it has waited for `mostWaitMs`, whatever its flush is waiting for. Its
+ * 5. A request is refused when it has waited for `maxWaitMs`, whatever its flush is waiting for. Its
  *    events may be stored all the same; the ledger makes it safe to send them again.
  * 6. Disposing stores all that was taken in before.
  */
@@ -37,29 +37,29 @@ export type FlushReport = {
 export type GroupCommitOptions = {
   readonly append: (drafts: readonly EventDraft[]) => Promise<AddedBlock[]>;
   readonly onFlush: (report: FlushReport) => void;
-  /** An event that cannot be stored: a fault of ours, since every event was validated. */
+  /** An event that cannot be stored: our fault, since every event was validated. */
   readonly onPoison: (error: unknown, event: LoggedEvent) => void;
   readonly limits?: Partial<GroupCommitLimits>;
 };
 
 export type GroupCommitLimits = {
-  readonly mostWaitingEvents: number;
-  readonly mostWaitingBytes: number;
+  readonly maxWaitingEvents: number;
+  readonly maxWaitingBytes: number;
   /** Requests go to a flush whole, so it can be larger by one request. */
   readonly flushEvents: number;
-  readonly mostFlushes: number;
+  readonly maxFlushes: number;
   readonly lingerMs: number;
   /** Longest wait of a request. */
-  readonly mostWaitMs: number;
+  readonly maxWaitMs: number;
 };
 
 const defaults: GroupCommitLimits = {
-  mostWaitingEvents: 40_000,
-  mostWaitingBytes: 32 * 1024 * 1024,
+  maxWaitingEvents: 40_000,
+  maxWaitingBytes: 32 * 1024 * 1024,
   flushEvents: 4_000,
-  mostFlushes: 2,
+  maxFlushes: 2,
   lingerMs: 5,
-  mostWaitMs: 15_000,
+  maxWaitMs: 15_000,
 };
 
 /** The events of one request. */
@@ -72,7 +72,7 @@ type Submission = Waiting & {
 };
 
 const noPoison: ReadonlySet<LoggedEvent> = new Set();
-const mostTries = 4;
+const maxTries = 4;
 
 export class GroupCommit implements AsyncDisposable {
   readonly #options: GroupCommitOptions;
@@ -90,7 +90,7 @@ export class GroupCommit implements AsyncDisposable {
   constructor(options: GroupCommitOptions) {
     this.#options = options;
     this.#limits = { ...defaults, ...options.limits };
-    this.#patience = new Patience(this.#limits.mostWaitMs, (late) => this.#giveUp(late));
+    this.#patience = new Patience(this.#limits.maxWaitMs, (late) => this.#giveUp(late));
   }
 
   /** What waits for a flush, and how many flushes are under way. */
@@ -109,10 +109,10 @@ export class GroupCommit implements AsyncDisposable {
     events: LoggedEvent[],
     bytes: number,
   ): Promise<ReadonlySet<LoggedEvent>> {
-    const { mostWaitingEvents, mostWaitingBytes } = this.#limits;
+    const { maxWaitingEvents, maxWaitingBytes } = this.#limits;
     const isFull =
-      this.#waitingEvents + events.length > mostWaitingEvents ||
-      this.#waitingBytes + bytes > mostWaitingBytes;
+      this.#waitingEvents + events.length > maxWaitingEvents ||
+      this.#waitingBytes + bytes > maxWaitingBytes;
     if (isFull || this.#isEnding) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
       const submission: Submission = {
@@ -152,8 +152,8 @@ export class GroupCommit implements AsyncDisposable {
   }
 
   #start(): void {
-    const { mostFlushes, flushEvents, lingerMs } = this.#limits;
-    while (this.#flushes < mostFlushes) {
+    const { maxFlushes, flushEvents, lingerMs } = this.#limits;
+    while (this.#flushes < maxFlushes) {
       const [first] = this.#waiting;
       if (first === undefined) break;
       const waitedMs = performance.now() - first.submittedAt;
@@ -259,7 +259,7 @@ export class GroupCommit implements AsyncDisposable {
       } catch (error) {
         report(null);
         // The ledger makes it safe to send the same events again, whatever became of the first.
-        if (!isContention(error) || attempt >= mostTries) throw error;
+        if (!isContention(error) || attempt >= maxTries) throw error;
       }
     }
   }

@@ -37,7 +37,7 @@ export type IntakeParts = {
 };
 
 /** A swipe names two items, the second of which is asked for after the first; and one to spare. */
-const mostLookups = 3;
+const maxLookups = 3;
 
 /**
  * Resolves when every accepted event is durable.
@@ -74,7 +74,7 @@ async function parseAll(known: KnownContent, delivery: Delivery): Promise<Outcom
   const clockOffsetMs = clockOffsetOf(delivery.sentAt, nowMs);
   if (clockOffsetMs === null) throw fieldError('sentAt', timestampExpected);
   const askedAtMs = performance.now();
-  for (let lookup = 0; lookup < mostLookups; lookup += 1) {
+  for (let lookup = 0; lookup < maxLookups; lookup += 1) {
     const missing = new Set<ContentId>();
     const findContent = known.finder(organizationId, missing, askedAtMs);
     const source: EventSource = { ...delivery.source, nowMs, clockOffsetMs, findContent };

@@ -6,11 +6,11 @@ import type { Db } from '../../../platform/database/database.ts';
 import { parseContentId, type ContentId } from '../../../platform/ids.ts';
 import { selectExisting } from '../../content/content.ts';
 
-/** An item that is deleted for good gets events for this long at the most. */
+/** How long, at most, a permanently deleted item still takes events. */
 const knownForMs = 3_000;
 /** Short, so that an item which was asked for before it was made is found soon. */
 const unknownForMs = 500;
-const mostRemembered = 200_000;
+const maxRemembered = 200_000;
 
 type Remembered = { readonly exists: boolean; readonly untilMs: number };
 type Lookup = { ids: Set<ContentId>; found: Promise<void> };
@@ -42,7 +42,7 @@ export class KnownContent {
       let known = ofOrganization?.get(id);
       let contentId: string | null = id;
       if (known === undefined) {
-        // It may be written otherwise than the service writes it.
+        // It may be spelled differently from how the service writes it.
         contentId = parseContentId(id);
         if (contentId === null) return null;
         known = ofOrganization?.get(contentId);
@@ -82,7 +82,7 @@ export class KnownContent {
   }
 
   #forgetWhenFull(): void {
-    if (this.#size < mostRemembered) return;
+    if (this.#size < maxRemembered) return;
     this.#remembered.clear();
     this.#size = 0;
   }

@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Patience } from './patience.ts';
 
-const mostWaitMs = 100;
+const maxWaitMs = 100;
 
 test('each that waits for too long is refused once, in its own time, whatever went before it', async () => {
   const told: { name: string; waitedMs: number }[] = [];
   const patience = new Patience<{ name: string; submittedAt: number; place: number }>(
-    mostWaitMs,
+    maxWaitMs,
     (late) => {
       for (const { name, submittedAt } of late) {
         told.push({ name, waitedMs: performance.now() - submittedAt });
@@ -22,19 +22,19 @@ test('each that waits for too long is refused once, in its own time, whatever we
   };
   const answered = add('answered');
   add('first');
-  await delay(mostWaitMs / 2);
+  await delay(maxWaitMs / 2);
   const alsoAnswered = add('answered as well');
   add('second');
   // The bag moves its last member to the place of one that leaves: its order is not that of arrival.
   patience.delete(answered);
   patience.delete(alsoAnswered);
-  await delay(mostWaitMs * 4);
+  await delay(maxWaitMs * 4);
   add('third');
-  await delay(mostWaitMs * 3);
+  await delay(maxWaitMs * 3);
   assert.deepEqual(
     told.map(({ name }) => name),
     ['first', 'second', 'third'],
   );
   // A timer may come a millisecond before its time by another clock.
-  assert.ok(told.every(({ waitedMs }) => waitedMs >= mostWaitMs - 2));
+  assert.ok(told.every(({ waitedMs }) => waitedMs >= maxWaitMs - 2));
 });

@@ -7,20 +7,20 @@ export type Waiting = BagMember & {
 
 /** Those without an answer, each of which is refused when it has waited for too long. */
 export class Patience<T extends Waiting> {
-  readonly #mostWaitMs: number;
+  readonly #maxWaitMs: number;
   readonly #onLate: (late: T[]) => void;
   readonly #waiting = new Bag<T>();
   #timer: NodeJS.Timeout | null = null;
 
-  /** @param onLate told of those that have waited for `mostWaitMs`; they are forgotten here */
-  constructor(mostWaitMs: number, onLate: (late: T[]) => void) {
-    this.#mostWaitMs = mostWaitMs;
+  /** @param onLate told of those that have waited for `maxWaitMs`; they are forgotten here */
+  constructor(maxWaitMs: number, onLate: (late: T[]) => void) {
+    this.#maxWaitMs = maxWaitMs;
     this.#onLate = onLate;
   }
 
   add(one: T): void {
     this.#waiting.add(one);
-    if (this.#timer === null) this.#lookIn(this.#mostWaitMs);
+    if (this.#timer === null) this.#lookIn(this.#maxWaitMs);
   }
 
   /** It has its answer. */
@@ -34,7 +34,7 @@ export class Patience<T extends Waiting> {
 
   #look(): void {
     this.#timer = null;
-    const lateFrom = performance.now() - this.#mostWaitMs;
+    const lateFrom = performance.now() - this.#maxWaitMs;
     const late: T[] = [];
     let next = Infinity;
     for (const one of this.#waiting) {

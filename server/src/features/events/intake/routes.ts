@@ -23,7 +23,7 @@ export type EventRouteParts = IntakeParts & {
 type SentEvents = { readonly events: readonly unknown[]; readonly sentAt: unknown };
 
 const tags = ['Events'];
-const mostEvents = 100;
+const maxEvents = 100;
 
 const about =
   'The answer is sent when the events are durable. A body may also come as `text/plain`, and ' +
@@ -153,7 +153,7 @@ function bodyOf(request: FastifyRequest): EventBody {
   return body;
 }
 
-/** @throws ApiError when the body is no batch, or has too few or too many events */
+/** @throws ApiError when the body is not a batch, or has too few or too many events */
 function batchOf(json: unknown): SentEvents {
   if (!isRecord(json)) throw notABody('The body must be a JSON object with the field events.');
   const { events, sentAt } = json;
@@ -162,10 +162,10 @@ function batchOf(json: unknown): SentEvents {
   const unknown = Object.keys(json).find((key) => key !== 'events' && key !== 'sentAt');
   if (unknown !== undefined) throw invalid(unknown.toWellFormed(), 'is not a known field');
   if (events.length === 0) throw invalid('events', 'must hold at least one event');
-  if (events.length > mostEvents) {
+  if (events.length > maxEvents) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `events: must hold at most ${mostEvents} events`,
-      details: [{ path: 'events', message: `must hold at most ${mostEvents} events` }],
+      message: `events: must hold at most ${maxEvents} events`,
+      details: [{ path: 'events', message: `must hold at most ${maxEvents} events` }],
     });
   }
   return { events, sentAt };

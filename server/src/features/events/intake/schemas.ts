@@ -55,10 +55,18 @@ export const EventRequest = Type.Object(
     sentAt: SentAt,
     country: Type.Optional(Type.String({ description: 'ISO 3166-1 alpha-2.' })),
     device: Type.Optional(OneOf(['ios', 'android', 'web'])),
+    appVersion: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'Version of the app. Reports can be filtered by it.',
+      }),
+    ),
     data: Type.Optional(
       Type.Object(
         {},
         {
+          additionalProperties: true,
           description:
             'At most 8 KiB of JSON and 8 levels. Further fields are kept. Fields by kind:\n' +
             dataTable,
@@ -66,7 +74,7 @@ export const EventRequest = Type.Object(
       ),
     ),
   },
-  { description: 'Further fields are ignored.' },
+  { additionalProperties: true, description: 'Further fields are ignored.' },
 );
 
 export const EventBatch = Type.Object({

@@ -18,7 +18,7 @@ test('only a projection that works and still falls behind slows intake down', ()
 });
 
 describe('a process that takes events in', () => {
-  test('answers 503 while statistics fall behind, and goes on when they do not', async () => {
+  test('answers 503 while statistics fall behind, and continues when they do not', async () => {
     const service = await startService({ REELFEED_ROLES: 'api' });
     const { id } = await createItem(service);
     const post = () => service.call('POST', '/v1/events', { body: sampleEvent('like', id) });
@@ -30,10 +30,12 @@ describe('a process that takes events in', () => {
     );
     await query(
       service,
-      `insert into projection (name, writer_id, writer_until)
-       values ('engagement', gen_random_uuid(), now() + interval '1 hour')
-       on conflict (name) do update set writer_id = excluded.writer_id,
-         writer_until = excluded.writer_until`,
+      `insert into projection (name) values ('engagement') on conflict do nothing`,
+    );
+    await query(
+      service,
+      `insert into lease (name, holder_id, held_until)
+       values ('projection engagement', gen_random_uuid(), now() + interval '1 hour')`,
     );
     const work = setInterval(() => {
       void query(service, 'update projection set events = events + 1');
@@ -45,7 +47,7 @@ describe('a process that takes events in', () => {
     assert.equal(refused.body.error.code, 'UNAVAILABLE');
     assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/);
     // It has died: refusing events would not help anybody.
-    await query(service, `update projection set writer_until = now() - interval '1 second'`);
+    await query(service, `update lease set held_until = now() - interval '1 second'`);
     await eventually('intake to go on', async () => ((await post()).status === 200 ? true : null));
   });
 });

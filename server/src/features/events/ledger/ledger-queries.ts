@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../../platform/database/database.ts';
 
 /**
  * Starts a new generation when the current one is `leastAgeHours` old, by the database's clock.
- * Keys are known for that long at the least, and twice as long at the most.
+ * Keys are known for at least that long, and at most twice as long.
  */
 export async function rotateKeys(tx: Tx, leastAgeHours: number): Promise<boolean> {
   await sql`select set_config('lock_timeout', '2s', true)`.execute(tx);

@@ -12,13 +12,13 @@ export type LiveTailRouteParts = {
   readonly isClosing: () => boolean;
 };
 
-const mostOfOrganization = 20;
-const mostReaders = 200;
+const maxOfOrganization = 20;
+const maxReaders = 200;
 const heartbeatMs = 15_000;
 /** How soon a stream ends when its key is revoked or the process shuts down. */
 const checkMs = 1_000;
 /** What may wait for a slow reader. */
-const mostWaitingBytes = 256 * 1024;
+const maxWaitingBytes = 256 * 1024;
 
 const Filter = Closed({
   status: Type.Optional(OneOf(['accepted', 'rejected'], 'Only these. Default: both.')),
@@ -64,7 +64,7 @@ export function addLiveTailRoutes(app: HttpApp, parts: LiveTailRouteParts): void
         description:
           'Accepted and rejected events of all processes from now on, until the client ends it. ' +
           `Under load it is a sample. A comment comes every ${heartbeatMs / 1_000} seconds. At most ` +
-          `${mostOfOrganization} are open for an organization; one more is 429.`,
+          `${maxOfOrganization} are open for an organization; one more is 429.`,
         tags: ['Events'],
         querystring: Filter,
         response: answers({}),
@@ -74,7 +74,7 @@ export function addLiveTailRoutes(app: HttpApp, parts: LiveTailRouteParts): void
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const { own, all } = parts.tail.count(organizationId);
-      if (own >= mostOfOrganization || all >= mostReaders) {
+      if (own >= maxOfOrganization || all >= maxReaders) {
         throw new ApiError('RATE_LIMITED', {
           message: 'Too many live tails are open.',
           headers: { 'retry-after': '5' },
@@ -98,7 +98,7 @@ type Wanted = {
 function openStream(parts: LiveTailRouteParts, request: FastifyRequest, wanted: Wanted): Readable {
   const stream = new Readable({ read: () => undefined });
   const send = (text: string): boolean => {
-    if (stream.readableLength > mostWaitingBytes || stream.destroyed) return false;
+    if (stream.readableLength > maxWaitingBytes || stream.destroyed) return false;
     stream.push(text);
     return true;
   };

@@ -3,7 +3,7 @@
  * from a small table, so a tail shows those of every process. Nothing runs while nobody looks.
  *
  * Under load it is a sample: in each round a bounded number of events is looked at and sent, and
- * what was left out is counted. A reader that is too slow gets counts in place of events.
+ * what was left out is counted. A reader that is too slow gets counts instead of events.
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
@@ -49,11 +49,11 @@ type Acceptance = {
 
 const roundMs = 250;
 /** In each round: read from the database, looked at, and shown to one reader. */
-const mostBlocks = 500;
-const mostRead = 100_000;
-const mostLookedAt = 5_000;
-const mostShown = 100;
-const mostRejections = 500;
+const maxBlocks = 500;
+const maxRead = 100_000;
+const maxLookedAt = 5_000;
+const maxShown = 100;
+const maxRejections = 500;
 
 export type LiveTailOptions = {
   readonly db: Db;
@@ -114,15 +114,15 @@ export class LiveTail implements AsyncDisposable {
 
   async #showAccepted(position: LogPosition, round: Round): Promise<LogPosition> {
     const { blocks, next } = await this.#options.eventLog.scan(position, {
-      limitBlocks: mostBlocks,
-      limitEvents: mostRead,
+      limitBlocks: maxBlocks,
+      limitEvents: maxRead,
     });
     let lookedAt = 0;
     for (const block of blocks) {
       const readers = this.#readersOf(block.organizationId, 'accepted');
       if (readers.length === 0) continue;
       // A block that has just left the memory counts as one that was not looked at.
-      const events = lookedAt < mostLookedAt ? block.decode() : null;
+      const events = lookedAt < maxLookedAt ? block.decode() : null;
       if (events === null) {
         for (const reader of readers) add(round.skipped, reader, block.eventCount);
         continue;
@@ -140,7 +140,7 @@ export class LiveTail implements AsyncDisposable {
   }
 
   async #showRejected(snapshot: string, round: Round): Promise<string> {
-    const found = await selectRejections(this.#options.db, snapshot, mostRejections);
+    const found = await selectRejections(this.#options.db, snapshot, maxRejections);
     for (const { organizationId, rejection, skipped } of found.rows) {
       for (const reader of this.#readersOf(organizationId, 'rejected')) {
         if (skipped > 0) add(round.skipped, reader, skipped);
@@ -163,7 +163,7 @@ export class LiveTail implements AsyncDisposable {
 type Round = { shown: Map<TailReader, number>; skipped: Map<TailReader, number> };
 
 function show(reader: TailReader, { shown, skipped }: Round, json: () => string): void {
-  const isShown = (shown.get(reader) ?? 0) < mostShown && reader.show(json());
+  const isShown = (shown.get(reader) ?? 0) < maxShown && reader.show(json());
   add(isShown ? shown : skipped, reader, 1);
 }
 

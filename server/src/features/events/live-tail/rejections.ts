@@ -24,8 +24,8 @@ export type Rejection = {
 
 const writeEveryMs = 500;
 /** Of each organization in each half second. */
-const mostSampled = 20;
-const mostOrganizations = 200;
+const maxSampled = 20;
+const maxOrganizations = 200;
 
 export class Rejections implements AsyncDisposable {
   readonly #samples = new Map<string, { lines: string[]; skipped: number }>();
@@ -44,10 +44,10 @@ export class Rejections implements AsyncDisposable {
   add(organizationId: string, raw: unknown, problem: EventProblem): void {
     let sample = this.#samples.get(organizationId);
     if (sample === undefined) {
-      if (this.#samples.size >= mostOrganizations) return;
+      if (this.#samples.size >= maxOrganizations) return;
       this.#samples.set(organizationId, (sample = { lines: [], skipped: 0 }));
     }
-    if (sample.lines.length >= mostSampled) sample.skipped += 1;
+    if (sample.lines.length >= maxSampled) sample.skipped += 1;
     else sample.lines.push(JSON.stringify(describe(raw, problem)));
   }
 

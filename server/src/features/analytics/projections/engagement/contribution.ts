@@ -46,7 +46,7 @@ type ViewCounts = Record<(typeof viewColumns)[number], number>;
 /** A row of counts, by `columnIndex`. Dense arrays, since passes add up millions of them. */
 export type Counts = Float64Array;
 
-/** Where a column stands in a row of counts. */
+/** The position of a column in a row of counts. */
 export const columnIndex = Object.freeze(
   Object.fromEntries(audienceColumns.map((column, index) => [column, index])),
 ) as Readonly<Record<AudienceColumn, number>>;
@@ -137,7 +137,7 @@ function replaysOf({ loopCount, loopedCompletions, completions }: ViewState): nu
   return Math.max(loopCount, loopedCompletions, completions - 1, 0);
 }
 
-/** How long the item was on the screen, as far as anything tells. */
+/** How long the item was on the screen, if anything tells. */
 function dwellMsOf(view: ViewState): number {
   return Math.max(view.lastAt - view.firstAt, view.visibleMs, watchMsOf(view));
 }
@@ -170,6 +170,17 @@ export function addViewCounts(rows: readonly Counts[], view: ViewState, times: 1
       row[index] = (row[index] ?? 0) + counts[column] * times;
     }
   }
+}
+
+/** Adds the events of a view to the columns that count them. */
+export function addViewEvents(counts: Counts, view: ViewState): void {
+  addTo(counts, 'impressions', view.impressions);
+  addTo(counts, 'plays', view.plays);
+  addTo(counts, 'completions', view.completions);
+  addTo(counts, 'likes', view.likes);
+  addTo(counts, 'shares', view.shares);
+  addTo(counts, 'saves', view.saves);
+  addTo(counts, 'swipes_away', view.swipes);
 }
 
 /** Watch time by duration, in thousandths: a whole number, so that sums are exact. Over 1,000 for loops. */

@@ -63,27 +63,8 @@ export async function addAudienceCounts(tx: Tx, rows: readonly AudienceCounts[])
   await addToCounters(tx, { table: 'audience_counter', names, keysOf }, audienceColumns, rows);
 }
 
-export type SegmentCounts = ContentKey & {
-  /** The beginning of a day. */
-  periodMs: number;
-  device: string;
-  country: string;
-  counts: Counts;
-};
-
-export async function addSegmentCounts(tx: Tx, rows: readonly SegmentCounts[]): Promise<void> {
-  const names = ['organization_id', 'period', 'content_id', 'device', 'country'];
-  const keysOf = (some: readonly SegmentCounts[]) => sql`
-    ${textArray(some.map(({ organizationId }) => organizationId))}::text[],
-    ${timestampArray(some.map(({ periodMs }) => periodMs))}::timestamptz[],
-    ${uuidArray(some.map(({ contentId }) => contentId))}::uuid[],
-    ${textArray(some.map(({ device }) => device))}::text[],
-    ${textArray(some.map(({ country }) => country))}::text[]`;
-  await addToCounters(tx, { table: 'segment_counter', names, keysOf }, contentColumns, rows);
-}
-
 type CounterTable<Row> = {
-  table: 'content_counter' | 'audience_counter' | 'segment_counter';
+  table: 'content_counter' | 'audience_counter';
   /** The columns of the primary key, and an array for each of them. */
   names: readonly string[];
   keysOf: (rows: readonly Row[]) => RawBuilder<unknown>;

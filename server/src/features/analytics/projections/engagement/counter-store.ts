@@ -30,7 +30,6 @@ import {
 import {
   addAudienceCounts,
   addContentCounts,
-  addSegmentCounts,
   selectDetails,
   selectExisting,
   selectViewerSets,
@@ -40,7 +39,6 @@ import {
   type ContentCounts,
   type ContentKey,
   type DetailKey,
-  type SegmentCounts,
   type SetKey,
 } from './counter-queries.ts';
 import {
@@ -66,7 +64,6 @@ export class CounterStore {
     const exists = await findExisting(tx, pass);
     await addContentCounts(tx, contentRows(pass, exists));
     await addAudienceCounts(tx, audienceRows(pass));
-    await addSegmentCounts(tx, segmentRows(pass, exists));
     await this.#writeDetails(tx, pass, exists);
     await this.#writeSets(tx, pass, exists);
   }
@@ -205,23 +202,6 @@ function contentRows(pass: EngagementPass, exists: Exists): ContentCounts[] {
         if (!isZero(counts)) rows.push({ ...key, grain: 'day', periodMs: day, counts });
       }
       if (!isZero(total)) rows.push({ ...key, grain: 'total', periodMs: 0, counts: total });
-    }
-  }
-  return rows.toSorted((a, b) => a.periodMs - b.periodMs || (a.contentId < b.contentId ? -1 : 1));
-}
-
-function segmentRows(pass: EngagementPass, exists: Exists): SegmentCounts[] {
-  const rows: SegmentCounts[] = [];
-  for (const [organizationId, { segments }] of pass) {
-    for (const [contentId, days] of segments) {
-      if (!exists(organizationId, contentId)) continue;
-      for (const [day, parts] of days) {
-        for (const [key, counts] of parts) {
-          if (isZero(counts)) continue;
-          const part = splitAudienceKey(key);
-          rows.push({ organizationId, contentId, periodMs: day, ...part, counts });
-        }
-      }
     }
   }
   return rows.toSorted((a, b) => a.periodMs - b.periodMs || (a.contentId < b.contentId ? -1 : 1));

@@ -37,8 +37,6 @@ export type OrganizationPass = {
   readonly viewers: Map<string, Map<string, SessionPass>>;
   readonly contents: Map<string, Map<number, Counts>>;
   readonly audience: Map<number, Map<string, Counts>>;
-  /** By item, day and part of the audience. */
-  readonly segments: Map<string, Map<number, Map<string, Counts>>>;
   /** By item and day. */
   readonly details: Map<string, Map<number, ContentDetail>>;
   /** Viewers who watched: each item by day, and anything by hour. */
@@ -68,7 +66,6 @@ export function collectBlock(
       viewers: new Map(),
       contents: new Map(),
       audience: new Map(),
-      segments: new Map(),
       details: new Map(),
       watchersOfItems: new Map(),
       watchersByHour: new Map(),
@@ -101,15 +98,12 @@ function countPlainly(
   if (column === null) return;
   const local = organization.clock.localOf(at);
   const hour = local - (local % hourMs);
-  const day = local - (local % dayMs);
   const { device = '', country = '' } = event;
-  const audience = audienceKey(device, country);
-  addTo(audienceCounts(organization, hour, audience), column, 1);
+  addTo(audienceCounts(organization, hour, audienceKey(device, country)), column, 1);
   if (contentId === null) return;
   addTo(contentCounts(organization, contentId, hour), column, 1);
-  addTo(segmentCounts(organization, contentId, day, audience), column, 1);
   if (kind !== 'playStart') return;
-  const detail = detailOf(organization, contentId, day);
+  const detail = detailOf(organization, contentId, local - (local % dayMs));
   addToBreakdown(detail.devices, device, 1, 0);
   addToBreakdown(detail.countries, country, 1, 0);
 }
@@ -214,17 +208,6 @@ export function contentCounts(
 export function audienceCounts(organization: OrganizationPass, hour: number, key: string): Counts {
   const parts = getOrMake(organization.audience, hour, makeMap<string, Counts>);
   return getOrMake(parts, key, emptyAudienceCounts);
-}
-
-/** The counts of an item in a part of the audience on a day. */
-export function segmentCounts(
-  organization: OrganizationPass,
-  contentId: string,
-  day: number,
-  audience: string,
-): Counts {
-  const days = getOrMake(organization.segments, contentId, makeMap<number, Map<string, Counts>>);
-  return getOrMake(getOrMake(days, day, makeMap<string, Counts>), audience, emptyContentCounts);
 }
 
 export function detailOf(

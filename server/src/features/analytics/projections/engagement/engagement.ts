@@ -2,45 +2,35 @@
  * The projection `engagement`: views and sessions, the counters, the distributions and the sets of
  * viewers.
  */
-import { dayMs, hourMs } from '../../../../platform/time.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
-import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
-import { ViewerSecrets } from '../../../organizations/organizations.ts';
-import { localMoment, type ZoneClock } from '../../../../platform/zone-clock.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
-import type { EventProjection } from '../../../events/events.ts';
+import type { ZoneClock } from '../../../../platform/zone-clock.ts';
+import type { EventBlock, EventProjection, LoggedEvent } from '../../../events/events.ts';
+import { ViewerSecrets } from '../../../organizations/organizations.ts';
+import { erasedKeys } from '../../statistics/viewer-keys.ts';
 import { ClockedBlocks } from '../clocked-blocks.ts';
-import { hashText, hashViewer, memberOf, type Hash } from '../../statistics/viewer-key.ts';
-import { addToBreakdown, positionStep, type ContentDetail } from './content-detail.ts';
-import { addSessionCounts, addViewCounts, reachedMs } from './contribution.ts';
-import { CounterStore } from './counter-store.ts';
-import type { Changed, EngagementFollower } from './follower.ts';
+import { deleteItemRows, expireHours } from '../table-queries.ts';
 import {
-  addWatcher,
-  audienceCounts,
-  audienceKey,
-  collectBlock,
-  contentCounts,
-  detailOf,
-  getOrMake,
-  segmentCounts,
-  type EngagementPass,
-  type OrganizationPass,
-  type SessionPass,
-  type ViewPass,
-} from './engagement-pass.ts';
+  changesOf,
+  countSessions,
+  countViews,
+  keyTouched,
+  Touched,
+  type TouchedSession,
+  type TouchedView,
+} from './count-changes.ts';
+import { CounterStore } from './counter-store.ts';
+import { collectBlock, getOrMake, type EngagementPass } from './engagement-pass.ts';
+import type { EngagementFollower } from './follower.ts';
+import { removeFromSets } from './forget-watcher.ts';
+import { keepOldEngagement } from './old-engagement.ts';
 import {
   emptySession,
-  mergeSessions,
   readSession,
   sessionBytes,
   writeSession,
   type SessionState,
 } from './session-state.ts';
-import { erasedKeys } from '../../statistics/viewer-keys.ts';
-import { removeFromSets } from './forget-watcher.ts';
-import { deleteItemRows, expireHours } from '../table-queries.ts';
-import { keepOldEngagement } from './old-engagement.ts';
 import {
   deleteStatesOf,
   readGeneration,
@@ -48,18 +38,9 @@ import {
   truncateStates,
   writeGeneration,
 } from './state-queries.ts';
-import { joinSegments } from './segments.ts';
 import { generationOf, StateStore } from './state-store.ts';
-import {
-  emptyView,
-  hasStarted,
-  mergeViews,
-  readView,
-  viewBytes,
-  watchMsOf,
-  writeView,
-  type ViewState,
-} from './view-state.ts';
+import { readView, viewBytes, writeView } from './view-codec.ts';
+import { emptyView, type ViewState } from './view-state.ts';
 
 export type EngagementOptions = {
   /** A view or a session ends when it has had no event for this long. */
@@ -67,7 +48,7 @@ export type EngagementOptions = {
 };
 
 const name = 'engagement';
-const itemTables = ['content_counter', 'segment_counter', 'viewer_set', 'content_day'] as const;
+const itemTables = ['content_counter', 'viewer_set', 'content_day'] as const;
 
 /** @param followers make other tables from the same views and sessions */
 export function createEngagement(
@@ -79,7 +60,6 @@ export function createEngagement(
     tables: [
       'content_counter',
       'audience_counter',
-      'segment_counter',
       'content_day',
       'viewer_set',
       ...stateTables,
@@ -221,146 +201,6 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
     this.#sessions.forget();
     return generation;
   }
-}
-
-/** What a pass has touched, and the keys of its states. */
-class Touched<Value> {
-  readonly keys: string[] = [];
-  readonly values: Value[] = [];
-
-  add(key: string, value: Value): void {
-    this.keys.push(key);
-    this.values.push(value);
-  }
-}
-
-function changesOf<State>(
-  touched: Touched<TouchedBy>,
-  before: readonly State[][],
-  after: readonly State[][],
-): Changed<State>[] {
-  return after.map((states, index) => ({
-    organizationId: touched.values[index]?.organizationId ?? '',
-    viewer: touched.values[index]?.hash ?? '',
-    before: before[index] ?? [],
-    after: states,
-  }));
-}
-
-/** Whose it is. */
-type TouchedBy = { readonly organizationId: string; readonly hash: Hash };
-type TouchedSession = TouchedBy & {
-  readonly organization: OrganizationPass;
-  readonly pass: SessionPass;
-};
-type TouchedView = TouchedBy & {
-  readonly organization: OrganizationPass;
-  readonly pass: ViewPass;
-  /** The viewer's number in sets of viewers. */
-  readonly member: number;
-};
-
-function keyTouched(
-  secrets: ViewerSecrets,
-  pass: EngagementPass,
-  views: Touched<TouchedView>,
-  sessions: Touched<TouchedSession>,
-): void {
-  for (const [organizationId, organization] of pass) {
-    for (const [viewer, sessionsOfViewer] of organization.viewers) {
-      const hash = hashViewer(secrets, organizationId, viewer);
-      const member = memberOf(hash);
-      for (const [name, session] of sessionsOfViewer) {
-        sessions.add(hash + hashText(name), { organizationId, hash, organization, pass: session });
-        for (const view of session.views.values()) {
-          const key = hash + hashText(`${view.contentId}\0${name}\0${view.viewId}`);
-          views.add(key, { organizationId, hash, organization, pass: view, member });
-        }
-      }
-    }
-  }
-}
-
-/** Counts views as they are now, and no longer as they were before. @returns how they are now */
-function countViews(
-  { organization, pass, member }: TouchedView,
-  before: readonly ViewState[],
-  idleMs: number,
-): ViewState[] {
-  const { contentId, watchHours } = pass;
-  for (const hour of watchHours) {
-    // The sets have known these hours since earlier events.
-    const isKnown = before.some(
-      (view) => hour === view.firstWatchHour || hour === view.lastWatchHour,
-    );
-    if (!isKnown) addWatcher(organization, contentId, hour * hourMs, member);
-  }
-  const after = joinSegments(before, pass.states, idleMs, mergeViews);
-  for (const view of before) {
-    if (!after.includes(view)) addView(organization, contentId, view, -1);
-  }
-  for (const view of after) {
-    if (before.includes(view)) continue;
-    view.quartersAhead = organization.clock.quartersAheadAt(view.firstAt);
-    addView(organization, contentId, view, 1);
-  }
-  return after;
-}
-
-function addView(
-  organization: OrganizationPass,
-  contentId: string,
-  view: ViewState,
-  times: 1 | -1,
-): void {
-  const { device, country } = view;
-  const begun = localMoment(view.firstAt, view.quartersAhead);
-  const watchMs = watchMsOf(view);
-  const hour = begun - (begun % hourMs);
-  const day = begun - (begun % dayMs);
-  const audience = audienceKey(device.value, country.value);
-  const rows = [
-    contentCounts(organization, contentId, hour),
-    audienceCounts(organization, hour, audience),
-    segmentCounts(organization, contentId, day, audience),
-  ];
-  addViewCounts(rows, view, times);
-  const isWatched = hasStarted(view);
-  if (!isWatched && watchMs === 0) return;
-  const detail = detailOf(organization, contentId, day);
-  addToBreakdown(detail.devices, device.value, 0, watchMs * times);
-  addToBreakdown(detail.countries, country.value, 0, watchMs * times);
-  if (isWatched) addPosition(detail, reachedMs(view), times);
-}
-
-function addPosition({ positions }: ContentDetail, positionMs: number, times: 1 | -1): void {
-  const second = positionStep(positionMs);
-  positions.set(second, (positions.get(second) ?? 0) + times);
-}
-
-/** The same for sessions. */
-function countSessions(
-  { organization, pass }: TouchedSession,
-  before: readonly SessionState[],
-  idleMs: number,
-): SessionState[] {
-  const after = joinSegments(before, pass.states, idleMs, mergeSessions);
-  for (const session of before) {
-    if (!after.includes(session)) addSession(organization, session, -1);
-  }
-  for (const session of after) {
-    if (before.includes(session)) continue;
-    session.quartersAhead = organization.clock.quartersAheadAt(session.firstAt);
-    addSession(organization, session, 1);
-  }
-  return after;
-}
-
-function addSession(organization: OrganizationPass, session: SessionState, times: 1 | -1): void {
-  const begun = localMoment(session.firstAt, session.quartersAhead);
-  const hour = begun - (begun % hourMs);
-  const key = audienceKey(session.device.value, session.country.value);
-  addSessionCounts(audienceCounts(organization, hour, key), session, times);
 }
 
 function newPass(): EngagementPass {

@@ -12,6 +12,8 @@ import type { ViewState } from './view-state.ts';
 export type Changed<State> = {
   readonly organizationId: string;
   readonly viewer: Hash;
+  /** The item of a view; '' for a session. */
+  readonly contentId: string;
   readonly before: readonly State[];
   readonly after: readonly State[];
 };

@@ -9,8 +9,6 @@ export async function keepOldEngagement(tx: Tx, schema: string, firstDayMs: numb
   await keepOldPeriods(tx, { schema, tables, firstDayMs });
   const isOld = isBeforeLog(sql`kept.day::timestamp at time zone 'UTC'`, firstDayMs);
   await keepOldRows(tx, { schema, table: 'content_day', isOld });
-  const isOldSegment = isBeforeLog(sql.ref('kept.period'), firstDayMs);
-  await keepOldRows(tx, { schema, table: 'segment_counter', isOld: isOldSegment });
   await sumTotals(tx, schema);
 }
 

@@ -13,16 +13,8 @@ import {
   sessionBytes,
   writeSession,
 } from './session-state.ts';
-import {
-  addToView,
-  emptyView,
-  mergeViews,
-  readView,
-  viewBytes,
-  watchMsOf,
-  writeView,
-  type ViewState,
-} from './view-state.ts';
+import { readView, viewBytes, writeView } from './view-codec.ts';
+import { addToView, emptyView, mergeViews, watchMsOf, type ViewState } from './view-state.ts';
 
 const endMs = Date.UTC(2026, 10, 21);
 
@@ -140,7 +132,7 @@ describe('a view', () => {
     assert.equal(watchMsOf(viewOf([nothing])), 0);
   });
 
-  test('is at most a day long, and is not misled by what is no number', () => {
+  test('is at most a day long, and is not misled by what is not a number', () => {
     const view = viewOf([
       event('watchProgress', { currentTime: 1e300, duration: -4 }),
       event('completion', { watchTime: '12', looped: false }),

@@ -17,7 +17,8 @@
  * not watching.
  */
 import { hourMs } from '../../../../platform/time.ts';
-import type { EventDevice, LoggedEvent } from '../../../events/events.ts';
+import type { LoggedEvent } from '../../../events/events.ts';
+import { addLabels, earlierOf, noValue as none, type Earliest } from './earliest.ts';
 import type { Segment } from './segments.ts';
 
 export type ViewState = Segment & {
@@ -31,6 +32,9 @@ export type ViewState = Segment & {
   stalls: number;
   stallMs: number;
   swipes: number;
+  likes: number;
+  shares: number;
+  saves: number;
   /** The greatest watch time that an event tells; −1: none tells one. */
   toldWatchMs: number;
   positionMs: number;
@@ -45,16 +49,17 @@ export type ViewState = Segment & {
   lastWatchHour: number;
   device: Earliest;
   country: Earliest;
+  /** Hashes of the label (`label.ts`) that an event tells. */
+  entryPoint: Earliest;
+  appVersion: Earliest;
+  /** The start-up time of the first playStart, in milliseconds; −1: none yet. */
+  startupMs: number;
+  startupAt: number;
   /** By how many quarters of an hour its clock was ahead of UTC when it was counted. */
   quartersAhead: number;
 };
 
-/** The value of the first event that had one; of two at one moment, the smaller. '' is none. */
-export type Earliest = { readonly value: string; readonly at: number };
-
 const longestMs = 24 * hourMs;
-const none: Earliest = { value: '', at: 0 };
-
 export function emptyView(generation = 0): ViewState {
   return {
     firstAt: Infinity,
@@ -68,6 +73,9 @@ export function emptyView(generation = 0): ViewState {
     stalls: 0,
     stallMs: 0,
     swipes: 0,
+    likes: 0,
+    shares: 0,
+    saves: 0,
     toldWatchMs: -1,
     positionMs: 0,
     durationMs: 0,
@@ -78,6 +86,10 @@ export function emptyView(generation = 0): ViewState {
     lastWatchHour: 0,
     device: none,
     country: none,
+    entryPoint: none,
+    appVersion: none,
+    startupMs: -1,
+    startupAt: 0,
     quartersAhead: 0,
   };
 }
@@ -88,11 +100,12 @@ export function emptyView(generation = 0): ViewState {
  * @param hour of the event by the organization's clock, counted from the Unix epoch
  */
 export function addToView(view: ViewState, event: LoggedEvent, hour: number): void {
-  const { at, data, device, country } = event;
+  const { at, data, device, country, appVersion } = event;
   if (at < view.firstAt) view.firstAt = at;
   if (at > view.lastAt) view.lastAt = at;
   if (device !== undefined) view.device = earlierOf(view.device, device, at);
   if (country !== undefined) view.country = earlierOf(view.country, country, at);
+  addLabels(view, { entryPoint: data['entryPoint'], appVersion }, at);
   switch (event.event) {
     case 'impression':
       view.impressions += 1;
@@ -101,6 +114,7 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
     case 'playStart':
       view.plays += 1;
       addWatchHour(view, hour);
+      addStartup(view, wholeMilliseconds(data['startupTime']), at);
       break;
     case 'watchProgress':
       view.progressReports += 1;
@@ -128,8 +142,14 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
       view.errors += 1;
       break;
     case 'like':
+      view.likes += 1;
+      break;
     case 'share':
+      view.shares += 1;
+      break;
     case 'save':
+      view.saves += 1;
+      break;
     case 'unlike':
     case 'unsave':
     case 'qualityChange':
@@ -154,6 +174,7 @@ export function watchMsOf({ toldWatchMs, positionMs }: ViewState): number {
 
 /** A state that holds the events of both, which must be different ones. */
 export function mergeViews(a: ViewState, b: ViewState): ViewState {
+  const startup = isEarlierStart(a, b.startupMs, b.startupAt) ? b : a;
   return {
     firstAt: Math.min(a.firstAt, b.firstAt),
     lastAt: Math.max(a.lastAt, b.lastAt),
@@ -166,6 +187,9 @@ export function mergeViews(a: ViewState, b: ViewState): ViewState {
     stalls: a.stalls + b.stalls,
     stallMs: Math.min(a.stallMs + b.stallMs, maxStallMs),
     swipes: a.swipes + b.swipes,
+    likes: a.likes + b.likes,
+    shares: a.shares + b.shares,
+    saves: a.saves + b.saves,
     toldWatchMs: Math.max(a.toldWatchMs, b.toldWatchMs),
     positionMs: Math.max(a.positionMs, b.positionMs),
     durationMs: Math.max(a.durationMs, b.durationMs),
@@ -176,14 +200,24 @@ export function mergeViews(a: ViewState, b: ViewState): ViewState {
     lastWatchHour: Math.max(a.lastWatchHour, b.lastWatchHour),
     device: earlierOf(a.device, b.device.value, b.device.at),
     country: earlierOf(a.country, b.country.value, b.country.at),
+    entryPoint: earlierOf(a.entryPoint, b.entryPoint.value, b.entryPoint.at),
+    appVersion: earlierOf(a.appVersion, b.appVersion.value, b.appVersion.at),
+    startupMs: startup.startupMs,
+    startupAt: startup.startupAt,
     quartersAhead: 0,
   };
 }
 
-export function earlierOf(found: Earliest, value: string, at: number): Earliest {
-  if (value === '') return found;
-  const isEarlier = found.value === '' || at < found.at || (at === found.at && value < found.value);
-  return isEarlier ? { value, at } : found;
+function addStartup(view: ViewState, ms: number, at: number): void {
+  if (!isEarlierStart(view, ms, at)) return;
+  view.startupMs = ms;
+  view.startupAt = at;
+}
+
+/** Whether a start is before the one that is known; of two at one moment, the faster. */
+function isEarlierStart({ startupMs, startupAt }: ViewState, ms: number, at: number): boolean {
+  if (ms < 0 || startupMs < 0) return ms >= 0;
+  return at < startupAt || (at === startupAt && ms < startupMs);
 }
 
 function addWatchHour(view: ViewState, hour: number): void {
@@ -205,7 +239,7 @@ function wholeNumber(value: unknown): number {
   return typeof value === 'number' && value > 0 ? Math.min(Math.floor(value), maxLoops) : 0;
 }
 
-/** Seconds of an event as milliseconds, at most a day; 0 for what is no time. */
+/** Seconds of an event as milliseconds, at most a day; 0 for what is not a time. */
 function millisecondsOf(seconds: unknown): number {
   return typeof seconds === 'number' ? wholeMilliseconds(seconds * 1_000) : 0;
 }
@@ -222,87 +256,3 @@ export function viewedContentOf(event: LoggedEvent): string | null {
 }
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-// How a state is stored: 112 bytes, numbers little-endian.
-export const viewBytes = 112;
-const devices = ['', 'ios', 'android', 'web'] as const satisfies readonly (EventDevice | '')[];
-
-export function writeView(view: ViewState, bytes: Buffer, at: number): void {
-  bytes.writeDoubleLE(view.firstAt, at);
-  bytes.writeDoubleLE(view.lastAt, at + 8);
-  bytes.writeUInt32LE(view.generation, at + 16);
-  bytes.writeUInt32LE(view.impressions, at + 20);
-  bytes.writeUInt32LE(view.plays, at + 24);
-  bytes.writeUInt32LE(view.progressReports, at + 28);
-  bytes.writeUInt32LE(view.completions, at + 32);
-  bytes.writeUInt32LE(view.errors, at + 36);
-  bytes.writeUInt32LE(view.stalls, at + 40);
-  bytes.writeUInt32LE(view.stallMs, at + 44);
-  bytes.writeUInt32LE(view.swipes, at + 48);
-  bytes.writeInt32LE(view.toldWatchMs, at + 52);
-  bytes.writeUInt32LE(view.positionMs, at + 56);
-  bytes.writeUInt32LE(view.durationMs, at + 60);
-  bytes.writeUInt32LE(view.loopCount, at + 64);
-  bytes.writeUInt32LE(view.loopedCompletions, at + 68);
-  bytes.writeUInt32LE(view.visibleMs, at + 72);
-  bytes.writeUInt32LE(view.firstWatchHour, at + 76);
-  bytes.writeUInt32LE(view.lastWatchHour, at + 80);
-  writeEarliest(view.device, view.country, bytes, at + 84);
-  bytes.writeInt8(view.quartersAhead, at + 104);
-  bytes.fill(0, at + 105, at + viewBytes);
-}
-
-export function readView(bytes: Buffer, at: number): ViewState {
-  return {
-    firstAt: bytes.readDoubleLE(at),
-    lastAt: bytes.readDoubleLE(at + 8),
-    generation: bytes.readUInt32LE(at + 16),
-    impressions: bytes.readUInt32LE(at + 20),
-    plays: bytes.readUInt32LE(at + 24),
-    progressReports: bytes.readUInt32LE(at + 28),
-    completions: bytes.readUInt32LE(at + 32),
-    errors: bytes.readUInt32LE(at + 36),
-    stalls: bytes.readUInt32LE(at + 40),
-    stallMs: bytes.readUInt32LE(at + 44),
-    swipes: bytes.readUInt32LE(at + 48),
-    toldWatchMs: bytes.readInt32LE(at + 52),
-    positionMs: bytes.readUInt32LE(at + 56),
-    durationMs: bytes.readUInt32LE(at + 60),
-    loopCount: bytes.readUInt32LE(at + 64),
-    loopedCompletions: bytes.readUInt32LE(at + 68),
-    visibleMs: bytes.readUInt32LE(at + 72),
-    firstWatchHour: bytes.readUInt32LE(at + 76),
-    lastWatchHour: bytes.readUInt32LE(at + 80),
-    ...readEarliest(bytes, at + 84),
-    quartersAhead: bytes.readInt8(at + 104),
-  };
-}
-
-export const earliestBytes = 20;
-
-/** A device in a byte, a country in two, and the moment of each. */
-export function writeEarliest(
-  device: Earliest,
-  country: Earliest,
-  bytes: Buffer,
-  at: number,
-): void {
-  const isCountry = country.value.length === 2;
-  bytes.writeDoubleLE(device.at, at);
-  bytes.writeDoubleLE(country.at, at + 8);
-  bytes[at + 16] = Math.max(0, devices.indexOf(device.value as EventDevice));
-  bytes[at + 17] = isCountry ? country.value.charCodeAt(0) : 0;
-  bytes[at + 18] = isCountry ? country.value.charCodeAt(1) : 0;
-  bytes[at + 19] = 0;
-}
-
-export function readEarliest(bytes: Buffer, at: number): { device: Earliest; country: Earliest } {
-  const [first = 0, second = 0] = [bytes[at + 17], bytes[at + 18]];
-  return {
-    device: { value: devices[bytes[at + 16] ?? 0] ?? '', at: bytes.readDoubleLE(at) },
-    country: {
-      value: first === 0 ? '' : String.fromCharCode(first, second),
-      at: bytes.readDoubleLE(at + 8),
-    },
-  };
-}

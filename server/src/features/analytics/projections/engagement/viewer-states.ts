@@ -6,11 +6,12 @@ import type { Hash } from '../../statistics/viewer-key.ts';
 import { viewerKeys } from '../../statistics/viewer-keys.ts';
 import { readSession, sessionBytes, type SessionState } from './session-state.ts';
 import type { StateTableName } from './state-queries.ts';
-import { readView, viewBytes, type ViewState } from './view-state.ts';
+import { readView, viewBytes } from './view-codec.ts';
+import { type ViewState } from './view-state.ts';
 
 export type ViewerState<State> = { readonly viewer: Hash; readonly state: State };
 
-/** As they stand in the tables: what a pass is about to write is not among them. */
+/** As they are in the tables: what a pass is about to write is not among them. */
 export async function loadStatesOf(
   tx: Tx,
   viewers: readonly Hash[],

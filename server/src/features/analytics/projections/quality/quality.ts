@@ -34,7 +34,7 @@ export const quality: EventProjection = {
   },
 };
 
-const mostLabels = 200;
+const maxLabels = 200;
 const longestLabel = 64;
 const otherLabels = '(other)';
 
@@ -96,7 +96,7 @@ class QualityWriter implements ProjectionWriter<LoggedEvent> {
   #admit(row: QualityRow): string {
     const labels = this.#labels.get(labelsName(row));
     if (labels === undefined || labels.has(row.label)) return row.label;
-    if (labels.size >= mostLabels) return otherLabels;
+    if (labels.size >= maxLabels) return otherLabels;
     labels.add(row.label);
     return row.label;
   }

@@ -4,7 +4,7 @@ import { createRandom, shuffled } from '../../reports/traffic.fixture.ts';
 import {
   forEachCount,
   mergeActivity,
-  mostDaysBehind,
+  maxDaysBehind,
   readActivity,
   writeActivity,
   type Activity,
@@ -22,7 +22,7 @@ test('days merge in any order and any parts, and survive being stored', () => {
     assert.deepEqual(merged, expected);
     assert.deepEqual(readActivity(writeActivity(expected)), expected);
     const [first = 0] = expected;
-    assert.ok(expected.every((day) => day - first <= mostDaysBehind));
+    assert.ok(expected.every((day) => day - first <= maxDaysBehind));
   }
 });
 

@@ -9,12 +9,12 @@
 /** Days since 1 January 1970, ascending, each once. */
 export type Activity = readonly number[];
 
-export const mostDaysBehind = 366;
+export const maxDaysBehind = 366;
 
 export function mergeActivity(a: Activity, b: Iterable<number>): Activity {
   const days = [...new Set([...a, ...b])].toSorted((one, other) => one - other);
   const [first] = days;
-  return first === undefined ? days : days.filter((day) => day - first <= mostDaysBehind);
+  return first === undefined ? days : days.filter((day) => day - first <= maxDaysBehind);
 }
 
 /** What a viewer counts for: one for each day, under the cohort of the first. */

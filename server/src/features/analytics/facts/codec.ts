@@ -1,0 +1,118 @@
+/**
+ * Facts as bytes: columns one behind the other, each in as few bytes a value as it needs, compressed by
+ * zstd. In the order of the platform's bytes, which is little-endian wherever Node runs.
+ */
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { Hash } from '../statistics/viewer-key.ts';
+import { factColumnCount, type ColumnValues, type Facts } from './facts.ts';
+
+const version = 1;
+const headerBytes = 16;
+const uuidBytes = 16;
+const labelBytes = 8;
+/** Smaller ones are not compressed: reading one would take several times as long. */
+const minCompressedBytes = 64 * 1024;
+const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+export function encodeFacts({ rows, contents, labels, columns }: Facts): Buffer {
+  const dictionaryBytes = contents.length * uuidBytes + labels.length * labelBytes;
+  const widthsAt = headerBytes + dictionaryBytes;
+  const dataAt = aligned(widthsAt + factColumnCount);
+  const size = columns.reduce((sum, column) => sum + aligned(column?.byteLength ?? 0), dataAt);
+  const bytes = Buffer.alloc(size);
+  bytes.writeUInt32LE(version, 0);
+  bytes.writeUInt32LE(rows, 4);
+  bytes.writeUInt32LE(contents.length, 8);
+  bytes.writeUInt32LE(labels.length, 12);
+  let at = headerBytes;
+  for (const id of contents) {
+    bytes.write(id.replaceAll('-', ''), at, uuidBytes, 'hex');
+    at += uuidBytes;
+  }
+  for (const label of labels) {
+    bytes.write(label, at, labelBytes, 'latin1');
+    at += labelBytes;
+  }
+  at = dataAt;
+  for (const [index, column] of columns.entries()) {
+    if (column === null) continue;
+    bytes[widthsAt + index] = column.BYTES_PER_ELEMENT;
+    bytes.set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength), at);
+    at += aligned(column.byteLength);
+  }
+  return size < minCompressedBytes ? bytes : zstdCompressSync(bytes, options);
+}
+
+/** @throws Error when these are not the bytes of facts */
+export function decodeFacts(stored: Buffer): Facts {
+  const bytes = alignedBytes(isPlain(stored) ? stored : zstdDecompressSync(stored));
+  if (!isPlain(bytes)) throw new Error('These bytes are no facts.');
+  const rows = bytes.readUInt32LE(4);
+  const [contentCount, labelCount] = [bytes.readUInt32LE(8), bytes.readUInt32LE(12)];
+  const labelsAt = headerBytes + contentCount * uuidBytes;
+  const widthsAt = labelsAt + labelCount * labelBytes;
+  const columns: (ColumnValues | null)[] = [];
+  let at = aligned(widthsAt + factColumnCount);
+  for (let index = 0; index < factColumnCount; index += 1) {
+    const width = bytes[widthsAt + index] ?? 0;
+    columns.push(viewOf(bytes, at, width, rows));
+    at += aligned(width * rows);
+  }
+  let contents: string[] | null = null;
+  return {
+    rows,
+    // Few reports need them, and making them takes longer than everything else.
+    get contents() {
+      return (contents ??= readUuids(bytes.toString('hex', headerBytes, labelsAt)));
+    },
+    labels: Array.from({ length: labelCount }, (_, index) =>
+      index === 0 ? '' : readLabel(bytes, labelsAt + index * labelBytes),
+    ),
+    columns,
+  };
+}
+
+function isPlain(bytes: Buffer): boolean {
+  return bytes.readUInt32LE(0) === version;
+}
+
+function viewOf(bytes: Buffer, at: number, width: number, rows: number): ColumnValues | null {
+  const offset = bytes.byteOffset + at;
+  switch (width) {
+    case 0:
+      return null;
+    case 1:
+      return new Uint8Array(bytes.buffer, offset, rows);
+    case 2:
+      return new Uint16Array(bytes.buffer, offset, rows);
+    case 4:
+      return new Uint32Array(bytes.buffer, offset, rows);
+    default:
+      return new Float64Array(bytes.buffer, offset, rows);
+  }
+}
+
+/** The first stands for no item. */
+function readUuids(hex: string): string[] {
+  const ids = [''];
+  for (let at = uuidBytes * 2; at < hex.length; at += uuidBytes * 2) {
+    const part = (from: number, to: number) => hex.slice(at + from, at + to);
+    ids.push(`${part(0, 8)}-${part(8, 12)}-${part(12, 16)}-${part(16, 20)}-${part(20, 32)}`);
+  }
+  return ids;
+}
+
+function readLabel(bytes: Buffer, at: number): Hash {
+  return bytes.toString('latin1', at, at + labelBytes);
+}
+
+function aligned(size: number): number {
+  return Math.ceil(size / 8) * 8;
+}
+
+function alignedBytes(bytes: Buffer): Buffer {
+  if (bytes.byteOffset % 8 === 0) return bytes;
+  const copy = Buffer.from(new ArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { emptyAudienceCounts } from '../projections/engagement/contribution.ts';
+import { createRandom } from '../reports/traffic.fixture.ts';
+import { decodeFacts, encodeFacts } from './codec.ts';
+import { factColumn, FactsBuilder, type Fact, type Facts } from './facts.ts';
+import { MemberPairs } from './member-pairs.ts';
+import { mergeFacts } from './merge.ts';
+
+const random = createRandom(5);
+const below = (end: number) => Math.floor(random() * end);
+const ids = [
+  '',
+  ...Array.from({ length: 5 }, (_, index) => `0198c0de-0000-7000-8000-00000000000${index}`),
+];
+
+/** Few values, so that many facts are equal; some are as large as they can be. */
+function someFact(weight: number): Fact {
+  const counts = emptyAudienceCounts();
+  counts[below(3)] = [1, 300, 70_000, 2 ** 32 - 1][below(4)] ?? 0;
+  return {
+    weight,
+    member: [0, 7, 2 ** 53 - 1][below(3)] ?? 0,
+    contentId: ids[below(6)] ?? '',
+    hour: below(2),
+    device: below(2),
+    country: 0,
+    entryPoint: ['', 'abcdefgh'][below(2)] ?? '',
+    appVersion: ['', '\u0000\u00ff345678'][below(2)] ?? '',
+    startup: 0,
+    reached: 0,
+    isWatched: 1,
+    counts,
+  };
+}
+
+function build(facts: readonly Fact[]): Facts {
+  const builder = new FactsBuilder();
+  for (const fact of facts) builder.add(fact);
+  return builder.build();
+}
+
+/** The weights of facts by what they say. */
+function weigh(facts: readonly Fact[]): Map<string, number> {
+  const weights = new Map<string, number>();
+  for (const { weight, ...rest } of facts) {
+    const key = JSON.stringify({ ...rest, counts: [...Array.from(rest.counts)] });
+    weights.set(key, (weights.get(key) ?? 0) + weight);
+  }
+  return weights;
+}
+
+describe('facts', () => {
+  test('are the same after they were stored, compressed or not', () => {
+    for (const size of [0, 1, 100, 5_000]) {
+      const facts = build(Array.from({ length: size }, () => someFact(1 - below(3))));
+      const { rows, contents, labels, columns } = decodeFacts(encodeFacts(facts));
+      assert.deepEqual({ rows, contents, labels, columns }, facts);
+    }
+    assert.throws(() => decodeFacts(Buffer.alloc(64)));
+  });
+
+  test('are put together in any order: equal ones become one, and those that are gone go', () => {
+    const facts = Array.from({ length: 3_000 }, (_, index) => someFact(index % 3 === 0 ? -1 : 1));
+    const taken = facts.slice(0, 500).map((fact) => ({ ...fact, weight: -fact.weight }));
+    const parts = [facts.slice(0, 900), facts.slice(900), taken].map(build);
+    const expected = [...weigh([...facts, ...taken]).values()].filter((weight) => weight !== 0);
+    for (const order of [parts, parts.toReversed()]) {
+      const merged = mergeFacts(order);
+      assert.equal(merged.rows, expected.length);
+      assert.deepEqual(
+        mergeFacts([mergeFacts(order.slice(0, 2)), ...order.slice(2)]).rows,
+        merged.rows,
+      );
+    }
+    const column = mergeFacts(parts).columns[factColumn.weight];
+    const coded = expected.map((weight) => (weight >= 0 ? weight * 2 : -weight * 2 - 1));
+    assert.deepEqual([...(column ?? [])].toSorted(), coded.toSorted());
+    assert.equal(
+      mergeFacts([build(facts), build(facts.map((one) => ({ ...one, weight: -one.weight })))]).rows,
+      0,
+    );
+  });
+});
+
+test('viewers count in a group as long as anything of them is left in it', () => {
+  const pairs = new MemberPairs();
+  const expected = new Map<string, number>();
+  for (let turn = 0; turn < 50_000; turn += 1) {
+    const [member, group] = [1 + below(5_000) * 2 ** 40, below(7)];
+    const times = below(3) - 1;
+    pairs.add(member, group, times);
+    const key = `${member} ${group}`;
+    expected.set(key, (expected.get(key) ?? 0) + times);
+  }
+  const found: string[] = [];
+  pairs.forEach((member, group) => found.push(`${member} ${group}`));
+  const left = [...expected].filter(([, times]) => times > 0).map(([key]) => key);
+  assert.deepEqual(found.toSorted(), left.toSorted());
+});

@@ -1,0 +1,150 @@
+/**
+ * Facts: one row for each view and each session, with what it counts for and all that a filter can ask
+ * for. Reports with filters add up the rows that match; see docs/decisions/0024.
+ *
+ * A row has a weight. A view that changes writes its old row with weight −1 and its new row with +1, so
+ * tables of facts are only ever appended to, sums over them are right at any moment, and equal rows can
+ * be put together at any time: their weights add up, and rows of weight 0 go.
+ */
+import { audienceColumns, columnIndex } from '../projections/engagement/contribution.ts';
+import type { Hash } from '../statistics/viewer-key.ts';
+
+/** Columns of a row beside its counts, as numbers. */
+const keyColumns = [
+  'weight',
+  /** The viewer as `memberOf` knows them; 0: unknown, or erased. */
+  'member',
+  /** Index into `contents`; 0 for a session. */
+  'content',
+  /** The hour of the day in which it began, 0 to 23. */
+  'hour',
+  /** Index into `factDevices`. */
+  'device',
+  /** Two characters as 16 bits; 0: unknown. */
+  'country',
+  /** Indexes into `labels`; 0: unknown. */
+  'entryPoint',
+  'appVersion',
+  /** Milliseconds of the first start plus 1; 0: none. */
+  'startup',
+  /** The step of the last position (`positionStep`) plus 1; 0: nothing was played. */
+  'reached',
+  /** 1 for views that make a unique viewer. */
+  'isWatched',
+] as const;
+
+export type KeyColumn = (typeof keyColumns)[number];
+
+/** Where each column stands. */
+export const factColumn = Object.freeze(
+  Object.fromEntries(keyColumns.map((name, index) => [name, index])),
+) as Readonly<Record<KeyColumn, number>>;
+
+export const countOffset = keyColumns.length;
+export const factCounts = audienceColumns;
+export const factColumnCount = countOffset + factCounts.length;
+export const factDevices = ['', 'ios', 'android', 'web'] as const;
+
+export type ColumnValues = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+
+/** Facts of one organization and day. */
+export type Facts = {
+  readonly rows: number;
+  /** Ids of items; the first is ''. */
+  readonly contents: readonly string[];
+  /** Hashes of labels; the first is ''. */
+  readonly labels: readonly Hash[];
+  /** By `factColumn`, then counts; null where all are 0. The weight is zigzag-coded. */
+  readonly columns: readonly (ColumnValues | null)[];
+};
+
+export function encodeWeight(weight: number): number {
+  return weight >= 0 ? weight * 2 : -weight * 2 - 1;
+}
+
+export function decodeWeight(coded: number): number {
+  return coded % 2 === 0 ? coded / 2 : -(coded + 1) / 2;
+}
+
+export function countryNumber(country: string): number {
+  return country.length === 2 ? (country.charCodeAt(0) << 8) | country.charCodeAt(1) : 0;
+}
+
+export function countryName(number: number): string {
+  return number === 0 ? '' : String.fromCharCode(number >> 8, number & 255);
+}
+
+export type Fact = Readonly<
+  Record<Exclude<KeyColumn, 'content' | 'entryPoint' | 'appVersion'>, number>
+> & {
+  readonly contentId: string;
+  readonly entryPoint: Hash;
+  readonly appVersion: Hash;
+  /** By `columnIndex`. */
+  readonly counts: ArrayLike<number>;
+};
+
+/** Collects facts of one organization and day. */
+export class FactsBuilder {
+  readonly #columns = Array.from({ length: factColumnCount }, () => new Array<number>());
+  readonly #contents = new Map<string, number>([['', 0]]);
+  readonly #labels = new Map<Hash, number>([['', 0]]);
+  #rows = 0;
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  add(fact: Fact): void {
+    const columns = this.#columns;
+    const set = (name: KeyColumn, value: number) => columns[factColumn[name]]?.push(value);
+    set('weight', encodeWeight(fact.weight));
+    set('member', fact.member);
+    set('content', indexIn(this.#contents, fact.contentId));
+    set('hour', fact.hour);
+    set('device', fact.device);
+    set('country', fact.country);
+    set('entryPoint', indexIn(this.#labels, fact.entryPoint));
+    set('appVersion', indexIn(this.#labels, fact.appVersion));
+    set('startup', fact.startup);
+    set('reached', fact.reached);
+    set('isWatched', fact.isWatched);
+    for (const name of factCounts) {
+      const index = columnIndex[name];
+      columns[countOffset + index]?.push(fact.counts[index] ?? 0);
+    }
+    this.#rows += 1;
+  }
+
+  build(): Facts {
+    return {
+      rows: this.#rows,
+      contents: [...this.#contents.keys()],
+      labels: [...this.#labels.keys()],
+      columns: this.#columns.map(narrow),
+    };
+  }
+}
+
+export function indexIn<Key>(dictionary: Map<Key, number>, key: Key): number {
+  let index = dictionary.get(key);
+  if (index === undefined) {
+    index = dictionary.size;
+    dictionary.set(key, index);
+  }
+  return index;
+}
+
+/** The values in as few bytes as hold them. */
+export function narrow(values: ArrayLike<number>): ColumnValues | null {
+  let greatest = 0;
+  for (let row = 0; row < values.length; row += 1) {
+    const value = values[row] ?? 0;
+    if (value > greatest) greatest = value;
+  }
+  if (greatest === 0) return null;
+  // The constructors convert arrays several times as fast as `from`.
+  if (greatest < 2 ** 8) return new Uint8Array(values);
+  if (greatest < 2 ** 16) return new Uint16Array(values);
+  return greatest < 2 ** 32 ? new Uint32Array(values) : new Float64Array(values);
+}

@@ -1,0 +1,207 @@
+/** Writes the facts of the views and sessions that a pass has changed. */
+import { sql } from 'kysely';
+import { dayMs, hourMs } from '../../../platform/time.ts';
+import { newUuid7 } from '../../../platform/uuid7.ts';
+import type { Tx } from '../../../platform/database/database.ts';
+import type { Viewer } from '../../../platform/projections/projection.ts';
+import { localMoment } from '../../../platform/zone-clock.ts';
+import { positionStep } from '../projections/engagement/content-detail.ts';
+import {
+  addSessionCounts,
+  addViewCounts,
+  addViewEvents,
+  emptyAudienceCounts,
+  reachedMs,
+} from '../projections/engagement/contribution.ts';
+import type {
+  Changed,
+  EngagementChanges,
+  EngagementFollower,
+} from '../projections/engagement/follower.ts';
+import { recentLabel } from '../projections/engagement/label.ts';
+import type { SessionState } from '../projections/engagement/session-state.ts';
+import { hasStarted, type ViewState } from '../projections/engagement/view-state.ts';
+import { isBeforeLog, keepOldRows } from '../projections/table-queries.ts';
+import { memberOf } from '../statistics/viewer-key.ts';
+import { erasedKeys } from '../statistics/viewer-keys.ts';
+import { decodeFacts, encodeFacts } from './codec.ts';
+import { countryNumber, factColumn, factDevices, FactsBuilder, type Facts } from './facts.ts';
+import { mergeFacts } from './merge.ts';
+import {
+  insertChunks,
+  insertLabels,
+  replaceChunk,
+  selectChunks,
+  selectCrowdedLevels,
+  takeChunks,
+  type FactChunk,
+  type FactDay,
+  type StoredLabel,
+} from './queries.ts';
+
+/** From this many rows on a chunk is of the next level. */
+const levelRows = [512, 8_192] as const;
+const fullLevel = levelRows.length;
+/** So many chunks of a level are put together to one. */
+const minCrowd = 16;
+const maxLabels = 5_000;
+
+export const facts: EngagementFollower = {
+  tables: ['view_fact', 'fact_label'],
+  async write(tx, changes) {
+    const days = buildersOf(changes);
+    const written = [...days.values()].filter(({ builder }) => builder.rows > 0);
+    await insertLabels(tx, labelsOf(changes), maxLabels);
+    await insertChunks(
+      tx,
+      written.map(({ day, builder }) => chunkOf(day, builder.build())),
+    );
+    await compact(
+      tx,
+      written.map(({ day }) => day),
+    );
+  },
+  eraseViewer: forgetMember,
+  expire: [],
+  carryOver: async () => undefined,
+  async keepOld(tx, schema, firstDayMs) {
+    const isOld = isBeforeLog(sql`kept.day::timestamp at time zone 'UTC'`, firstDayMs);
+    await keepOldRows(tx, { schema, table: 'view_fact', isOld });
+    await sql`
+      insert into ${sql.id(schema, 'fact_label')} select * from fact_label
+      on conflict do nothing`.execute(tx);
+  },
+};
+
+type DayFacts = { readonly day: FactDay; readonly builder: FactsBuilder };
+
+function buildersOf({ views, sessions }: EngagementChanges): Map<string, DayFacts> {
+  const days = new Map<string, DayFacts>();
+  const builderFor = (organizationId: string, begunMs: number) => {
+    const startMs = begunMs - (begunMs % dayMs);
+    const key = `${organizationId} ${startMs}`;
+    let found = days.get(key);
+    if (found === undefined) {
+      found = { day: { organizationId, dayMs: startMs }, builder: new FactsBuilder() };
+      days.set(key, found);
+    }
+    return found.builder;
+  };
+  for (const changed of views) {
+    forEachChange(changed, (view, weight) => {
+      const begun = localMoment(view.firstAt, view.quartersAhead);
+      const builder = builderFor(changed.organizationId, begun);
+      builder.add({ ...commonOf(changed, view, begun), ...viewFact(view), weight });
+    });
+  }
+  for (const changed of sessions) {
+    forEachChange(changed, (session, weight) => {
+      const begun = localMoment(session.firstAt, session.quartersAhead);
+      const builder = builderFor(changed.organizationId, begun);
+      builder.add({ ...commonOf(changed, session, begun), ...sessionFact(session), weight });
+    });
+  }
+  return days;
+}
+
+function forEachChange<State>(
+  { before, after }: Changed<State>,
+  write: (state: State, weight: 1 | -1) => void,
+): void {
+  for (const state of before) if (!after.includes(state)) write(state, -1);
+  for (const state of after) if (!before.includes(state)) write(state, 1);
+}
+
+function commonOf(
+  { viewer, contentId }: Changed<unknown>,
+  { device, country, entryPoint, appVersion }: ViewState | SessionState,
+  begun: number,
+) {
+  return {
+    member: memberOf(viewer),
+    contentId,
+    hour: Math.floor((begun % dayMs) / hourMs),
+    device: Math.max(0, (factDevices as readonly string[]).indexOf(device.value)),
+    country: countryNumber(country.value),
+    entryPoint: entryPoint.value,
+    appVersion: appVersion.value,
+  };
+}
+
+function viewFact(view: ViewState) {
+  const counts = emptyAudienceCounts();
+  addViewCounts([counts], view, 1);
+  addViewEvents(counts, view);
+  return {
+    startup: view.startupMs + 1,
+    reached: hasStarted(view) ? positionStep(reachedMs(view)) + 1 : 0,
+    isWatched: hasStarted(view) || view.completions > 0 ? 1 : 0,
+    counts,
+  };
+}
+
+function sessionFact(session: SessionState) {
+  const counts = emptyAudienceCounts();
+  addSessionCounts(counts, session, 1);
+  return { startup: 0, reached: 0, isWatched: 0, counts };
+}
+
+function labelsOf({ views, sessions }: EngagementChanges): StoredLabel[] {
+  const labels = new Map<string, StoredLabel>();
+  for (const { organizationId, after } of [...views, ...sessions]) {
+    for (const { entryPoint, appVersion } of after) {
+      for (const { value: hash } of [entryPoint, appVersion]) {
+        const key = `${organizationId} ${hash}`;
+        const text = hash === '' || labels.has(key) ? undefined : recentLabel(hash);
+        if (text !== undefined) labels.set(key, { organizationId, hash, text });
+      }
+    }
+  }
+  return [...labels.values()];
+}
+
+function chunkOf(day: FactDay, of: Facts): FactChunk {
+  const larger = levelRows.filter((rows) => of.rows >= rows);
+  return { ...day, chunk: newUuid7(), level: larger.length, rows: of.rows, body: encodeFacts(of) };
+}
+
+/** Puts small chunks together, so that a day has few, and each row is rewritten a few times at most. */
+async function compact(tx: Tx, days: readonly FactDay[]): Promise<void> {
+  const crowded = await selectCrowdedLevels(tx, days, { fullLevel, minChunks: minCrowd });
+  for (const level of crowded) {
+    const merged = mergeFacts((await takeChunks(tx, level)).map(decodeFacts));
+    if (merged.rows > 0) await insertChunks(tx, [chunkOf(level, merged)]);
+  }
+}
+
+const chunksAtOnce = 50;
+
+/** Takes an erased viewer out of all facts, which stay: they say what was watched, and not by whom. */
+async function forgetMember(tx: Tx, viewer: Viewer): Promise<number> {
+  const members = new Set(
+    (await erasedKeys(tx, viewer)).map((key) => memberOf(key.toString('latin1'))),
+  );
+  const always = { startMs: Date.UTC(1970, 0), endMs: Date.UTC(9999, 0) };
+  let removed = 0;
+  for (let after: Awaited<ReturnType<typeof selectChunks>>[number] | null = null; ;) {
+    const chunks = await selectChunks(tx, viewer.organizationId, always, {
+      after,
+      limit: chunksAtOnce,
+    });
+    for (const chunk of chunks) {
+      const decoded = decodeFacts(chunk.body);
+      const column = decoded.columns[factColumn.member];
+      let isChanged = false;
+      for (const [row, member] of (column ?? []).entries()) {
+        if (!members.has(member) || column === null || column === undefined) continue;
+        column[row] = 0;
+        removed += 1;
+        isChanged = true;
+      }
+      if (!isChanged) continue;
+      await replaceChunk(tx, viewer.organizationId, { ...chunk, body: encodeFacts(decoded) });
+    }
+    after = chunks.at(-1) ?? null;
+    if (chunks.length < chunksAtOnce) return removed;
+  }
+}

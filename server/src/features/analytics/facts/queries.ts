@@ -1,0 +1,138 @@
+/** The SQL of facts. Chunks of a day are of three sizes; full ones are not put together any more. */
+import { sql } from 'kysely';
+import {
+  byteaArray,
+  bytesArray,
+  dateArray,
+  int8Array,
+  textArray,
+  uuidArray,
+} from '../../../platform/database/binary-arrays.ts';
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import type { Hash } from '../statistics/viewer-key.ts';
+
+export type FactDay = { readonly organizationId: string; readonly dayMs: number };
+export type FactChunk = FactDay & {
+  readonly chunk: string;
+  readonly level: number;
+  readonly rows: number;
+  readonly body: Buffer;
+};
+
+export async function insertChunks(tx: Tx, chunks: readonly FactChunk[]): Promise<void> {
+  if (chunks.length === 0) return;
+  await sql`
+    insert into view_fact (organization_id, day, level, chunk, row_count, body)
+    select * from unnest(
+      ${textArray(chunks.map(({ organizationId }) => organizationId))}::text[],
+      ${dateArray(chunks.map(({ dayMs }) => dayMs))}::date[],
+      ${int8Array(chunks.map(({ level }) => level))}::int8[],
+      ${uuidArray(chunks.map(({ chunk }) => chunk))}::uuid[],
+      ${int8Array(chunks.map(({ rows }) => rows))}::int8[],
+      ${bytesArray(chunks.map(({ body }) => body))}::bytea[])`.execute(tx);
+}
+
+export type CrowdedLevel = FactDay & { readonly level: number };
+
+/** Levels of these days with at least `minChunks` chunks that can still be put together. */
+export async function selectCrowdedLevels(
+  tx: Tx,
+  days: readonly FactDay[],
+  { fullLevel, minChunks }: { fullLevel: number; minChunks: number },
+): Promise<CrowdedLevel[]> {
+  if (days.length === 0) return [];
+  const { rows } = await sql<{ organizationId: string; dayMs: number; level: number }>`
+    select fact.organization_id as "organizationId",
+      (extract(epoch from fact.day) * 1000)::int8 as "dayMs", fact.level
+    from unnest(${textArray(days.map(({ organizationId }) => organizationId))}::text[],
+      ${dateArray(days.map(({ dayMs }) => dayMs))}::date[]) as given (organization_id, day)
+    join view_fact fact on fact.organization_id = given.organization_id and fact.day = given.day
+      and fact.level < ${fullLevel}
+    group by fact.organization_id, fact.day, fact.level
+    having count(*) >= ${minChunks}`.execute(tx);
+  return rows;
+}
+
+/** Takes the chunks of a level out of the table. */
+export async function takeChunks(tx: Tx, { organizationId, dayMs, level }: CrowdedLevel) {
+  const { rows } = await sql<{ body: Buffer }>`
+    delete from view_fact where organization_id = ${organizationId}
+      and day = ${formatDate(dayMs)}::date and level = ${level}
+    returning body`.execute(tx);
+  return rows.map(({ body }) => body);
+}
+
+type ChunkKey = { day: string; level: number; chunk: string };
+export type ReadChunk = ChunkKey & { readonly dayMs: number; readonly body: Buffer };
+
+/** Chunks of days in their order, behind `after`. */
+export async function selectChunks(
+  db: Db,
+  organizationId: string,
+  { startMs, endMs }: { startMs: number; endMs: number },
+  page: { after: ChunkKey | null; limit: number },
+): Promise<ReadChunk[]> {
+  const { after, limit } = page;
+  const behind =
+    after === null
+      ? sql``
+      : sql`and (day, level, chunk) > (${after.day}::date, ${after.level}::int8, ${after.chunk}::uuid)`;
+  const { rows } = await sql<ReadChunk>`
+    select day::text as day, level, chunk, body, (extract(epoch from day) * 1000)::int8 as "dayMs"
+    from view_fact
+    where organization_id = ${organizationId} and day >= ${formatDate(startMs)}::date
+      and day < ${formatDate(endMs)}::date ${behind}
+    order by day, level, chunk limit ${limit}`.execute(db);
+  return rows;
+}
+
+export async function replaceChunk(
+  tx: Tx,
+  organizationId: string,
+  { day, level, chunk, body }: ChunkKey & { body: Buffer },
+): Promise<void> {
+  await sql`
+    update view_fact set body = ${body} where organization_id = ${organizationId}
+      and day = ${day}::date and level = ${level} and chunk = ${chunk}::uuid`.execute(tx);
+}
+
+export type StoredLabel = {
+  readonly organizationId: string;
+  readonly hash: Hash;
+  readonly text: string;
+};
+
+/** Keeps the texts of labels, of an organization's at most `maxLabels`. */
+export async function insertLabels(
+  tx: Tx,
+  labels: readonly StoredLabel[],
+  maxLabels: number,
+): Promise<void> {
+  if (labels.length === 0) return;
+  await sql`
+    insert into fact_label (organization_id, label_hash, label)
+    select given.* from unnest(
+      ${textArray(labels.map(({ organizationId }) => organizationId))}::text[],
+      ${hashArray(labels.map(({ hash }) => hash))}::bytea[],
+      ${textArray(labels.map(({ text }) => text))}::text[]) as given (organization_id, label_hash, label)
+    where (select count(*) from fact_label known
+      where known.organization_id = given.organization_id) < ${maxLabels}
+    order by organization_id, label_hash
+    on conflict do nothing`.execute(tx);
+}
+
+export async function selectLabels(db: Db, organizationId: string): Promise<Map<Hash, string>> {
+  const { rows } = await sql<{ label_hash: Buffer; label: string }>`
+    select label_hash, label from fact_label where organization_id = ${organizationId}`.execute(db);
+  return new Map(rows.map((row) => [row.label_hash.toString('latin1'), row.label]));
+}
+
+function hashArray(hashes: readonly Hash[]): Buffer {
+  return byteaArray(hashes.length, 8, (index, bytes, at) => {
+    bytes.write(hashes[index] ?? '', at, 8, 'latin1');
+  });
+}
+
+function formatDate(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}

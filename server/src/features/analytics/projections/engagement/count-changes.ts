@@ -1,0 +1,168 @@
+/** Counts the views and sessions that a pass has touched, as they are now and no longer as they were. */
+import { dayMs, hourMs } from '../../../../platform/time.ts';
+import { localMoment } from '../../../../platform/zone-clock.ts';
+import type { ViewerSecrets } from '../../../organizations/organizations.ts';
+import { hashText, hashViewer, memberOf, type Hash } from '../../statistics/viewer-key.ts';
+import { addToBreakdown, positionStep, type ContentDetail } from './content-detail.ts';
+import { addSessionCounts, addViewCounts, reachedMs } from './contribution.ts';
+import {
+  addWatcher,
+  audienceCounts,
+  audienceKey,
+  contentCounts,
+  detailOf,
+  type EngagementPass,
+  type OrganizationPass,
+  type SessionPass,
+  type ViewPass,
+} from './engagement-pass.ts';
+import type { Changed } from './follower.ts';
+import { joinSegments } from './segments.ts';
+import { mergeSessions, type SessionState } from './session-state.ts';
+import { hasStarted, mergeViews, watchMsOf, type ViewState } from './view-state.ts';
+
+/** What a pass has touched, and the keys of its states. */
+export class Touched<Value> {
+  readonly keys: string[] = [];
+  readonly values: Value[] = [];
+
+  add(key: string, value: Value): void {
+    this.keys.push(key);
+    this.values.push(value);
+  }
+}
+
+export function changesOf<State>(
+  touched: Touched<TouchedBy>,
+  before: readonly State[][],
+  after: readonly State[][],
+): Changed<State>[] {
+  return after.map((states, index) => ({
+    organizationId: touched.values[index]?.organizationId ?? '',
+    viewer: touched.values[index]?.hash ?? '',
+    contentId: touched.values[index]?.contentId ?? '',
+    before: before[index] ?? [],
+    after: states,
+  }));
+}
+
+/** Whose it is. */
+type TouchedBy = {
+  readonly organizationId: string;
+  readonly hash: Hash;
+  /** '' for a session. */
+  readonly contentId: string;
+};
+export type TouchedSession = TouchedBy & {
+  readonly organization: OrganizationPass;
+  readonly pass: SessionPass;
+};
+export type TouchedView = TouchedBy & {
+  readonly organization: OrganizationPass;
+  readonly pass: ViewPass;
+  /** The viewer's number in sets of viewers. */
+  readonly member: number;
+};
+
+export function keyTouched(
+  secrets: ViewerSecrets,
+  pass: EngagementPass,
+  views: Touched<TouchedView>,
+  sessions: Touched<TouchedSession>,
+): void {
+  for (const [organizationId, organization] of pass) {
+    for (const [viewer, sessionsOfViewer] of organization.viewers) {
+      const hash = hashViewer(secrets, organizationId, viewer);
+      const member = memberOf(hash);
+      for (const [name, session] of sessionsOfViewer) {
+        const touchedBy = { organizationId, hash, organization };
+        sessions.add(hash + hashText(name), { ...touchedBy, contentId: '', pass: session });
+        for (const view of session.views.values()) {
+          const key = hash + hashText(`${view.contentId}\0${name}\0${view.viewId}`);
+          views.add(key, { ...touchedBy, contentId: view.contentId, pass: view, member });
+        }
+      }
+    }
+  }
+}
+
+/** Counts views as they are now, and no longer as they were before. @returns how they are now */
+export function countViews(
+  { organization, pass, member }: TouchedView,
+  before: readonly ViewState[],
+  idleMs: number,
+): ViewState[] {
+  const { contentId, watchHours } = pass;
+  for (const hour of watchHours) {
+    // The sets have known these hours since earlier events.
+    const isKnown = before.some(
+      (view) => hour === view.firstWatchHour || hour === view.lastWatchHour,
+    );
+    if (!isKnown) addWatcher(organization, contentId, hour * hourMs, member);
+  }
+  const after = joinSegments(before, pass.states, idleMs, mergeViews);
+  for (const view of before) {
+    if (!after.includes(view)) addView(organization, contentId, view, -1);
+  }
+  for (const view of after) {
+    if (before.includes(view)) continue;
+    view.quartersAhead = organization.clock.quartersAheadAt(view.firstAt);
+    addView(organization, contentId, view, 1);
+  }
+  return after;
+}
+
+function addView(
+  organization: OrganizationPass,
+  contentId: string,
+  view: ViewState,
+  times: 1 | -1,
+): void {
+  const { device, country } = view;
+  const begun = localMoment(view.firstAt, view.quartersAhead);
+  const watchMs = watchMsOf(view);
+  const hour = begun - (begun % hourMs);
+  const day = begun - (begun % dayMs);
+  const audience = audienceKey(device.value, country.value);
+  const rows = [
+    contentCounts(organization, contentId, hour),
+    audienceCounts(organization, hour, audience),
+  ];
+  addViewCounts(rows, view, times);
+  const isWatched = hasStarted(view);
+  if (!isWatched && watchMs === 0) return;
+  const detail = detailOf(organization, contentId, day);
+  addToBreakdown(detail.devices, device.value, 0, watchMs * times);
+  addToBreakdown(detail.countries, country.value, 0, watchMs * times);
+  if (isWatched) addPosition(detail, reachedMs(view), times);
+}
+
+function addPosition({ positions }: ContentDetail, positionMs: number, times: 1 | -1): void {
+  const second = positionStep(positionMs);
+  positions.set(second, (positions.get(second) ?? 0) + times);
+}
+
+/** The same for sessions. */
+export function countSessions(
+  { organization, pass }: TouchedSession,
+  before: readonly SessionState[],
+  idleMs: number,
+): SessionState[] {
+  const after = joinSegments(before, pass.states, idleMs, mergeSessions);
+  for (const session of before) {
+    if (!after.includes(session)) addSession(organization, session, -1);
+  }
+  for (const session of after) {
+    if (before.includes(session)) continue;
+    session.quartersAhead = organization.clock.quartersAheadAt(session.firstAt);
+    addSession(organization, session, 1);
+  }
+  return after;
+}
+
+function addSession(organization: OrganizationPass, session: SessionState, times: 1 | -1): void {
+  const begun = localMoment(session.firstAt, session.quartersAhead);
+  const hour = begun - (begun % hourMs);
+  const key = audienceKey(session.device.value, session.country.value);
+  addSessionCounts(audienceCounts(organization, hour, key), session, times);
+}

@@ -1,0 +1,78 @@
+/**
+ * What a view or a session takes from the first of its events that tells it: device, country, entry
+ * point and version of the app.
+ */
+import type { EventDevice } from '../../../events/events.ts';
+import { hashLabel } from './label.ts';
+
+/** The value of the first event that had one; of two at one moment, the smaller. '' is none. */
+export type Earliest = { readonly value: string; readonly at: number };
+
+export const noValue: Earliest = { value: '', at: 0 };
+
+export function earlierOf(found: Earliest, value: string, at: number): Earliest {
+  if (value === '') return found;
+  const isEarlier = found.value === '' || at < found.at || (at === found.at && value < found.value);
+  return isEarlier ? { value, at } : found;
+}
+
+/** Takes the labels that an event tells; hashes stand for them. */
+export function addLabels(
+  into: { entryPoint: Earliest; appVersion: Earliest },
+  { entryPoint, appVersion }: { entryPoint: unknown; appVersion: string | undefined },
+  at: number,
+): void {
+  if (typeof entryPoint === 'string') {
+    into.entryPoint = earlierOf(into.entryPoint, hashLabel(entryPoint), at);
+  }
+  if (appVersion !== undefined) {
+    into.appVersion = earlierOf(into.appVersion, hashLabel(appVersion), at);
+  }
+}
+
+const devices = ['', 'ios', 'android', 'web'] as const satisfies readonly (EventDevice | '')[];
+
+export const earliestBytes = 20;
+
+/** A device in a byte, a country in two, and the moment of each. */
+export function writeEarliest(
+  device: Earliest,
+  country: Earliest,
+  bytes: Buffer,
+  at: number,
+): void {
+  const isCountry = country.value.length === 2;
+  bytes.writeDoubleLE(device.at, at);
+  bytes.writeDoubleLE(country.at, at + 8);
+  bytes[at + 16] = Math.max(0, devices.indexOf(device.value as EventDevice));
+  bytes[at + 17] = isCountry ? country.value.charCodeAt(0) : 0;
+  bytes[at + 18] = isCountry ? country.value.charCodeAt(1) : 0;
+  bytes[at + 19] = 0;
+}
+
+export function readEarliest(bytes: Buffer, at: number): { device: Earliest; country: Earliest } {
+  const [first = 0, second = 0] = [bytes[at + 17], bytes[at + 18]];
+  return {
+    device: { value: devices[bytes[at + 16] ?? 0] ?? '', at: bytes.readDoubleLE(at) },
+    country: {
+      value: first === 0 ? '' : String.fromCharCode(first, second),
+      at: bytes.readDoubleLE(at + 8),
+    },
+  };
+}
+
+export const labelBytes = 16;
+
+/** The hash of a label in eight bytes, zeros for none, and its moment. */
+export function writeLabel({ value, at: moment }: Earliest, bytes: Buffer, at: number): void {
+  bytes.fill(0, at, at + 8);
+  bytes.write(value, at, 8, 'latin1');
+  bytes.writeDoubleLE(moment, at + 8);
+}
+
+export function readLabel(bytes: Buffer, at: number): Earliest {
+  const value = bytes.toString('latin1', at, at + 8);
+  return { value: value === noLabel ? '' : value, at: bytes.readDoubleLE(at + 8) };
+}
+
+const noLabel = '\0'.repeat(8);

@@ -1,0 +1,70 @@
+/** How the state of a view is stored: numbers little-endian, at fixed places. */
+import { readEarliest, readLabel, writeEarliest, writeLabel } from './earliest.ts';
+import type { ViewState } from './view-state.ts';
+
+export const viewBytes = 164;
+
+export function writeView(view: ViewState, bytes: Buffer, at: number): void {
+  bytes.writeDoubleLE(view.firstAt, at);
+  bytes.writeDoubleLE(view.lastAt, at + 8);
+  bytes.writeUInt32LE(view.generation, at + 16);
+  bytes.writeUInt32LE(view.impressions, at + 20);
+  bytes.writeUInt32LE(view.plays, at + 24);
+  bytes.writeUInt32LE(view.progressReports, at + 28);
+  bytes.writeUInt32LE(view.completions, at + 32);
+  bytes.writeUInt32LE(view.errors, at + 36);
+  bytes.writeUInt32LE(view.stalls, at + 40);
+  bytes.writeUInt32LE(view.stallMs, at + 44);
+  bytes.writeUInt32LE(view.swipes, at + 48);
+  bytes.writeInt32LE(view.toldWatchMs, at + 52);
+  bytes.writeUInt32LE(view.positionMs, at + 56);
+  bytes.writeUInt32LE(view.durationMs, at + 60);
+  bytes.writeUInt32LE(view.loopCount, at + 64);
+  bytes.writeUInt32LE(view.loopedCompletions, at + 68);
+  bytes.writeUInt32LE(view.visibleMs, at + 72);
+  bytes.writeUInt32LE(view.firstWatchHour, at + 76);
+  bytes.writeUInt32LE(view.lastWatchHour, at + 80);
+  writeEarliest(view.device, view.country, bytes, at + 84);
+  bytes.writeInt8(view.quartersAhead, at + 104);
+  bytes.fill(0, at + 105, at + 108);
+  bytes.writeInt32LE(view.startupMs, at + 108);
+  bytes.writeDoubleLE(view.startupAt, at + 112);
+  writeLabel(view.entryPoint, bytes, at + 120);
+  writeLabel(view.appVersion, bytes, at + 136);
+  bytes.writeUInt32LE(view.likes, at + 152);
+  bytes.writeUInt32LE(view.shares, at + 156);
+  bytes.writeUInt32LE(view.saves, at + 160);
+}
+
+export function readView(bytes: Buffer, at: number): ViewState {
+  return {
+    firstAt: bytes.readDoubleLE(at),
+    lastAt: bytes.readDoubleLE(at + 8),
+    generation: bytes.readUInt32LE(at + 16),
+    impressions: bytes.readUInt32LE(at + 20),
+    plays: bytes.readUInt32LE(at + 24),
+    progressReports: bytes.readUInt32LE(at + 28),
+    completions: bytes.readUInt32LE(at + 32),
+    errors: bytes.readUInt32LE(at + 36),
+    stalls: bytes.readUInt32LE(at + 40),
+    stallMs: bytes.readUInt32LE(at + 44),
+    swipes: bytes.readUInt32LE(at + 48),
+    toldWatchMs: bytes.readInt32LE(at + 52),
+    positionMs: bytes.readUInt32LE(at + 56),
+    durationMs: bytes.readUInt32LE(at + 60),
+    loopCount: bytes.readUInt32LE(at + 64),
+    loopedCompletions: bytes.readUInt32LE(at + 68),
+    visibleMs: bytes.readUInt32LE(at + 72),
+    firstWatchHour: bytes.readUInt32LE(at + 76),
+    lastWatchHour: bytes.readUInt32LE(at + 80),
+    ...readEarliest(bytes, at + 84),
+    quartersAhead: bytes.readInt8(at + 104),
+    startupMs: bytes.readInt32LE(at + 108),
+    startupAt: bytes.readDoubleLE(at + 112),
+    entryPoint: readLabel(bytes, at + 120),
+    appVersion: readLabel(bytes, at + 136),
+    likes: bytes.readUInt32LE(at + 152),
+    shares: bytes.readUInt32LE(at + 156),
+    saves: bytes.readUInt32LE(at + 160),
+  };
+}

@@ -1,0 +1,78 @@
+/** What the schemas of reports are made from. Times are seconds, rates 0 to 1 and null without a base. */
+import { Type, type TSchema } from 'typebox';
+import { Nullable } from '../../../platform/http/schemas.ts';
+
+const meta = {
+  requestId: Type.Optional(Type.String()),
+  asOf: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'Every event that was answered before this moment is counted.',
+    }),
+  ),
+};
+
+/** `{ data, meta: { requestId, asOf } }` */
+export function Report<T extends TSchema>(data: T) {
+  return Type.Object({ data, meta: Type.Object(meta) }, { description: 'The result.' });
+}
+
+/** A page of a report that is a list. */
+export function ReportList<T extends TSchema>(item: T) {
+  return Type.Object(
+    {
+      data: Type.Array(item),
+      meta: Type.Object({
+        ...meta,
+        total: Type.Integer({ description: 'Items of the whole list.' }),
+        nextCursor: Nullable(Type.String()),
+      }),
+    },
+    { description: 'A page of the list.' },
+  );
+}
+
+/** In the description of every report. */
+export const asCsv = 'With `Accept: text/csv` it answers';
+
+export const count = (description?: string) =>
+  Type.Integer({ minimum: 0, ...(description !== undefined && { description }) });
+export const seconds = (description: string) => Type.Number({ minimum: 0, description });
+export const rate = (description: string) =>
+  Nullable(Type.Number({ minimum: 0, maximum: 1, description }));
+export const average = (description: string) => Nullable(seconds(description));
+
+/** What the events of a set of views add up to, without who has watched. */
+export const counted = {
+  impressions: count(),
+  plays: count(),
+  completions: count(),
+  totalWatchTime: seconds('Seconds.'),
+  averageWatchTime: average('Seconds a play.'),
+  completionRate: rate('Plays that were completed, by plays.'),
+  engagementRate: Nullable(
+    Type.Number({ minimum: 0, description: '(likes + shares + saves) / impressions.' }),
+  ),
+  likes: count(),
+  shares: count(),
+  saves: count(),
+  views: count('Views that have played.'),
+  engagedViews: count('Views of 10 s at least, or completed.'),
+  hookRate: rate('Views that lasted 3 s, by views.'),
+  swipeAwayRate: rate('Views that were swiped away before 3 s, by views.'),
+  loopRate: rate('Views that began again at least once, by views.'),
+  replays: count('How often views began again.'),
+  averagePercentWatched: Nullable(
+    Type.Number({
+      minimum: 0,
+      description:
+        'Mean of watch time by duration, over the views that told one. Over 1 for loops.',
+    }),
+  ),
+};
+export const date = Type.String({
+  description: 'The day, the Monday of the week, or the moment at which the hour begins.',
+  examples: ['2026-01-31'],
+});
+
+export const label = (description: string) => Nullable(Type.String({ description }));

@@ -1,0 +1,127 @@
+/** What the views and sessions that match a filter add up to, for the recount with filters. */
+import { howViewsWent } from './recount-counts.fixture.ts';
+import { by, rate, total } from './recount-numbers.fixture.ts';
+import { playbackMetrics, sessionMetrics } from './recount-playback.fixture.ts';
+import { isWithin } from './recount-time.fixture.ts';
+import type { View, Visit } from './recount-views.fixture.ts';
+
+export type Filter = {
+  device?: string;
+  country?: string;
+  entryPoint?: string;
+  appVersion?: string;
+  tag?: string;
+  contentId?: string;
+};
+
+/** The views and sessions of which a report tells. */
+export type Part = { views: readonly View[]; visits: readonly Visit[] };
+
+export function isAboutItems({ tag, contentId }: Filter): boolean {
+  return tag !== undefined || contentId !== undefined;
+}
+
+export function within({ views, visits }: Part, from: number, to: number): Part {
+  const begins = ({ firstAt }: { firstAt: number }) => isWithin(firstAt, from, to);
+  return { views: views.filter(begins), visits: visits.filter(begins) };
+}
+
+export function counted(views: readonly View[]) {
+  const sum = (of: (view: View) => number) => total(views.map(of));
+  const [impressions, plays, likes] = [
+    sum((view) => view.impressions),
+    sum((view) => view.plays),
+    sum((view) => view.likes),
+  ];
+  const [shares, saves] = [sum((view) => view.shares), sum((view) => view.saves)];
+  const totalWatchTime = sum(({ watchMs }) => watchMs) / 1_000;
+  return {
+    impressions,
+    plays,
+    completions: sum(({ completions }) => completions),
+    totalWatchTime,
+    averageWatchTime: rate(totalWatchTime, plays),
+    completionRate: rate(
+      Math.min(
+        sum((view) => view.completedPlays),
+        plays,
+      ),
+      plays,
+    ),
+    engagementRate: rate(likes + shares + saves, impressions),
+    likes,
+    shares,
+    saves,
+    ...howViewsWent(views),
+  };
+}
+
+/** Views whose events are only taken back likes and changes of quality count for nothing. */
+export function hasCounts(views: readonly View[]): boolean {
+  return views.some(
+    (view) =>
+      view.impressions + view.plays + view.completions + view.likes + view.shares > 0 ||
+      view.saves + view.swipes + view.errors + view.stalls + view.watchMs > 0 ||
+      view.isWatched ||
+      view.durationMs > 0,
+  );
+}
+
+export function itemMetrics(views: readonly View[]) {
+  return {
+    ...counted(views),
+    uniqueViewers: viewersOf(views),
+    swipesAway: total(views.map(({ swipes }) => swipes)),
+  };
+}
+
+export function viewersOf(views: readonly View[]): number {
+  const watching = views.filter((view) => view.isWatched || view.completions > 0);
+  return new Set(watching.map(({ viewer }) => viewer)).size;
+}
+
+export const noSessions = {
+  sessions: null,
+  averageSessionLength: null,
+  averageVideosPerSession: null,
+  averageWatchTimePerSession: null,
+};
+
+export function byAudience(
+  part: Part,
+  kind: 'device' | 'country',
+  present: (part: Part) => object,
+) {
+  const labels = new Set([...part.views, ...part.visits].map((one) => one[kind]));
+  return [...labels]
+    .map((label) => ({
+      label,
+      own: {
+        views: part.views.filter((one) => one[kind] === label),
+        visits: part.visits.filter((one) => one[kind] === label),
+      },
+    }))
+    .filter(({ own }) => own.visits.length > 0 || hasCounts(own.views))
+    .map(({ label, own }) => ({ segment: label, ...present(own), ...counted(own.views) }))
+    .toSorted(by('plays', 'segment'));
+}
+
+export function breakdown(views: readonly View[], kind: 'device' | 'country') {
+  return [...Map.groupBy(views, (view) => view[kind])]
+    .map(([label, own]) => ({
+      [kind]: label,
+      plays: total(own.map(({ plays }) => plays)),
+      totalWatchTime: total(own.map(({ watchMs }) => watchMs)) / 1_000,
+    }))
+    .filter(({ plays, totalWatchTime }) => Number(plays) > 0 || Number(totalWatchTime) > 0)
+    .toSorted(by('plays', kind));
+}
+
+export function sessions({ views, visits }: Part) {
+  return sessionMetrics(views, visits);
+}
+
+export function playback(views: readonly View[]) {
+  const startups = views.flatMap(({ startup }) => (startup === null ? [] : [startup]));
+  return playbackMetrics(views, startups);
+}

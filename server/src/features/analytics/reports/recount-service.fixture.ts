@@ -1,0 +1,134 @@
+/** A service whose every report is compared with a recount, as it counted live and after a rebuild. */
+import assert from 'node:assert/strict';
+import { describe, test, before } from 'node:test';
+import { openDatabase } from '../../../platform/database/database.ts';
+import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
+import { dayMs } from '../../../platform/time.ts';
+import { atEnd, silentLog } from '../../../../test/database.ts';
+import { openEventLog } from '../../events/events.ts';
+import { allProjections } from '../projections/all-projections.ts';
+import { FilteredRecount } from './recount-filtered.fixture.ts';
+import type { Filter } from './recount-filtered-metrics.fixture.ts';
+import { Recount, type Range } from './recount.fixture.ts';
+import { makeItems, startReportService, type ReportService } from './reports.fixture.ts';
+import { makeTraffic } from './traffic.fixture.ts';
+
+const today = Math.floor(Date.now() / dayMs) * dayMs;
+const startMs = today - 9 * dayMs;
+const dayOf = (daysAgo: number) => new Date(today - daysAgo * dayMs).toISOString().slice(0, 10);
+const ranges: Range[] = [
+  { startDate: dayOf(9), endDate: dayOf(3) },
+  { startDate: dayOf(6), endDate: dayOf(5), granularity: 'hour' },
+  { startDate: dayOf(12), endDate: dayOf(0), granularity: 'week' },
+];
+const filters: Filter[] = [
+  { device: 'ios' },
+  { entryPoint: 'search', country: 'DE' },
+  { appVersion: '2.1.0', tag: 'group-1' },
+];
+
+/** @param eventCount at least so many events are sent */
+export async function compareWithRecount(eventCount: number): Promise<void> {
+  const items = makeItems(15, (index) => ['all', `group-${index % 3}`]);
+  const traffic = makeTraffic({
+    seed: 17,
+    contentIds: items.map(({ id }) => id),
+    startMs,
+    endMs: startMs + 7 * dayMs,
+    viewers: 1_000,
+    sessions: Math.ceil(eventCount / 25),
+  });
+  const service = await startReportService();
+  const recount = new Recount(traffic, items);
+  const filtered = new FilteredRecount(traffic, items);
+  const contentId = items[0]?.id ?? '';
+
+  before(async () => {
+    assert.ok(traffic.length >= eventCount, `${traffic.length} events`);
+    await service.insertItems(items);
+    await service.append(traffic, [700, 30, 2_000]);
+    await service.projected();
+  });
+
+  const compareAll = async () => {
+    for (const range of ranges) {
+      const expected: [path: string, filter: Filter, expected: unknown][] = [
+        ['overview', {}, recount.overview(range)],
+        ['content', {}, recount.content(range)],
+        [`content/${contentId}`, {}, recount.item(contentId, range)],
+        ['engagement', {}, recount.engagement(range, 'device')],
+        ['quality', {}, recount.quality(range)],
+        ...filters.flatMap((filter): [string, Filter, unknown][] => [
+          ['overview', filter, filtered.overview(filter, range)],
+          ['content', filter, filtered.content(filter, range)],
+          ['engagement', filter, filtered.engagement(filter, range, 'device')],
+          ['quality', filter, filtered.quality(filter, range)],
+          ['sources', filter, filtered.sources(filter, range)],
+        ]),
+      ];
+      for (const [path, filter, answer] of expected) {
+        const about = `${path} ${JSON.stringify({ ...range, ...filter })}`;
+        const found = await service.read(path, { ...range, ...filter });
+        assert.deepEqual(exact(found), exact(withEstimates(answer, found)), about);
+      }
+    }
+    const week = { startDate: dayOf(9), endDate: dayOf(3) };
+    assert.deepEqual(
+      await service.read('retention', week),
+      recount.retention({ ...week, granularity: 'day' }, Date.now()),
+    );
+    for (const filter of filters) {
+      const asked = { ...week, ...filter };
+      assert.deepEqual(await service.read('audience', asked), filtered.audience(filter, week));
+      assert.deepEqual(await service.read('retention', asked), filtered.retention(filter, week));
+    }
+  };
+
+  describe(`${eventCount} events are answered as they are recounted`, () => {
+    test('as they were counted live', compareAll);
+
+    test('and after a rebuild of every projection', async () => {
+      await rebuildAll(service);
+      await service.projected();
+      await compareAll();
+    });
+  });
+}
+
+async function rebuildAll({ connection }: ReportService): Promise<void> {
+  const database = openDatabase({ connection, poolSize: 4, log: silentLog });
+  atEnd(() => database[Symbol.asyncDispose]());
+  const { db } = database;
+  const { signal } = new AbortController();
+  for (const projection of allProjections) {
+    await rebuildProjection(projection, { db, eventLog: openEventLog(db), signal });
+  }
+}
+
+/** Without percentiles, which are within 2 per cent. */
+function exact(answer: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(answer, (key, value: unknown) => (/^p\d\d$/.test(key) ? undefined : value)),
+  );
+}
+
+/**
+ * What was recounted, with the unique viewers that a report estimates: above 1,024, and within three per
+ * cent. How they have changed follows from the estimates.
+ */
+function withEstimates(recounted: unknown, found: unknown, name = ''): unknown {
+  if (name === 'uniqueViewers') {
+    if (typeof recounted === 'object' && recounted !== null) return found;
+    const [exactly, estimate] = [Number(recounted), Number(found)];
+    return exactly > 1_024 && Math.abs(estimate - exactly) <= 0.03 * exactly ? found : recounted;
+  }
+  if (Array.isArray(recounted)) {
+    const others = Array.isArray(found) ? (found as unknown[]) : [];
+    return recounted.map((one: unknown, index) => withEstimates(one, others[index]));
+  }
+  if (typeof recounted !== 'object' || recounted === null) return recounted;
+  const others = (found ?? {}) as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(recounted).map(([key, one]) => [key, withEstimates(one, others[key], key)]),
+  );
+}

@@ -1,0 +1,3 @@
+import { compareWithRecount } from './recount-service.fixture.ts';
+
+await compareWithRecount(300_000);

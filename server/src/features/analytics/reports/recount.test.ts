@@ -1,0 +1,3 @@
+import { compareWithRecount } from './recount-service.fixture.ts';
+
+await compareWithRecount(20_000);
