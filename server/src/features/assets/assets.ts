@@ -4,18 +4,20 @@
  *   (files stored) → preparing → ready → (removed)
  *
  * 1. Callers lock the item first, so that concurrent changes of its assets happen one after another.
- * 2. Files are stored before a row names them, in a folder of their own that never changes.
+ * 2. Files are stored before a row names them, in a folder of their own that never changes. A kill
+ *    in between leaves files without a row: a job that was enqueued before removes them.
  * 3. Each change writes the list that readers see into the item, in the same transaction.
  * 4. The files of a removed asset go by a job that is enqueued in the transaction of the removal.
  */
 import { Type } from 'typebox';
-import type { Tx } from '../../platform/database/database.ts';
+import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
+import { hourMs } from '../../platform/time.ts';
 import { setAssets, type AssetKind, type AssetState, type ItemRow } from '../content/content.ts';
 import { deleteAsset, insertAsset, readAssets, setPositions, updateAsset } from './queries.ts';
 
-/** Removes the files of an asset; the handler is in `jobs.ts`. */
+/** Removes the files of a folder unless an asset has them; the handler is in `jobs.ts`. */
 export const removeAssetFiles = defineJob({
   name: 'remove-asset-files',
   payload: Type.Object({ folder: Type.String() }),
@@ -23,6 +25,17 @@ export const removeAssetFiles = defineJob({
   retry: { maxAttempts: 20, delayMs: doublingDelay(2_000, 3_600_000) },
   concurrency: 1,
 });
+
+/** Longer than any request may take between storing its files and the commit that names them. */
+const namedWithinMs = hourMs;
+
+/** Call this before files are stored in a folder: they go if no asset has them an hour later. */
+export async function expectFiles(db: Db, organizationId: string, folder: string): Promise<void> {
+  const runAt = new Date(Date.now() + namedWithinMs);
+  await inTransaction(db, (tx) =>
+    enqueue(tx, removeAssetFiles, { folder }, { organizationId, runAt }),
+  );
+}
 
 /** An item whose row the transaction has locked. */
 export type AssetOwner = { organizationId: string; contentId: string };
@@ -92,6 +105,11 @@ const folderPrefix = 'a-';
 /** The folder of an asset's files, relative to `media/`. */
 export function assetFolder(playbackId: string, assetId: string): string {
   return `${playbackId}/${folderPrefix}${assetId}`;
+}
+
+/** The asset to which a folder that `assetFolder` named belongs. */
+export function assetIdOf(folder: string): string {
+  return folder.slice(folder.indexOf('/') + 1 + folderPrefix.length);
 }
 
 /** Whether `<playbackId>/<name>` is the folder of an asset, not of an attempt at the stream. */

@@ -1,3 +1,4 @@
+import type { Db } from '../../platform/database/database.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { assetFilesJob } from './jobs.ts';
@@ -5,5 +6,7 @@ import { assetFilesJob } from './jobs.ts';
 export const assets = defineFeature({
   name: 'assets',
   tables: ['asset'],
-  build: ({ storage }: { storage: Storage }) => ({ jobs: [assetFilesJob({ storage })] }),
+  build: ({ db, storage }: { db: Db; storage: Storage }) => ({
+    jobs: [assetFilesJob({ db, storage })],
+  }),
 });

@@ -83,3 +83,20 @@ export async function setPositions(
       and asset.content_id = ${owner.contentId}::uuid and asset.asset_id = given.asset_id
   `.execute(tx);
 }
+
+/** Whether an asset has the files of a folder. */
+export async function hasAsset(
+  db: Db,
+  organizationId: string,
+  assetId: string,
+  folder: string,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('asset')
+    .select('asset_id')
+    .where('organization_id', '=', organizationId)
+    .where('asset_id', '=', assetId)
+    .where('folder', '=', folder)
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -26,29 +26,29 @@ import { seccompCommand } from './seccomp.ts';
 
 export type CageLevel = 'namespaces' | 'permissions';
 
-export interface Cage {
+export type Cage = {
   readonly level: CageLevel;
   /** Whether a seccomp filter is in force as well. */
   readonly hasSeccomp: boolean;
   /** Why a stronger level does not work here; null for the strongest. */
   readonly reason: string | null;
-}
+};
 
 /** What one program may touch. */
-export interface CageContents {
+export type CageContents = {
   /** Files and folders that it may read, beside the runtime. */
   readonly readable: readonly string[];
   /** Folders that it may write to. */
   readonly writable: readonly string[];
   readonly cwd: string;
   readonly deadlineMs: number;
-}
+};
 
 /** How to start a program. `[Symbol.asyncDispose]` removes what the start needed. */
-export interface CagedCommand extends AsyncDisposable {
+export type CagedCommand = AsyncDisposable & {
   readonly file: string;
   readonly args: readonly string[];
-}
+};
 
 const CAGE_SCRIPT = fileURLToPath(new URL('./child/cage.sh', import.meta.url));
 const SERVER = fileURLToPath(new URL('../../../', import.meta.url));

@@ -9,7 +9,7 @@ import { residentBytesOfTree } from './resident-memory.ts';
 import { ChildMessageSchema, type ChildMessage, type MediaTask } from './tasks.ts';
 
 /** How far a task may go. All limits are enforced by killing the child. */
-export interface MediaTaskLimits {
+export type MediaTaskLimits = {
   /** Longest time for the whole task. */
   readonly deadlineMs: number;
   /** Longest time without any packet or frame. */
@@ -18,13 +18,13 @@ export interface MediaTaskLimits {
   readonly memoryLimitBytes: number;
   /** How far other processes go before the child, 0 (not at all) to 19; 0 where it is absent. */
   readonly niceness?: number;
-}
+};
 
-export interface MediaTaskOptions extends MediaTaskLimits {
+export type MediaTaskOptions = MediaTaskLimits & {
   /** Told the fraction of the task that is done, between 0 and 1, never falling. */
   readonly onProgress?: (fraction: number) => void;
   readonly signal: AbortSignal;
-}
+};
 
 const CHILD_SCRIPT = fileURLToPath(new URL('./child/main.ts', import.meta.url));
 const MEMORY_CHECK_INTERVAL_MS = 250;
@@ -37,12 +37,12 @@ const CHILD_THREADS = 16;
 /** Why the parent killed the child, or null where it did not. */
 type KillReason = 'aborted' | 'deadline' | 'stall' | 'memory';
 
-interface Outcome {
+type Outcome = {
   readonly answer: Exclude<ChildMessage, { type: 'progress' }> | null;
   readonly killReason: KillReason | null;
   readonly exit: string;
   readonly logTail: string;
-}
+};
 
 /** Nothing of the service's environment, where its secrets are, reaches the child. */
 function childEnvironment(): NodeJS.ProcessEnv {
@@ -99,7 +99,7 @@ function collectLogTail(child: ChildProcess): () => string {
   return () => tail.toString('utf8');
 }
 
-/** Kills the child when it goes on too long, moves no more, or grows too large. */
+/** Kills the child when it runs too long, moves no more, or grows too large. */
 class Watch {
   readonly #child: ChildProcess;
   readonly #options: MediaTaskOptions;

@@ -1,7 +1,7 @@
 import { outputFrameRate, type FrameRate } from './picture.ts';
 
 /** One rendition with a picture to make. Sizes are even and keep the aspect of the source. */
-export interface VideoRung {
+export type VideoRung = {
   readonly kind: 'video';
   /** The short side the rung stands for, with the codec where it is not H.264; names its folder. */
   readonly name: string;
@@ -13,34 +13,34 @@ export interface VideoRung {
   readonly codec?: 'h264' | 'av1';
   /** `slow` spends several times the work for a fifth fewer bits. `fast` where it is absent. */
   readonly effort?: 'fast' | 'slow';
-}
+};
 
 /** The single rendition of a source without a picture. */
-export interface AudioRung {
+export type AudioRung = {
   readonly kind: 'audio';
   readonly name: string;
-}
+};
 
 export type Rung = VideoRung | AudioRung;
 
 /** What the ladder depends on: the size after rotation (null: no picture) and the frame rate. */
-export interface LadderSource {
+export type LadderSource = {
   readonly width: number | null;
   readonly height: number | null;
   readonly maxFrameRate: number | null;
-}
+};
 
-export interface Ladder {
+export type Ladder = {
   /** Made by `prepare`; the item is playable as soon as it exists. */
   readonly first: Rung;
   /** Made by `complete`, largest first; empty when the first rung is all there is to make. */
   readonly remaining: readonly Rung[];
-}
+};
 
-interface Step {
+type Step = {
   readonly shortSide: number;
   readonly maxBitrateBps: number;
-}
+};
 
 /** Rungs by the short side, so that a portrait clip of 1080 by 1920 is 1080 and not 1920. */
 const STEPS: readonly Step[] = [

@@ -1,5 +1,5 @@
 /** What a master playlist says about one finished rendition. */
-export interface Variant {
+export type Variant = {
   /** Path of the media playlist relative to the master playlist. */
   readonly playlist: string;
   /** The largest bit rate of any single segment, in bits per second. */
@@ -10,7 +10,7 @@ export interface Variant {
   readonly width: number | null;
   readonly height: number | null;
   readonly frameRate: number | null;
-}
+};
 
 function streamInfo(variant: Variant): string {
   const attributes = [

@@ -1,5 +1,5 @@
 /** What a finished media playlist and its files amount to. */
-export interface MediaPlaylistSummary {
+export type MediaPlaylistSummary = {
   readonly durationSeconds: number;
   readonly segmentCount: number;
   /** Of the segments and the initialization segment. */
@@ -7,13 +7,13 @@ export interface MediaPlaylistSummary {
   /** The largest rate of any segment over its own length, as players measure it. */
   readonly peakBandwidthBps: number;
   readonly averageBandwidthBps: number;
-}
+};
 
 /** One media segment as its playlist lists it. */
-export interface Segment {
+export type Segment = {
   readonly name: string;
   readonly durationSeconds: number;
-}
+};
 
 const BITS = 8;
 

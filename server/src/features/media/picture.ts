@@ -3,10 +3,10 @@
 export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
 
 /** A frame rate as a fraction, because 30000/1001 has no exact decimal form. */
-export interface FrameRate {
+export type FrameRate = {
   readonly num: number;
   readonly den: number;
-}
+};
 
 /** Lower bounds in pixels, highest first. */
 const TIERS: readonly { readonly tier: ResolutionTier; readonly pixels: number }[] = [

@@ -42,7 +42,7 @@ test('the other allowed signatures are recognised', () => {
   assert.equal(container('\0\0\0\x08wide\0\0\x10\0mdat'), 'mov');
 });
 
-test('whatever is no audio or video is refused', () => {
+test('whatever is not audio or video is refused', () => {
   const refused: Record<string, string> = {
     empty: '',
     html: '<!doctype html><html></html>',

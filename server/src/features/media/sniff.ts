@@ -13,21 +13,21 @@ export type ContainerFormat =
   | 'flac';
 
 /** What the first bytes of a file say it is. */
-export interface SniffedFormat {
+export type SniffedFormat = {
   /** The one demuxer that may open the file. */
   readonly container: ContainerFormat;
   /** The media type for storage and logs; never taken from the client. */
   readonly mediaType: string;
-}
+};
 
 /** How many bytes from the start of a file are enough for {@link sniffMedia}. */
 export const SNIFF_BYTES = 4096;
 
-interface Signature {
+type Signature = {
   readonly container: ContainerFormat;
   readonly mediaType: string;
   readonly matches: (head: Uint8Array) => boolean;
-}
+};
 
 /**
  * Still images and camera raws share the ISO base media layout. Their brands are refused here,

@@ -1,4 +1,4 @@
-/** Proves that the speech meter says "no" to what is no speech, and never to a voice. */
+/** Proves that the speech meter says "no" to what is not speech, and never to a voice. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpeechMeter } from './child/speech-meter.ts';

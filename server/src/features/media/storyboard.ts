@@ -1,6 +1,6 @@
 /** Where the small pictures of a storyboard lie, and the WebVTT track that tells players. */
 
-export interface StoryboardLayout {
+export type StoryboardLayout = {
   /** Size of one small picture. */
   readonly tile: { readonly width: number; readonly height: number };
   readonly columns: number;
@@ -12,7 +12,7 @@ export interface StoryboardLayout {
     readonly startSeconds: number;
     readonly endSeconds: number;
   }[];
-}
+};
 
 const MAX_TILES = 50;
 const COLUMNS = 10;

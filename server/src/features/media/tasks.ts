@@ -94,7 +94,7 @@ export const CompleteResultSchema = Type.Object({
 export type CompleteResult = Static<typeof CompleteResultSchema>;
 
 /** Probe, thumbnails, first rung, and that rung as one MP4. */
-export interface PrepareTask {
+export type PrepareTask = {
   readonly type: 'prepare';
   /** Absolute path of the uploaded bytes. */
   readonly sourcePath: string;
@@ -105,24 +105,24 @@ export interface PrepareTask {
   readonly quality: 'basic' | 'plus';
   /** Most threads of each decoder and encoder. Left out: one for each core. */
   readonly threads?: number;
-}
+};
 
 /** The rungs that `prepare` left, a preview and a storyboard. */
-export interface CompleteTask {
+export type CompleteTask = {
   readonly type: 'complete';
   readonly sourcePath: string;
   readonly outputDir: string;
   readonly prepared: PrepareResult;
   /** As in {@link PrepareTask}. */
   readonly threads?: number;
-}
+};
 
 /** A still image in two sizes. */
-export interface ImageTask {
+export type ImageTask = {
   readonly type: 'image';
   readonly sourcePath: string;
   readonly outputDir: string;
-}
+};
 
 export const ImageResultSchema = Type.Object({
   /** Of the large file, upright. */
@@ -133,7 +133,7 @@ export const ImageResultSchema = Type.Object({
 export type ImageResult = Static<typeof ImageResultSchema>;
 
 /** What is said in a recording, by FFmpeg's whisper filter. */
-export interface TranscribeTask {
+export type TranscribeTask = {
   readonly type: 'transcribe';
   readonly sourcePath: string;
   readonly outputDir: string;
@@ -142,7 +142,7 @@ export interface TranscribeTask {
   /** As whisper names it; null detects it in the first half minute and goes no further. */
   readonly language: string | null;
   readonly maxDurationSeconds: number;
-}
+};
 
 export const TranscribeResultSchema = Type.Object({
   /** What was detected, as whisper names it; null where a language was given, or none was found. */
@@ -155,7 +155,7 @@ export const TranscribeResultSchema = Type.Object({
 export type TranscribeResult = Static<typeof TranscribeResultSchema>;
 
 /** A synthetic clip. */
-export interface ClipSpec {
+export type ClipSpec = {
   /** Absolute path of the file to write; the container follows its extension. */
   readonly path: string;
   /** FFmpeg's picture source; `none` makes an audio-only file. */
@@ -190,7 +190,7 @@ export interface ClipSpec {
   readonly codec?: 'h264-422' | 'prores' | 'theora';
   /** Width to height of one stored pixel. */
   readonly pixelAspect?: readonly [number, number];
-  /** Six channels in place of two. */
+  /** Six channels instead of two. */
   readonly surround?: boolean;
   /** How much later than the picture the first sound is stored. */
   readonly soundDelaySeconds?: number;
@@ -210,12 +210,12 @@ export interface ClipSpec {
   readonly repeatsPictures?: boolean;
   /** Writes an MP4 in fragments and without an edit list, as recorders do that may be cut off. */
   readonly fragmented?: boolean;
-}
+};
 
-export interface GenerateTask {
+export type GenerateTask = {
   readonly type: 'generate';
   readonly clip: ClipSpec;
-}
+};
 
 export type MediaTask = PrepareTask | CompleteTask | GenerateTask | ImageTask | TranscribeTask;
 
@@ -224,7 +224,7 @@ export const GenerateResultSchema = Type.Object({
 });
 export type GenerateResult = Static<typeof GenerateResultSchema>;
 
-/** What the child says. `work` grows with every packet, so that a slow task is no stalled task. */
+/** What the child says. `work` grows with every packet, so that a slow task is not a stalled task. */
 export const ChildMessageSchema = Type.Union([
   Type.Object({
     type: Type.Literal('progress'),

@@ -1,11 +1,11 @@
 /** The still pictures of an item; the engine writes them and URLs are made from their names. */
 
-export interface ThumbnailSize {
+export type ThumbnailSize = {
   /** Of the files, without the ending. */
   readonly name: string;
   readonly width: number;
   readonly height: number;
-}
+};
 
 /** Each size is written in both. */
 export const THUMBNAIL_FORMATS = [

@@ -20,6 +20,9 @@ type Parts = {
 
 export const playback = defineFeature({
   name: 'playback',
+  apiTags: {
+    Playback: 'Access to media that is protected or private.',
+  },
   errors: playbackErrors,
   build({ db, mutations, storage, signer, hints, publicUrl }: Parts) {
     const mediaAccess = createMediaAccess(publicUrl, signer);

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { findPlaybackRules, type PlaybackRules } from '../content/content.ts';
+import { DERIVED_FILES } from '../media/media.ts';
 import type { MediaAccess } from './media-urls.ts';
 
 /** Rules are read at most once a second for each item, however many segments are fetched. */
@@ -10,8 +11,12 @@ const cachedForMs = 1_000;
 const maxCachedRules = 5_000;
 
 export type FileRules = {
-  /** The rules of a playback id; null when the item is gone or archived. */
-  of(playbackId: string): Promise<PlaybackRules | null>;
+  /**
+   * The rules of a file's item; null when it is gone or archived. They are read again when those in
+   * the cache do not name the file's folder, so that new files are served at once, whichever process
+   * wrote them.
+   */
+  of(file: Pick<FileRequest, 'playbackId' | 'rest'>): Promise<PlaybackRules | null>;
   /** Forgets what it knows, so that a change of this process counts at once. */
   forget(): void;
 };
@@ -21,20 +26,30 @@ export function createFileRules(db: Db): FileRules {
     max: maxCachedRules,
     ttl: cachedForMs,
   });
+  function read(playbackId: string): Promise<PlaybackRules | null> {
+    const rules = findPlaybackRules(db, playbackId);
+    cache.set(playbackId, rules);
+    rules.catch(() => cache.delete(playbackId));
+    return rules;
+  }
   return {
-    of(playbackId) {
-      const cached = cache.get(playbackId);
-      if (cached !== undefined) return cached;
-      const rules = findPlaybackRules(db, playbackId);
-      cache.set(playbackId, rules);
-      rules.catch(() => cache.delete(playbackId));
-      return rules;
+    async of({ playbackId, rest }) {
+      const cached = await cache.get(playbackId);
+      if (cached === null || cached?.folders.has(folderOf(playbackId, rest)) === true)
+        return cached;
+      return read(playbackId);
     },
     forget: () => cache.clear(),
   };
 }
 
-export type FileRequest = { playbackId: string; token: string | null };
+/** `rest` is the path below the playback id. */
+export type FileRequest = { playbackId: string; rest: string; token: string | null };
+
+/** The folder of a file, as items name it. */
+function folderOf(playbackId: string, rest: string): string {
+  return `${playbackId}/${rest.slice(0, rest.indexOf('/'))}`;
+}
 
 /**
  * Lets a request for a file pass, or throws. A token that is given must be valid, whether or not
@@ -45,15 +60,23 @@ export type FileRequest = { playbackId: string; token: string | null };
  */
 export function checkFileRequest(
   rules: PlaybackRules | null,
-  { playbackId, token }: FileRequest,
+  { playbackId, rest, token }: FileRequest,
   access: MediaAccess,
   nowMs: number,
 ): { isPrivate: boolean } {
   if (rules === null) throw new ApiError('NOT_FOUND');
   const isPrivate = rules.isProtected || rules.visibility === 'private';
-  const isAllowed = token === null ? !isPrivate : access.accepts(token, playbackId, nowMs);
+  const isDownload = rest.endsWith(`/${DERIVED_FILES.download}`);
+  const opensDownload = (given: string) =>
+    isDownload && !isPrivate && access.acceptsDownload(given, playbackId, nowMs);
+  const isAllowed =
+    token === null
+      ? !isPrivate && !isDownload
+      : access.accepts(token, playbackId, nowMs) || opensDownload(token);
   if (!isAllowed) {
     throw new ApiError('FORBIDDEN', { message: 'A valid playback token is required.' });
   }
-  return { isPrivate };
+  // A kill can leave files that no row names; they wait to be removed.
+  if (!rules.folders.has(folderOf(playbackId, rest))) throw new ApiError('NOT_FOUND');
+  return { isPrivate: isPrivate || isDownload };
 }

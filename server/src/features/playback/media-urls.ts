@@ -4,6 +4,9 @@
  * An item's files lie under `/media/<playbackId>/<attempt>/…`; the playback id is random, so the
  * path says nothing of the item's id. Protected and private items answer only below
  * `/media/t/<token>/…`: the token is part of the path, so playlists and segments inherit it.
+ *
+ * The download of a public item needs a token as well, one that opens nothing else: whoever plays an
+ * item learns where its stream is, but may have the whole file only from who shows it.
  */
 import type { Signer } from '../../platform/signing-keys.ts';
 import {
@@ -27,6 +30,8 @@ const withheld: DerivedMedia = {
   downloadUrl: null,
 };
 const expiryBytes = 6;
+/** Downloads of public items get the same URL for an hour, since caches keep what names it. */
+const downloadRoundingMs = 3_600_000;
 
 export type SignedMedia = {
   /** Null for carousels. */
@@ -39,10 +44,15 @@ export type SignedMedia = {
 };
 
 export type MediaAccess = MediaUrls & {
-  /** URLs that play a protected or private item until `expiresAt`. The item must be ready. */
-  sign(row: ItemRow, nowMs: number): SignedMedia;
+  /**
+   * URLs that play a protected or private item until `expiresAt`, which is not after `until`. The
+   * item must be ready.
+   */
+  sign(row: ItemRow, nowMs: number, until?: Date | null): SignedMedia;
   /** Whether a token opens the files of a playback id at this moment. */
   accepts(token: string, playbackId: string, nowMs: number): boolean;
+  /** Whether a token opens the download of a playback id, as long as the item is public. */
+  acceptsDownload(token: string, playbackId: string, nowMs: number): boolean;
 };
 
 /** Carousels have no stream of their own. */
@@ -50,13 +60,18 @@ function hasVideo(row: ItemRow): boolean {
   return row.content_type === 'video' || row.content_type === 'live_stream';
 }
 
+function downloadScope(playbackId: string): string {
+  return `${playbackId}/download`;
+}
+
 export function createMediaAccess(publicUrl: string, signer: Signer): MediaAccess {
   const { file, assetFile, thumbnail, derived } = createFileUrls(publicUrl);
 
-  function tokenFor(playbackId: string, expiresAtMs: number): string {
+  /** A token for what `scope` names: the files of a playback id, or its download. */
+  function tokenFor(scope: string, expiresAtMs: number): string {
     const expiry = Buffer.alloc(expiryBytes);
     expiry.writeUIntBE(expiresAtMs, 0, expiryBytes);
-    const signature = signer.sign(Buffer.concat([expiry, Buffer.from(playbackId)]), signatureBytes);
+    const signature = signer.sign(Buffer.concat([expiry, Buffer.from(scope)]), signatureBytes);
     return Buffer.concat([expiry, signature]).toString('base64url');
   }
 
@@ -65,10 +80,25 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
     return Math.ceil(nowMs + Math.max(shortestTokenMs, lengthMs + tokenMarginMs));
   }
 
+  function isGenuine(token: string, scope: string, nowMs: number): boolean {
+    const bytes = Buffer.from(token, 'base64url');
+    if (bytes.length !== expiryBytes + signatureBytes) return false;
+    const expiry = bytes.subarray(0, expiryBytes);
+    const signed = Buffer.concat([expiry, Buffer.from(scope)]);
+    const isSigned = signer.verify(signed, bytes.subarray(expiryBytes));
+    return isSigned && expiry.readUIntBE(0, expiryBytes) > nowMs;
+  }
+
+  function downloadToken(row: ItemRow, nowMs: number): string {
+    const expiresAtMs = expiryOf(row, nowMs);
+    const rounded = Math.ceil(expiresAtMs / downloadRoundingMs) * downloadRoundingMs;
+    return tokenFor(downloadScope(row.playback_id), rounded);
+  }
+
   const privateToken = (row: ItemRow) => tokenFor(row.playback_id, expiryOf(row, Date.now()));
 
-  function sign(row: ItemRow, nowMs: number): SignedMedia {
-    const expiresAtMs = expiryOf(row, nowMs);
+  function sign(row: ItemRow, nowMs: number, until: Date | null = null): SignedMedia {
+    const expiresAtMs = Math.min(expiryOf(row, nowMs), until?.getTime() ?? Infinity);
     const token = tokenFor(row.playback_id, expiresAtMs);
     const urls = {
       assetUrl: (_: ItemRow, asset: StoredAsset, name: string) => assetFile(asset, name, token),
@@ -85,14 +115,9 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
 
   return {
     sign,
-    accepts(token, playbackId, nowMs) {
-      const bytes = Buffer.from(token, 'base64url');
-      if (bytes.length !== expiryBytes + signatureBytes) return false;
-      const expiry = bytes.subarray(0, expiryBytes);
-      const signed = Buffer.concat([expiry, Buffer.from(playbackId)]);
-      const genuine = signer.verify(signed, bytes.subarray(expiryBytes));
-      return genuine && expiry.readUIntBE(0, expiryBytes) > nowMs;
-    },
+    accepts: isGenuine,
+    acceptsDownload: (token, playbackId, nowMs) =>
+      isGenuine(token, downloadScope(playbackId), nowMs),
     streamingUrl(row) {
       // Also before it is ready: what is protected never has a URL that stays.
       if (row.protected && hasVideo(row)) return '';
@@ -107,7 +132,9 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
     },
     derived(row) {
       if (row.protected) return withheld;
-      return derived(row, row.visibility === 'private' ? privateToken(row) : null);
+      if (row.visibility === 'private') return derived(row, privateToken(row));
+      const { downloadUrl } = derived(row, downloadToken(row, Date.now()));
+      return { ...derived(row, null), downloadUrl };
     },
     assetUrl(row, asset, name) {
       if (row.protected) return '';

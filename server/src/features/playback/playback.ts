@@ -28,7 +28,9 @@ export async function signItem(
     throw new ApiError(playbackErrors.NOT_PROTECTED);
   const isReady = row.media_prefix !== null || row.content_type.endsWith('carousel');
   if (!isReady) throw new ApiError(contentErrors.CONTENT_NOT_READY);
-  return access.sign(row, nowMs);
+  // What a viewer was given must not outlast the item; a secret key may look at any time.
+  const until = type === 'publishable' ? row.expires_at : null;
+  return access.sign(row, nowMs, until);
 }
 
 /** An item that a viewer may know of: the same conditions as the feed's, unlisted ones included. */

@@ -82,11 +82,11 @@ function addFileRoutes(app: HttpApp, { storage, access, fileRules }: PlaybackRou
   async function serve(
     request: FastifyRequest,
     reply: FastifyReply,
-    file: FileRequest & { rest: string },
+    file: FileRequest,
   ): Promise<FastifyReply> {
     // A refusal must not outlive its reason in a cache; a file replaces this with its own rule.
     reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'no-store' });
-    const rules = await fileRules.of(file.playbackId);
+    const rules = await fileRules.of(file);
     const { isPrivate } = checkFileRequest(rules, file, access, Date.now());
     return sendMedia(request, reply, storage, {
       key: `media/${file.playbackId}/${file.rest}`,

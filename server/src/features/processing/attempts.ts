@@ -1,6 +1,6 @@
 /**
- * The folders that attempts at an item have published, `media/<playbackId>/<attempt>`. A row names
- * one of them; the others are of attempts that were killed between publishing and their end.
+ * The folders that attempts at an item have put into the storage, `media/<playbackId>/<attempt>`. A row
+ * names one of them; the others are of attempts that were killed before their end.
  */
 import type { Db } from '../../platform/database/database.ts';
 import {

@@ -51,7 +51,8 @@ export const processing = defineFeature({
       env: 'REELFEED_MEDIA_NICENESS',
       parse: integer({ min: 0, max: 19 }),
       fallback: '10',
-      about: 'How far the service and the database go before media processing for the processor.',
+      about:
+        'Niceness of media processes. A higher value leaves more CPU time to the service and the database.',
     }),
     mediaMaxDurationMs: setting({
       env: 'REELFEED_MEDIA_MAX_DURATION',
@@ -63,19 +64,19 @@ export const processing = defineFeature({
       env: 'REELFEED_MEDIA_DEADLINE',
       parse: duration({ min: '1s', max: longestTimer }),
       fallback: '2h',
-      about: 'A processing attempt that takes longer is ended and tried again.',
+      about: 'A processing attempt that takes longer is stopped and retried.',
     }),
     mediaStallMs: setting({
       env: 'REELFEED_MEDIA_STALL',
       parse: duration({ min: '1s', max: longestTimer }),
       fallback: '60s',
-      about: 'A processing attempt without progress for this long is ended and tried again.',
+      about: 'A processing attempt without progress for this long is stopped and retried.',
     }),
     mediaMemoryBytes: setting({
       env: 'REELFEED_MEDIA_MEMORY_BYTES',
       parse: bytes({ min: '256MB' }),
       fallback: '2GB',
-      about: 'Most memory that one processing attempt may use.',
+      about: 'Maximum memory of one processing attempt.',
     }),
   },
   tables: ['media_preparation'],

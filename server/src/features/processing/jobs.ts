@@ -6,7 +6,7 @@
  *                         master playlist
  *
  * 1. Files are published under a fresh attempt folder before a row names them, so a kill leaves
- *    an unnamed folder at the most, which `attempts.ts` removes, and no reader sees half a rendition.
+ *    at most an unnamed folder, which `attempts.ts` removes, and no reader sees half a rendition.
  * 2. The item's change and the end of the job are one transaction (`context.finish`).
  * 3. Bytes that are at fault fail at once; everything else is tried three times.
  */
@@ -22,6 +22,7 @@ import {
   type JobContext,
 } from '../../platform/queue/job-handler.ts';
 import { newContentId } from '../../platform/ids.ts';
+import { addToFolder, publishFolder } from '../../platform/storage/folders.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import { addAsset, type AssetOwner } from '../assets/assets.ts';
@@ -68,7 +69,7 @@ export function mediaJob(parts: MediaJobParts): HandledJob {
       const step = stepOf(source);
       if (step === null) return skipped(`the item is ${source.uploadStatus}`);
       try {
-        await using folder = await parts.storage.work.createFolder('media');
+        await using folder = await parts.storage.scratch.createFolder('media');
         const sourcePath = await parts.storage.materialize(
           source.sourceKey,
           folder.path,
@@ -129,7 +130,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
   );
   await progress.settled();
   const mediaPrefix = `${work.source.playbackId}/${randomBytes(6).toString('hex')}`;
-  await storage.putFolder(work.outputDir, `media/${mediaPrefix}`, signal);
+  await publishFolder(storage, work.outputDir, `media/${mediaPrefix}`, signal);
   const published = await listAttempts(storage, work.source.playbackId, signal);
   let isTaken = false;
   await context.finish(async (tx) => {
@@ -173,14 +174,18 @@ async function complete(parts: MediaJobParts, context: JobContext, work: Work): 
     { ...parts.limits, deadlineMs: parts.deadlineMs, signal },
   );
   const last = [completed.master];
-  await storage.putIntoFolder(work.outputDir, `media/${mediaPrefix}`, { last }, signal);
+  await addToFolder(storage, work.outputDir, `media/${mediaPrefix}`, { last }, signal);
+  let isNamed = false;
   await context.finish(async (tx) => {
     const owner = { organizationId, contentId: work.contentId };
-    if (await lockMedia(tx, owner, mediaPrefix)) {
+    isNamed = await lockMedia(tx, owner, mediaPrefix);
+    if (isNamed) {
       await addDerived(tx, owner, mediaPrefix, ['preview', 'storyboard']);
     }
     await removePreparation(tx, organizationId, work.contentId);
   });
+  // Purged meanwhile, perhaps before the last files were added.
+  if (!isNamed) await storage.removePrefix(`media/${mediaPrefix}`, signal);
   return done;
 }
 

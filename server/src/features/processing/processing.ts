@@ -66,7 +66,7 @@ export type ProcessingOrder =
 const typicalBytesPerSecond = 1_500_000;
 
 /**
- * Puts an item in line for processing, in the transaction that made it `pending` or `ready`. The
+ * Queues an item for processing, in the transaction that made it `pending` or `ready`. The
  * first renditions of everybody go before anybody's further ones, and short clips before long ones.
  */
 export async function enqueueProcessing(

@@ -23,7 +23,7 @@ type ProcessingRouteParts = {
   onQueued: () => void;
 };
 
-/** A retry has waited already, so it stands in line like a clip of no length. */
+/** A retry has waited already, so it queues like a clip of no length. */
 function orderOfRetry(row: ItemRow): ProcessingOrder {
   return row.upload_status === 'ready'
     ? { step: 'further', durationSeconds: 0 }

@@ -24,7 +24,7 @@ export const speech = defineFeature({
       env: 'REELFEED_WHISPER_MEMORY_BYTES',
       parse: bytes({ min: '256MB' }),
       fallback: '4GB',
-      about: 'Most memory that recognising speech may use: the model and half a gigabyte.',
+      about: 'Maximum memory of speech recognition: the size of the model plus 500 MB.',
     }),
   },
   build({ db, storage, hints }: Parts, settings) {

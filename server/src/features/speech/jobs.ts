@@ -56,7 +56,7 @@ export function speechJob(parts: SpeechJobParts): HandledJob {
     if (modelPath === null) return skipped('REELFEED_WHISPER_MODEL is not set');
     const source = await findMediaSource(db, organizationId, contentId);
     if (source === null || source.sourceKey === null) return skipped('the original bytes are gone');
-    await using folder = await storage.work.createFolder('speech');
+    await using folder = await storage.scratch.createFolder('speech');
     const sourcePath = await storage.materialize(source.sourceKey, folder.path, signal);
     if (sourcePath === null) return skipped('the original bytes are gone');
     const work = { folder: folder.path, sourcePath, modelPath };

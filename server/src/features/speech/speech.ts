@@ -13,7 +13,7 @@ import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import { removeAsset, type AssetOwner } from '../assets/assets.ts';
+import { assetFolder, removeAsset, removeAssetFiles, type AssetOwner } from '../assets/assets.ts';
 import { lockEvenArchived, type ItemRow, type StoredAsset } from '../content/content.ts';
 
 /** Recognises what is said in one item; the handler is in `jobs.ts`. */
@@ -49,6 +49,9 @@ export async function removeUnfinished(tx: Tx, owner: AssetOwner): Promise<void>
   const { organizationId, contentId } = owner;
   const row = await lockEvenArchived(tx, organizationId, contentId);
   const track = row === null ? null : generatedTrack(row);
-  if (track?.state === 'preparing')
-    await removeAsset(tx, owner, { assetId: track.id, kind: 'caption' });
+  if (row === null || track?.state !== 'preparing') return;
+  await removeAsset(tx, owner, { assetId: track.id, kind: 'caption' });
+  // An attempt that was killed may have stored them.
+  const folder = assetFolder(row.playback_id, track.id);
+  await enqueue(tx, removeAssetFiles, { folder }, { organizationId });
 }

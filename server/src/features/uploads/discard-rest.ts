@@ -14,7 +14,7 @@ export function discardRest(request: FastifyRequest): void {
   raw.removeAllListeners('readable');
   raw.on('data', () => undefined).resume();
   const timer = setTimeout(() => raw.destroy(), discardMs);
-  // The connection goes on to serve other requests once this body has gone by.
+  // The connection continues to serve other requests once this body has gone by.
   const clear = () => clearTimeout(timer);
   raw.once('end', clear).once('close', clear);
 }

@@ -49,7 +49,7 @@ export const uploads = defineFeature({
       env: 'REELFEED_UPLOAD_SILENCE',
       parse: duration({ min: '1s', max: longestTimer }),
       fallback: '30s',
-      about: 'An upload that brings less than a kilobyte for this long is ended.',
+      about: 'An upload that receives less than a kilobyte in this time is aborted.',
     }),
   },
   errors: uploadErrors,
@@ -91,6 +91,7 @@ export const uploads = defineFeature({
         {
           name: 'clean up work',
           intervalMs: hourMs,
+          isLocal: true,
           // Nobody else works in a data directory of our own: what this process does not hold is a
           // leftover.
           run: (signal) => storage.cleanUp(ownsDataDirectory ? 0 : dayMs, signal),

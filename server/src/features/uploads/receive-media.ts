@@ -17,7 +17,7 @@ export type UploadLimits = {
 export type ReceivedMedia = { file: ReceivedFile; mediaType: string };
 
 /**
- * Writes incoming media to a work file with flat memory. The first bytes must be those of a
+ * Writes incoming media to a scratch file with flat memory. The first bytes must be those of a
  * supported container: nothing parses a file that is not.
  *
  * @throws ApiError INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
@@ -39,7 +39,7 @@ export async function receiveMedia(
 }
 
 /**
- * Writes incoming bytes to a work file with flat memory, once `checkHead` has accepted the first of
+ * Writes incoming bytes to a scratch file with flat memory, once `checkHead` has accepted the first of
  * them.
  *
  * @throws ApiError PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
@@ -53,7 +53,7 @@ export async function receiveBytes(
 ): Promise<ReceivedFile> {
   const { maxUploadBytes: maxBytes, minFreeBytes, declaredBytes } = limits;
   try {
-    return await storage.work.receive(
+    return await storage.scratch.receive(
       source,
       {
         maxBytes,
@@ -85,7 +85,7 @@ export function requireMedia(head: Buffer): string {
 function translate(error: unknown, limits: UploadLimits): unknown {
   if (error instanceof FileTooLargeError) {
     return new ApiError('PAYLOAD_TOO_LARGE', {
-      message: `The file is larger than ${limits.maxUploadBytes} bytes, the most that is accepted.`,
+      message: `The file is larger than ${limits.maxUploadBytes} bytes, the maximum.`,
       cause: error,
     });
   }
@@ -98,7 +98,7 @@ function translate(error: unknown, limits: UploadLimits): unknown {
   return error;
 }
 
-/** The sender has gone, so nobody hears the answer; it must not look like a fault of ours. */
+/** The sender has gone, so nobody hears the answer; it must not look like our fault. */
 function isCutOff(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : '';
   return code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE';

@@ -5,10 +5,10 @@
  *                                                └→ terminated (DELETE), expired
  *
  * 1. The offset is the sum of the parts that a row names. A part is a stored file, synced before
- *    the row names it, so an offset that was answered survives a kill, and any process goes on.
+ *    the row names it, so an offset that was answered survives a kill, and any process continues.
  * 2. A part is named only when the offset is still where it began: of two senders at the same
  *    offset, one is told 409, and its bytes go.
- * 3. A part whose transfer breaks is kept as far as it came, unless it has a checksum, which can
+ * 3. A part whose transfer breaks is kept up to where it broke, unless it has a checksum, which can
  *    only be verified over the whole part.
  */
 import { createHash } from 'node:crypto';
@@ -44,7 +44,7 @@ export async function createResumable(
 ): Promise<UploadSession> {
   if (lengthBytes > limits.maxUploadBytes) {
     throw new ApiError('PAYLOAD_TOO_LARGE', {
-      message: `The file is larger than ${limits.maxUploadBytes} bytes, the most that is accepted.`,
+      message: `The file is larger than ${limits.maxUploadBytes} bytes, the maximum.`,
     });
   }
   const session = await requireOpenSession(db, token);
@@ -127,7 +127,7 @@ export async function receivePart(
   if (file.sizeBytes > 0) {
     const key = `${partsPrefix}/${session.sessionId}/${offset}-${randomName(9)}`;
     const sizeBytes = file.sizeBytes;
-    await parts.storage.putFile(file.path, key);
+    await parts.storage.put(key, file);
     const isNamed = await inTransaction(parts.db, (tx) =>
       appendPart(tx, session, offset, { key, sizeBytes }),
     );

@@ -225,7 +225,7 @@ function refuseDeclaredSize(request: FastifyRequest, { maxUploadBytes }: UploadL
   const formOverheadBytes = request.isMultipart() ? 1024 * 1024 : 0;
   if (Number(request.headers['content-length'] ?? 0) > maxUploadBytes + formOverheadBytes) {
     throw new ApiError('PAYLOAD_TOO_LARGE', {
-      message: `The file is larger than ${maxUploadBytes} bytes, the most that is accepted.`,
+      message: `The file is larger than ${maxUploadBytes} bytes, the maximum.`,
     });
   }
 }

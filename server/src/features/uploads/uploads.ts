@@ -142,7 +142,7 @@ export async function withStoredSource<T>(
   work: (key: string) => Promise<T>,
 ): Promise<T> {
   const key = `sources/${name}/${randomName(9)}`;
-  await storage.putFile(media.file.path, key);
+  await storage.put(key, media.file);
   try {
     return await work(key);
   } catch (error) {

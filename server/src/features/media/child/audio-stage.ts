@@ -7,7 +7,7 @@ import { loudnessFilters, type LoudnessChange } from './loudness.ts';
 import { openDecoder, type Source, type SourceStream } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
 
-export interface AudioStage {
+export type AudioStage = {
   readonly source: Source;
   readonly stream: SourceStream;
   readonly packets: AsyncIterable<Packet>;
@@ -19,9 +19,9 @@ export interface AudioStage {
   readonly coverage: Coverage;
   /** Applied to the sound before it is encoded; null leaves it as it is. */
   readonly loudness: LoudnessChange | null;
-}
+};
 
-/** A picture that goes on for less than this after the sound needs no silence. */
+/** A picture that lasts for less than this after the sound needs no silence. */
 const MIN_SILENCE_SECONDS = 0.1;
 
 /** Every frame has the encoder's length, the last one filled up. */

@@ -40,6 +40,8 @@ async function makeRungs(
   watch(meter);
   const { finish } = await transcode({
     source,
+    sourcePath: task.sourcePath,
+    parts: null,
     rungs: remainingRungs,
     outputDir: task.outputDir,
     segmentSeconds: segmentSeconds(source.declaredSeconds ?? 0),

@@ -1,4 +1,4 @@
-import { Frame, Packet, type CodecContext } from 'node-av/lib';
+import { Frame, Packet, type CodecContext, type FormatContext } from 'node-av/lib';
 import {
   AVERROR_EAGAIN,
   AVERROR_ENOMEM,
@@ -16,51 +16,59 @@ const PACKETS_AHEAD = 32;
 const MICROSECONDS = 1_000_000n;
 
 /** What decoding found out about one stream. */
-export interface Coverage {
+export type Coverage = {
   packets: number;
   failures: number;
   frames: number;
   /** Where the last frame ends, in seconds from the start of the source. */
   endSeconds: number;
-}
+};
 
 export function emptyCoverage(): Coverage {
   return { packets: 0, failures: 0, frames: 0, endSeconds: 0 };
 }
 
-export interface PacketQueues {
+export type PacketQueues = {
   readonly video: BoundedQueue<Packet>;
   readonly audio: BoundedQueue<Packet>;
-}
+};
 
 export function packetQueues(): PacketQueues {
   return { video: new BoundedQueue(PACKETS_AHEAD), audio: new BoundedQueue(PACKETS_AHEAD) };
 }
 
+/** How reading ends. A forged length of a packet asks for more memory than there is. */
+const ENDS: ReadonlySet<number> = new Set([AVERROR_EOF, AVERROR_INVALIDDATA, AVERROR_ENOMEM]);
+
 /**
- * Reads the source to its end and deals packets out to the queues of the chosen streams.
+ * Reads packets up to the end of a container; the caller frees them.
  *
  * A read error ends the stream like the end of the file does: a cut file is recognised by what is
  * missing at its end, and players show what there is.
  */
+export async function* readPackets(container: FormatContext): AsyncGenerator<Packet> {
+  for (;;) {
+    const packet = new Packet();
+    packet.alloc();
+    const answer = await container.readFrame(packet);
+    if (answer >= 0) {
+      yield packet;
+      continue;
+    }
+    packet.free();
+    if (answer === AVERROR_EAGAIN) continue;
+    if (!ENDS.has(answer)) check(answer, 'read packet');
+    return;
+  }
+}
+
+/** Reads the source to its end and deals packets out to the queues of the chosen streams. */
 export async function demux(
   source: Source,
   queues: PacketQueues,
   meter: Pick<TaskMeter, 'reachedByte'>,
 ): Promise<void> {
-  for (;;) {
-    const packet = new Packet();
-    packet.alloc();
-    const answer = await source.container.readFrame(packet);
-    if (answer === AVERROR_EAGAIN) {
-      packet.free();
-      continue;
-    }
-    if (answer < 0) {
-      packet.free();
-      if (answer !== AVERROR_EOF && answer !== AVERROR_INVALIDDATA) check(answer, 'read packet');
-      break;
-    }
+  for await (const packet of readPackets(source.container)) {
     meter.reachedByte(packet.pos);
     if (packet.streamIndex === source.video?.stream.index) await queues.video.push(packet);
     else if (packet.streamIndex === source.audio?.stream.index) await queues.audio.push(packet);
@@ -74,10 +82,10 @@ export async function demux(
 const RESTART_SECONDS = 0.5;
 
 /** Where a frame lies on the time line of its source, in seconds. */
-interface Span {
+type Span = {
   readonly startSeconds: number;
   readonly endSeconds: number;
-}
+};
 
 /** The place of a stream's clock on the common time line of the source. */
 class StreamClock {
@@ -114,13 +122,13 @@ class StreamClock {
   }
 }
 
-interface DecodeOptions {
+type DecodeOptions = {
   readonly source: Source;
   readonly stream: SourceStream;
   readonly decoder: CodecContext;
   readonly maxSeconds: number;
   readonly coverage: Coverage;
-}
+};
 
 /**
  * Decodes packets into frames whose timestamps count from the start of the source.
@@ -152,21 +160,25 @@ export async function* decode(
     last = required(frame.clone(), 'memory');
     return frame;
   };
-  let repeatedAt: bigint | null = null;
-  for await (const packet of packets) {
-    coverage.packets += 1;
-    repeatedAt = isRepeat(packet) ? packet.pts : null;
-    const answer = repeatedAt === null ? await decoder.sendPacket(packet) : 0;
-    packet.free();
-    if (!isDecoded(answer)) coverage.failures += 1;
+  try {
+    let repeatedAt: bigint | null = null;
+    for await (const packet of packets) {
+      coverage.packets += 1;
+      repeatedAt = isRepeat(packet) ? packet.pts : null;
+      const answer = repeatedAt === null ? await decoder.sendPacket(packet) : 0;
+      packet.free();
+      if (!isDecoded(answer)) coverage.failures += 1;
+      for await (const frame of readyFrames(decoder, coverage)) yield place(frame);
+    }
+    await decoder.sendPacket(null);
     for await (const frame of readyFrames(decoder, coverage)) yield place(frame);
+    const repeated: Frame | null = (last as Frame | null)?.clone() ?? null;
+    if (repeated !== null && repeatedAt !== null) yield place(repeated, repeatedAt);
+    else repeated?.free();
+  } finally {
+    // The consumer may stop early.
+    (last as Frame | null)?.free();
   }
-  await decoder.sendPacket(null);
-  for await (const frame of readyFrames(decoder, coverage)) yield place(frame);
-  const repeated: Frame | null = (last as Frame | null)?.clone() ?? null;
-  if (repeated !== null && repeatedAt !== null) yield place(repeated, repeatedAt);
-  else repeated?.free();
-  (last as Frame | null)?.free();
 }
 
 /**

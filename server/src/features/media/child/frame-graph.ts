@@ -67,9 +67,9 @@ export class FrameGraph implements Disposable {
 }
 
 /** Numbers that describe the frames which will be fed into a graph. */
-export interface InputTiming {
+export type InputTiming = {
   readonly timeBase: { readonly num: number; readonly den: number };
-}
+};
 
 /** The input filter for pictures like `frame`. */
 export function videoInput(frame: Frame, timing: InputTiming): string {

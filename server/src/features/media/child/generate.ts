@@ -31,6 +31,7 @@ import {
   type FFVideoEncoder,
 } from 'node-av/constants';
 import type { ClipSpec, GenerateResult, GenerateTask } from '../tasks.ts';
+import { appendMetadata, DOLBY_VISION_CONFIGURATION } from './dolby-vision.ts';
 import { check, required } from './engine.ts';
 import { AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, encode, openAudioEncoder } from './encoders.ts';
 import { FrameGraph, GRAPH_AUDIO_OUTPUT, GRAPH_OUTPUT } from './frame-graph.ts';
@@ -73,11 +74,11 @@ function pictureSource(clip: ClipSpec): string {
 }
 
 /** How the pictures of a clip are stored. */
-interface PictureCodec {
+type PictureCodec = {
   readonly encoder: FFVideoEncoder;
   readonly pixelFormat: { readonly id: AVPixelFormat; readonly name: string };
   readonly options: Record<string, string | number>;
-}
+};
 
 const YUV420P = { id: AV_PIX_FMT_YUV420P, name: 'yuv420p' };
 const YUV420P10 = { id: AV_PIX_FMT_YUV420P10LE, name: 'yuv420p10le' };
@@ -174,35 +175,31 @@ async function openPictureEncoder(clip: ClipSpec): Promise<CodecContext> {
   return context;
 }
 
-/**
- * Dolby Vision's configuration as FFmpeg keeps it: version 1.0, profile 8, level 4, metadata and
- * base layer present, the base layer being HLG (compatibility 4).
- */
-const DOLBY_VISION_CONFIGURATION = Buffer.from([1, 0, 8, 4, 1, 0, 1, 4, 0]);
 /** Equal pictures in a row of which `repeatsPictures` stores the first. */
 const REPEATS = 10;
 
-interface Part {
+type Part = {
   readonly stream: Stream;
   readonly encoder: CodecContext;
   readonly graph: FrameGraph;
   readonly repeats: boolean;
+  readonly isDolbyVision: boolean;
   packets: number;
   endSeconds: number;
-}
+};
 
 async function addPart(
   muxer: FormatContext,
   encoder: CodecContext,
   graphText: string,
-  repeats = false,
+  { repeats = false, isDolbyVision = false } = {},
 ): Promise<Part> {
   const stream = muxer.newStream(null);
   check(stream.codecpar.fromContext(encoder), 'set stream parameters');
   stream.timeBase = encoder.timeBase;
   stream.sampleAspectRatio = encoder.sampleAspectRatio;
   const graph = await FrameGraph.open(graphText);
-  return { stream, encoder, graph, repeats, packets: 0, endSeconds: 0 };
+  return { stream, encoder, graph, repeats, isDolbyVision, packets: 0, endSeconds: 0 };
 }
 
 async function write(muxer: FormatContext, part: Part, packets: AsyncIterable<Packet>) {
@@ -212,6 +209,7 @@ async function write(muxer: FormatContext, part: Part, packets: AsyncIterable<Pa
     packet.streamIndex = part.stream.index;
     part.packets += 1;
     if (part.repeats && (part.packets - 1) % REPEATS !== 0) packet.data = Buffer.alloc(0);
+    if (part.isDolbyVision) appendMetadata(packet);
     check(await muxer.interleavedWriteFrame(packet), 'write clip');
     packet.free();
   }
@@ -258,7 +256,9 @@ export async function generate(
   const parts: Part[] = [];
   if (clip.source !== 'none') {
     const encoder = await openPictureEncoder(clip);
-    parts.push(await addPart(muxer, encoder, pictureGraph(clip), clip.repeatsPictures));
+    const isDolbyVision = clip.hdr === 'dolby-vision';
+    const options = { repeats: clip.repeatsPictures === true, isDolbyVision };
+    parts.push(await addPart(muxer, encoder, pictureGraph(clip), options));
   }
   if (clip.tone !== null) {
     const layout = clip.surround === true ? AV_CHANNEL_LAYOUT_5POINT1 : AV_CHANNEL_LAYOUT_STEREO;

@@ -29,7 +29,6 @@ const TIMELINE_START_SECONDS = 0.2;
 
 /** How far picture and sound of a source may lie apart and still end up in the same segment. */
 export const MAX_INTERLEAVE_SECONDS = 120;
-const MAX_INTERLEAVE_DELTA = BigInt(MAX_INTERLEAVE_SECONDS * 1_000_000);
 /**
  * A last segment shorter than this part of the others joins the one before it. RFC 8216 measures
  * bit rates over no less, and a segment of a few frames, one of them a key frame, would claim many
@@ -37,16 +36,22 @@ const MAX_INTERLEAVE_DELTA = BigInt(MAX_INTERLEAVE_SECONDS * 1_000_000);
  */
 const MIN_LAST_SEGMENT = 0.5;
 
-interface Track {
+type HlsOptions = {
+  readonly segmentSeconds: number;
+  readonly hasDownload: boolean;
+  readonly maySoundRunAhead: boolean;
+};
+
+type Track = {
   readonly stream: Stream;
   readonly encoder: CodecContext;
-}
+};
 
 /**
  * Writes one rendition as HLS with fragmented MP4: `<rung>/init.mp4`, `<rung>/index.m3u8` and
  * `<rung>/000.m4s` onwards.
  *
- * Video and audio stages write at the same time; writes are put in line here, because a muxer
+ * Video and audio stages write at the same time; writes are queued here, because a muxer
  * must not be entered twice.
  */
 export class HlsOutput {
@@ -83,13 +88,14 @@ export class HlsOutput {
 
   /**
    * Creates the rung's folder inside `outputDir` and writes the header for opened encoders. With
-   * `hasDownload` the rung is written as one MP4 as well.
+   * `hasDownload` the rung is written as one MP4 as well. With `maySoundRunAhead` the sound waits for
+   * its pictures, however long they take; otherwise for {@link MAX_INTERLEAVE_SECONDS} of them.
    */
   static async open(
     outputDir: string,
     rung: Rung,
     encoders: { video: CodecContext | null; audio: CodecContext | null },
-    { segmentSeconds, hasDownload }: { segmentSeconds: number; hasDownload: boolean },
+    { segmentSeconds, hasDownload, maySoundRunAhead }: HlsOptions,
   ): Promise<HlsOutput> {
     const folder = join(outputDir, rung.name);
     await mkdir(folder);
@@ -99,7 +105,10 @@ export class HlsOutput {
       video: encoders.video === null ? null : addTrack(muxer, encoders.video),
       audio: encoders.audio === null ? null : addTrack(muxer, encoders.audio),
     };
-    muxer.maxInterleaveDelta = MAX_INTERLEAVE_DELTA;
+    // For the muxer, 0 means no limit.
+    const interleaveSeconds = maySoundRunAhead ? 0 : MAX_INTERLEAVE_SECONDS;
+    const maxInterleaveDelta = BigInt(interleaveSeconds * 1_000_000);
+    muxer.maxInterleaveDelta = maxInterleaveDelta;
     using options = Dictionary.fromObject({
       hls_time: segmentSeconds,
       hls_playlist_type: 'vod',
@@ -114,7 +123,7 @@ export class HlsOutput {
     check(await muxer.writeHeader(options), 'write HLS header');
     const opened = [encoders.video, encoders.audio].filter((encoder) => encoder !== null);
     const download = hasDownload
-      ? await ProgressiveFile.open(outputDir, opened, MAX_INTERLEAVE_DELTA)
+      ? await ProgressiveFile.open(outputDir, opened, maxInterleaveDelta)
       : null;
     return new HlsOutput(rung, folder, muxer, tracks, segmentSeconds, download);
   }

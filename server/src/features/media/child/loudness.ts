@@ -24,17 +24,17 @@ const MAX_GAIN_DB = 30;
 /** True peaks lie between samples; at four times the rate they are samples. */
 const PEAK_SAMPLE_RATE = 4 * AUDIO_SAMPLE_RATE;
 
-export interface Loudness {
+export type Loudness = {
   /** NaN where the sound is shorter than one block of 400 ms. */
   readonly integratedLufs: number;
   readonly truePeakDb: number;
-}
+};
 
 /** The gain of a source in decibels, and whether it has to be limited. */
-export interface LoudnessChange {
+export type LoudnessChange = {
   readonly gainDb: number;
   readonly isLimited: boolean;
-}
+};
 
 /** What a measurement says about the change that a source needs; null where it needs none. */
 export function loudnessChange(measured: Loudness | null): LoudnessChange | null {
@@ -69,10 +69,10 @@ function readTags(frame: Frame): Loudness | null {
   return { integratedLufs: Number(integrated), truePeakDb: Number(peak ?? 0) };
 }
 
-export interface MeasuredSound {
+export type MeasuredSound = {
   readonly loudness: Loudness | null;
   readonly mayBeSpeech: boolean;
-}
+};
 
 /** The mean of both channels, and of as many samples as become one, from interleaved stereo. */
 function toSpeechSamples(frame: Frame): Float32Array {
@@ -119,25 +119,28 @@ export async function measureSound(
       frame.free();
     }
   };
-  const coverage = emptyCoverage();
-  const frames = decode(queues.audio, { source, stream, decoder, maxSeconds, coverage });
-  for await (const frame of frames) {
-    const description = audioInput(frame, { timeBase: stream.stream.timeBase });
-    graph ??= await FrameGraph.open(
-      `${description},aresample=${AUDIO_SAMPLE_RATE},aformat=channel_layouts=stereo,` +
-        `ebur128=metadata=1:peak=true,aformat=sample_fmts=flt,${GRAPH_AUDIO_OUTPUT}`,
-    );
-    format ||= description;
-    // A recording that changes its format in the middle is measured by its first part.
-    if (format === description) {
-      await waveform?.take(frame, { timeBase: stream.stream.timeBase });
-      await take(graph.push(frame));
+  const measuring = async (): Promise<void> => {
+    const coverage = emptyCoverage();
+    const frames = decode(queues.audio, { source, stream, decoder, maxSeconds, coverage });
+    for await (const frame of frames) {
+      const description = audioInput(frame, { timeBase: stream.stream.timeBase });
+      graph ??= await FrameGraph.open(
+        `${description},aresample=${AUDIO_SAMPLE_RATE},aformat=channel_layouts=stereo,` +
+          `ebur128=metadata=1:peak=true,aformat=sample_fmts=flt,${GRAPH_AUDIO_OUTPUT}`,
+      );
+      format ||= description;
+      // A recording that changes its format in the middle is measured by its first part.
+      if (format === description) {
+        await waveform?.take(frame, { timeBase: stream.stream.timeBase });
+        await take(graph.push(frame));
+      }
+      frame.free();
     }
-    frame.free();
-  }
-  if (graph !== null) await take(graph.push(null));
-  await demuxing;
-  graph?.[Symbol.dispose]();
+    if (graph !== null) await take(graph.push(null));
+    graph?.[Symbol.dispose]();
+  };
+  // Side by side, so that an error of one is seen while the other waits.
+  await Promise.all([demuxing, measuring()]);
   await source.container.closeInput();
   return { loudness, mayBeSpeech: speech.mayBeSpeech };
 }

@@ -18,7 +18,7 @@ const PREVIEW_SHORT_SIDE = 270;
 const PREVIEW_START = 0.2;
 const TILE_SHORT_SIDE = 90;
 
-export interface MovingPictureOptions {
+export type MovingPictureOptions = {
   readonly outputDir: string;
   readonly durationSeconds: number;
   /** Size of the video after rotation. */
@@ -26,7 +26,7 @@ export interface MovingPictureOptions {
   readonly height: number;
   readonly timeBase: { readonly num: number; readonly den: number };
   readonly orientation: Orientation;
-}
+};
 
 /** Runs frames through a graph that is made for the first of them. */
 class Sampler {

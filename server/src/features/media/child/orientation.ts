@@ -1,12 +1,12 @@
 /** How stored pixels have to be turned for display. */
-export interface Orientation {
+export type Orientation = {
   /** Clockwise turn in degrees. */
   readonly rotationDegrees: 0 | 90 | 180 | 270;
   /** True when width and height change places. */
   readonly isTransposed: boolean;
   /** FFmpeg filters that apply the turn, in order. */
   readonly filters: readonly string[];
-}
+};
 
 const UPRIGHT: Orientation = { rotationDegrees: 0, isTransposed: false, filters: [] };
 
@@ -16,7 +16,7 @@ const MATRIX_BYTES = 36;
 /**
  * Reads a display matrix in the byte order of the machine, as FFmpeg keeps it.
  *
- * Only its linear part matters: x' = a·x + c·y, y' = b·x + d·y. Turns that are no multiple of a
+ * Only its linear part matters: x' = a·x + c·y, y' = b·x + d·y. Turns that are not a multiple of a
  * quarter are taken to the nearest one, because players do the same.
  */
 export function orientationFromMatrix(matrix: Buffer | null): Orientation {

@@ -21,12 +21,12 @@ export function isHdrTransfer(transfer: AVColorTransferCharacteristic): boolean 
   return transfer === AVCOL_TRC_SMPTE2084 || transfer === AVCOL_TRC_ARIB_STD_B67;
 }
 
-interface Target {
+type Target = {
   /** Size after rotation. */
   readonly width: number;
   readonly height: number;
   readonly orientation: Orientation;
-}
+};
 
 /** Scaling happens before turning: turning fewer pixels is cheaper. */
 function scaleSize(target: Target): { width: number; height: number } {
@@ -91,18 +91,22 @@ function pictureFilters(frame: Frame, target: Target): string[] {
   return [...toTarget, ...target.orientation.filters, 'setsar=1'];
 }
 
-/** The graph text that makes frames for `rung` out of frames like `frame`, from time 0 on. */
+/**
+ * The graph text that makes frames for `rung` out of frames like `frame`. Each is numbered by its
+ * place in the rendition; the first one is `startFrame`.
+ */
 export function rungGraph(
   frame: Frame,
   timing: InputTiming,
   rung: VideoRung,
   orientation: Orientation,
+  startFrame = 0,
 ): string {
   const { num, den } = rung.frameRate;
   return [
     videoInput(frame, timing),
     ...deinterlacing(frame),
-    `fps=fps=${num}/${den}:start_time=0`,
+    `fps=fps=${num}/${den}:start_time=${(startFrame * den) / num}`,
     ...pictureFilters(frame, { width: rung.width, height: rung.height, orientation }),
     'setparams=color_primaries=bt709:color_trc=bt709:colorspace=bt709:range=tv',
     GRAPH_OUTPUT,

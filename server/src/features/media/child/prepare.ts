@@ -10,6 +10,7 @@ import type { Coverage } from './decoding.ts';
 import { describeSource, readOrientation } from './describe.ts';
 import { loudnessChange, measureSound } from './loudness.ts';
 import { orientationFromMatrix, type Orientation } from './orientation.ts';
+import { planParts } from './parts.ts';
 import { DAMAGED, openSource, type Source, type SourceStream } from './source.ts';
 import { TaskMeter } from './task-meter.ts';
 import { writeStills } from './still.ts';
@@ -96,13 +97,18 @@ export async function prepare(
   const sound = await measureSound(task.sourcePath, maxSeconds, meter, waveform);
   const loudness = loudnessChange(sound.loudness);
   const thumbnails = thumbnailWatcher(source, declared, task.outputDir);
-  const result = await transcode({
-    source,
-    rungs: [ladder.first],
-    outputDir: task.outputDir,
+  const cut = {
     segmentSeconds: segmentSeconds(declared.durationSeconds),
-    orientation: sourceOrientation(source),
     threads: task.threads ?? availableParallelism(),
+  };
+  const result = await transcode({
+    ...cut,
+    source,
+    sourcePath: task.sourcePath,
+    rungs: [ladder.first],
+    parts: await planParts(task.sourcePath, source, ladder.first, cut),
+    outputDir: task.outputDir,
+    orientation: sourceOrientation(source),
     maxSeconds,
     meter,
     loudness,

@@ -37,16 +37,16 @@ const PROBE_BYTES = 10_000_000;
 const PROBE_MICROSECONDS = 10 * MICROSECONDS;
 
 /** One stream of the source that will be decoded. */
-export interface SourceStream {
+export type SourceStream = {
   readonly stream: Stream;
   readonly decoder: Codec;
   readonly codecName: string;
   /** Length that the container claims for this stream, or null where it claims none. */
   readonly declaredSeconds: number | null;
-}
+};
 
 /** An opened upload: its demuxer, the best picture and the best sound, at least one of them. */
-export interface Source {
+export type Source = {
   readonly container: FormatContext;
   readonly format: SniffedFormat;
   readonly sizeBytes: number;
@@ -56,7 +56,7 @@ export interface Source {
   readonly declaredSeconds: number | null;
   /** The timestamp that counts as zero, in microseconds. */
   readonly startMicroseconds: bigint;
-}
+};
 
 async function readHead(path: string): Promise<{ head: Uint8Array; sizeBytes: number }> {
   await using file = await open(path, 'r');
@@ -169,7 +169,7 @@ function damaged(cause: EngineError): MediaError {
 /**
  * Opens an upload for decoding.
  *
- * Throws {@link MediaError}: UNSUPPORTED_MEDIA when the bytes are no allowed media, hold nothing
+ * Throws {@link MediaError}: UNSUPPORTED_MEDIA when the bytes are not an allowed format, hold nothing
  * that can be decoded, or show a picture beyond the limits; CORRUPT_MEDIA when the container
  * cannot be read.
  */

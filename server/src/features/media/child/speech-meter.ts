@@ -25,7 +25,7 @@ const MIN_SYLLABLE_FRAMES = 3;
 const MAX_SYLLABLE_FRAMES = 45;
 const WINDOW_FRAMES = 200;
 const MIN_SYLLABLES = 3;
-/** A one-pole filter takes out what lies below a voice: hum, wind, handling. */
+/** A one-pole filter takes out what is below a voice: hum, wind, handling. */
 const HIGH_PASS = 1 - (2 * Math.PI * 70) / SPEECH_SAMPLE_RATE;
 
 type Syllable = { frames: number; peakDb: number; dipDb: number };

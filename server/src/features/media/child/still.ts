@@ -5,11 +5,11 @@ import { rgbaToThumbHash } from 'thumbhash';
 import { THUMBNAIL_FORMATS, thumbnailSizes } from '../thumbnail-sizes.ts';
 
 /** A picture as rows of red, green and blue bytes without gaps. */
-export interface Still {
+export type Still = {
   readonly data: Buffer;
   readonly width: number;
   readonly height: number;
-}
+};
 
 const JPEG = { quality: 82 } as const;
 const WEBP = { quality: 78, effort: 3 } as const;

@@ -11,14 +11,14 @@ const MAX_SHORT_SIDE = 720;
 const BLACK_LUMA = 16;
 const SEARCH_SECONDS = 1;
 
-export interface ThumbnailOptions {
+export type ThumbnailOptions = {
   readonly folder: string;
   /** Size of the video after rotation. */
   readonly width: number;
   readonly height: number;
   readonly timeBase: { readonly num: number; readonly den: number };
   readonly orientation: Orientation;
-}
+};
 
 /**
  * Writes thumbnails of the first picture, or of the first one within a second that is not black, and

@@ -3,12 +3,14 @@ import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Filter, Log, type Frame } from 'node-av/lib';
 import { AV_LOG_DEBUG } from 'node-av/constants';
+import { MediaError } from '../media-error.ts';
 import type { TranscribeResult, TranscribeTask } from '../tasks.ts';
 import { decode, demux, emptyCoverage, packetQueues } from './decoding.ts';
 import { required } from './engine.ts';
 import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
 import { openDecoder, openSource } from './source.ts';
 import { TaskMeter } from './task-meter.ts';
+import { findVulkanProblem } from './vulkan.ts';
 
 /** Relative to the working folder of the child, which is the output folder. */
 const CUES = 'cues.srt';
@@ -63,6 +65,8 @@ export async function transcribe(
   watch: (meter: TaskMeter) => void,
 ): Promise<TranscribeResult> {
   required(Filter.getByName('whisper'), 'the filter "whisper"');
+  const problem = findVulkanProblem();
+  if (problem !== null) throw new MediaError('PROCESSING_FAILED', problem, { retryable: false });
   const opened = await openSource(task.sourcePath);
   const meter = new TaskMeter({ seconds: opened.declaredSeconds, bytes: opened.sizeBytes });
   watch(meter);

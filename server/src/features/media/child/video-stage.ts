@@ -13,17 +13,17 @@ import type { TaskMeter } from './task-meter.ts';
 
 /** Frames that may wait between decoder and encoder; each can be 50 MB large. */
 const FRAMES_AHEAD = 4;
-/** Sound that goes on this much longer than the picture is an encoder's padding. */
+/** Sound that lasts this much longer than the picture is an encoder's padding. */
 const PADDING_SECONDS = 0.1;
 
 /** One video rung on its way: its encoder and where its packets go. */
-export interface VideoLane {
+export type VideoLane = {
   readonly rung: VideoRung;
   readonly encoder: CodecContext;
   readonly output: HlsOutput;
-}
+};
 
-export interface VideoStage {
+export type VideoStage = {
   readonly source: Source;
   readonly stream: SourceStream;
   readonly packets: AsyncIterable<Packet>;
@@ -37,7 +37,7 @@ export interface VideoStage {
   readonly audioEnd: Promise<number>;
   /** One more reader of the decoded pictures, beside the lanes; it frees what it takes. */
   readonly watchFrames?: (frames: AsyncIterable<Frame>) => Promise<void>;
-}
+};
 
 /** Decodes the picture once and encodes it for all lanes side by side. */
 export async function runVideo(stage: VideoStage): Promise<void> {
@@ -56,7 +56,7 @@ function newQueue(): BoundedQueue<Frame> {
   return new BoundedQueue(FRAMES_AHEAD);
 }
 
-/** Hands every frame to all readers, and at the end holds the last one while the sound goes on. */
+/** Hands every frame to all readers, and at the end holds the last one while the sound lasts. */
 async function decodeInto(readers: BoundedQueue<Frame>[], stage: VideoStage): Promise<void> {
   const { coverage, meter, packets } = stage;
   const decoder = await openDecoder(stage.stream, stage.threads);
@@ -70,15 +70,24 @@ async function decodeInto(readers: BoundedQueue<Frame>[], stage: VideoStage): Pr
     last?.free();
     last = frame;
   }
-  // Segments are cut at pictures, so sound without a picture would all fall into the last one.
-  const audioEnd = await stage.audioEnd;
-  if (last !== null && audioEnd > coverage.endSeconds + PADDING_SECONDS) {
-    const { num, den } = stage.stream.stream.timeBase;
-    last.pts = BigInt(Math.floor((audioEnd * den) / num)) - last.duration;
-    await share(last);
-  }
+  if (last !== null && (await isHeld(last, stage))) await share(last);
   last?.free();
   for (const reader of readers) reader.end();
+}
+
+/**
+ * Moves the last picture to the end of the sound where that lasts longer, and says so. Segments
+ * are cut at pictures, so sound without a picture would all fall into the last one.
+ */
+export async function isHeld(
+  last: Frame,
+  { audioEnd, coverage, stream }: Pick<VideoStage, 'audioEnd' | 'coverage' | 'stream'>,
+): Promise<boolean> {
+  const end = await audioEnd;
+  if (end <= coverage.endSeconds + PADDING_SECONDS) return false;
+  const { num, den } = stream.stream.timeBase;
+  last.pts = BigInt(Math.floor((end * den) / num)) - last.duration;
+  return true;
 }
 
 async function runLane(

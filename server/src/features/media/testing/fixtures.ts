@@ -7,7 +7,7 @@ import { TaskMeter } from '../child/task-meter.ts';
 import { readMedia, type ReadFrame } from './media-reader.ts';
 import { prepareSample, type WorkFolder } from './run-task.ts';
 
-export interface Facts {
+export type Facts = {
   readonly width: number | null;
   readonly height: number | null;
   readonly aspectRatio: string | null;
@@ -20,13 +20,13 @@ export interface Facts {
   readonly loudnessLufs: number | null;
   /** When the first sound comes after the first bright picture; null where they don't show it. */
   readonly soundOffsetMs: number | null;
-}
+};
 
-export interface Fixture {
+export type Fixture = {
   readonly name: ClipName;
   readonly what: string;
   readonly expected: Facts;
-}
+};
 
 const PORTRAIT: Facts = {
   width: 360,
@@ -119,6 +119,13 @@ export const FIXTURES: readonly Fixture[] = [
   fixture('short-sound.mp4', 'picture longer than sound', { ...PORTRAIT, seconds: 5 }),
   fixture('quiet.mp4', 'quiet', { ...PORTRAIT, seconds: 4 }),
   fixture('loud.mp4', 'too loud', { ...PORTRAIT, seconds: 4 }),
+  fixture('long.mp4', 'long, encoded in parts', {
+    ...MARKED,
+    width: 180,
+    height: 320,
+    frameRate: 15,
+    seconds: 75,
+  }),
   fixture('black-start.mp4', 'black start', PORTRAIT),
 ];
 

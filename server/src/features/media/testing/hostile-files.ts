@@ -5,10 +5,10 @@ import { mediaSample, type ClipName } from '../../../../test/media-samples.ts';
 import { generateClip } from '../sample-clips.ts';
 import type { ClipSpec } from '../tasks.ts';
 
-export interface HostileFile {
+export type HostileFile = {
   readonly name: string;
   readonly bytes: Buffer;
-}
+};
 
 const sample = async (name: ClipName): Promise<Buffer> => readFile(await mediaSample(name));
 
@@ -95,52 +95,64 @@ const CLIP: Omit<ClipSpec, 'path'> = {
   tone: null,
 };
 
-async function generated(
-  folder: string,
-  name: string,
-  clip: Partial<ClipSpec>,
-): Promise<HostileFile> {
+async function generated(folder: string, name: string, clip: Partial<ClipSpec>): Promise<Buffer> {
   const path = join(folder, name);
   await generateClip({ ...CLIP, ...clip, path }, AbortSignal.timeout(120_000));
-  return { name, bytes: await readFile(path) };
+  return readFile(path);
 }
 
-/** The corpus; `folder` is for work, `otherJob` a file that is there and none of theirs. */
-export async function hostileFiles(folder: string, otherJob: string): Promise<HostileFile[]> {
+/** Makes the files of the corpus, by name; `folder` is for work. */
+function corpus(folder: string, otherJob: string): Record<string, () => Promise<Buffer>> {
   const targets = {
     passwd: 'file:///etc/passwd',
     loopback: 'http://127.0.0.1:9/segment.ts',
     'other-job': otherJob,
   };
-  const mp4 = await sample('portrait.mp4');
-  const indexFirst = await sample('faststart.mp4');
-  return [
-    ...Object.entries(targets).flatMap(([name, target]) => [
-      { name: `playlist-${name}.mp4`, bytes: playlist(target) },
-      { name: `concat-${name}.mp4`, bytes: concatScript(target) },
-    ]),
-    { name: 'attachment.mkv', bytes: withAttachment(await sample('portrait.mkv')) },
-    { name: 'second-chunk.avi', bytes: withSecondChunk(await sample('portrait.avi')) },
-    { name: 'external-track.mov', bytes: await readFile(await mediaSample('external-track.mov')) },
-    { name: '16k.mp4', bytes: withPictureSize(mp4, 16_384, 16_384) },
-    { name: 'endless-frames.mp4', bytes: withFrameTicks(mp4, 0x7fffffff) },
-    { name: 'backward-frames.mp4', bytes: withFrameTicks(mp4, 0xffffff00) },
-    { name: '200-tracks.mp4', bytes: withTracks(mp4, 200) },
-    await generated(folder, '1x1.mp4', { width: 1, height: 1 }),
-    await generated(folder, '1000-frames-a-second.mp4', { frameRate: 1_000 }),
-    await generated(folder, 'ten-hours.mp4', {
+  const scripts = Object.entries(targets).flatMap(([name, target]) => [
+    [`playlist-${name}.mp4`, async () => playlist(target)] as const,
+    [`concat-${name}.mp4`, async () => concatScript(target)] as const,
+  ]);
+  const cuts = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((tenth) => {
+    const make = async (): Promise<Buffer> => {
+      const bytes = await sample(tenth % 2 === 0 ? 'faststart.mp4' : 'portrait.mp4');
+      return bytes.subarray(0, Math.floor((bytes.length * tenth) / 10));
+    };
+    return [`cut-at-${tenth}-tenths.mp4`, make] as const;
+  });
+  const changed = (change: (mp4: Buffer) => Buffer) => async () =>
+    change(await sample('portrait.mp4'));
+  const makeClip = (name: string, clip: Partial<ClipSpec>) => () => generated(folder, name, clip);
+  return {
+    ...Object.fromEntries(scripts),
+    'attachment.mkv': async () => withAttachment(await sample('portrait.mkv')),
+    'second-chunk.avi': async () => withSecondChunk(await sample('portrait.avi')),
+    'external-track.mov': async () => readFile(await mediaSample('external-track.mov')),
+    '16k.mp4': changed((mp4) => withPictureSize(mp4, 16_384, 16_384)),
+    'endless-frames.mp4': changed((mp4) => withFrameTicks(mp4, 0x7fffffff)),
+    'backward-frames.mp4': changed((mp4) => withFrameTicks(mp4, 0xffffff00)),
+    '200-tracks.mp4': changed((mp4) => withTracks(mp4, 200)),
+    '1x1.mp4': makeClip('1x1.mp4', { width: 1, height: 1 }),
+    '1000-frames-a-second.mp4': makeClip('1000-frames-a-second.mp4', { frameRate: 1_000 }),
+    'ten-hours.mp4': makeClip('ten-hours.mp4', {
       seconds: 36_000,
-      frameRate: 1,
-      keepPictures: 'eq(n,0)+eq(n,35999)',
+      frameRate: 0.1,
+      keepPictures: 'eq(n,0)+eq(n,3599)',
     }),
-    ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((tenth) => {
-      const bytes = tenth % 2 === 0 ? indexFirst : mp4;
-      return {
-        name: `cut-at-${tenth}-tenths.mp4`,
-        bytes: bytes.subarray(0, Math.floor((bytes.length * tenth) / 10)),
-      };
-    }),
-  ];
+    ...Object.fromEntries(cuts),
+  };
+}
+
+/**
+ * The files of the corpus whose names fit; `folder` is for work, `otherJob` a file that is there and
+ * none of theirs.
+ */
+export async function hostileFiles(
+  folder: string,
+  otherJob: string,
+  wanted: RegExp,
+): Promise<HostileFile[]> {
+  const files = Object.entries(corpus(folder, otherJob)).filter(([name]) => wanted.test(name));
+  return await Promise.all(files.map(async ([name, make]) => ({ name, bytes: await make() })));
 }
 
 /** Numbers from 0 to 1 that a seed fixes (mulberry32). */

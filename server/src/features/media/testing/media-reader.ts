@@ -17,6 +17,7 @@ import {
   AVCOL_SPC_BT709,
   AVCOL_TRC_BT709,
   AVMEDIA_TYPE_VIDEO,
+  AV_FRAME_DATA_DOVI_METADATA,
   AV_LOG_QUIET,
 } from 'node-av/constants';
 import { check, received, required } from '../child/engine.ts';
@@ -28,7 +29,7 @@ Log.setLevel(AV_LOG_QUIET);
 
 const IDR_SLICE = 5;
 
-export interface ReadFrame {
+export type ReadFrame = {
   readonly seconds: number;
   readonly width: number;
   readonly height: number;
@@ -36,9 +37,9 @@ export interface ReadFrame {
   readonly level: number;
   /** Seconds from the start of a sound frame to its first sample that is heard; null without one. */
   readonly onset: number | null;
-}
+};
 
-export interface ReadTrack {
+export type ReadTrack = {
   readonly isVideo: boolean;
   readonly codec: string;
   /** Whether each packet is an H.264 picture that decoding can start from. */
@@ -46,9 +47,11 @@ export interface ReadTrack {
   readonly frames: ReadFrame[];
   /** `bt709` where primaries, transfer, matrix and limited range of the first frame say so. */
   readonly colors: string;
+  /** Whether the first frame says how a Dolby Vision display is to change it. */
+  readonly hasDolbyVision: boolean;
   /** Planes of the first frame: Y, Cb and Cr bytes at a place given in fractions of the size. */
   readonly pixel: (x: number, y: number) => [number, number, number];
-}
+};
 
 /** True when a packet in AVCC form (four-byte lengths) holds an IDR slice. */
 function holdsIdr(data: Buffer): boolean {
@@ -122,6 +125,7 @@ class TrackReader {
   readonly #frames: ReadFrame[] = [];
   #pixel: ReadTrack['pixel'] = () => [-1, -1, -1];
   #colors = '';
+  #hasDolbyVision = false;
 
   constructor(stream: Stream) {
     this.#stream = stream;
@@ -142,6 +146,7 @@ class TrackReader {
       if (this.#frames.length === 0) {
         this.#pixel = pixelReader(frame);
         this.#colors = colorsOf(frame);
+        this.#hasDolbyVision = frame.getSideData(AV_FRAME_DATA_DOVI_METADATA) !== null;
       }
       const seconds = Number(frame.bestEffortTimestamp) * this.#stream.timeBase.toDouble();
       const isVideo = this.#stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO;
@@ -160,6 +165,7 @@ class TrackReader {
       packetIsIdr: this.#packetIsIdr,
       frames: this.#frames,
       colors: this.#colors,
+      hasDolbyVision: this.#hasDolbyVision,
       pixel: this.#pixel,
     };
   }
@@ -183,11 +189,11 @@ export async function readMedia(path: string): Promise<ReadTrack[]> {
   return tracks;
 }
 
-export interface ReadSegment {
+export type ReadSegment = {
   readonly declaredSeconds: number;
   readonly video: ReadTrack | undefined;
   readonly audio: ReadTrack | undefined;
-}
+};
 
 /** All pictures and sounds of a rendition in their order. */
 export async function readRendition(

@@ -13,9 +13,9 @@ export const GENEROUS: MediaTaskOptions = {
   signal: new AbortController().signal,
 };
 
-export interface WorkFolder extends AsyncDisposable {
+export type WorkFolder = AsyncDisposable & {
   readonly path: string;
-}
+};
 
 /** A fresh folder that goes away at the end of the scope. */
 export async function workFolder(): Promise<WorkFolder> {
@@ -33,13 +33,21 @@ export async function prepareSample(
   options: Partial<MediaTaskOptions> & {
     maxDurationSeconds?: number;
     quality?: 'basic' | 'plus';
+    threads?: number;
   } = {},
 ): Promise<PrepareResult & { outputDir: string }> {
-  const { maxDurationSeconds = 600, quality = 'basic', ...limits } = options;
+  const { maxDurationSeconds = 600, quality = 'basic', threads, ...limits } = options;
   const outputDir = join(folder.path, 'prepared');
   const sourcePath = await mediaSample(name);
   const result = await runMediaTask(
-    { type: 'prepare', sourcePath, outputDir, maxDurationSeconds, quality },
+    {
+      type: 'prepare',
+      sourcePath,
+      outputDir,
+      maxDurationSeconds,
+      quality,
+      ...(threads === undefined ? {} : { threads }),
+    },
     { ...GENEROUS, ...limits },
   );
   return { ...result, outputDir };

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MediaError, runMediaTask } from '../media.ts';
@@ -28,4 +29,22 @@ export async function tryFile({ name, bytes }: HostileFile, deadlineMs: number):
     if (!(error instanceof MediaError)) throw error;
     return `${error.code}${error.retryable ? ` (${error.detail})` : ''}`;
   }
+}
+
+/**
+ * Has the engine prepare a hostile file, and throws unless it plays or is refused for its bytes: a
+ * script in any case, and ten hours in less than 100 kB as too long.
+ * Returns the name and the outcome.
+ */
+export async function assertAnswered(file: HostileFile, deadlineMs: number): Promise<string> {
+  const { bytes, name } = file;
+  const outcome = await tryFile(file, deadlineMs);
+  const line = `${name}: ${outcome}`;
+  assert.match(outcome, /^(ready|UNSUPPORTED_MEDIA|CORRUPT_MEDIA|TOO_LONG)$/, line);
+  if (/^(playlist|concat)/.test(name)) assert.equal(outcome, 'UNSUPPORTED_MEDIA', line);
+  if (name === 'ten-hours.mp4') {
+    assert.equal(outcome, 'TOO_LONG', line);
+    assert.ok(bytes.length < 100_000);
+  }
+  return line;
 }
