@@ -16,16 +16,16 @@ export type AllowanceRequest = {
   newItems: number;
 };
 
-/** The remaining allowance after an accepted request, or why it was refused. */
+/** The remaining allowance after an accepted request, or the reason for a refusal. */
 export type Allowance = {
   isAccepted: boolean;
-  /** The database's clock was set back, and what was counted has been moved with it. */
+  /** True if the database's clock was set back and the counted entries were moved with it. */
   clockWentBack: boolean;
   requestsLeft: number;
   itemsLeft: number;
-  /** Until the oldest accepted request leaves the window; 0 when there is none. */
+  /** Time until the oldest accepted request leaves the window; 0 when there is none. */
   nextFreeMs: number;
-  /** Until a refused request would be accepted; 0 when it was. */
+  /** Time until a refused request would be accepted; 0 if it was accepted. */
   retryAfterMs: number;
 };
 
@@ -33,7 +33,7 @@ export function askFor(newItems: number): AllowanceRequest {
   return { requests, itemsInAll, windowSeconds, newItems };
 }
 
-/** RateLimit and RateLimit-Policy, as the IETF's draft writes them: two policies, both in force. */
+/** The headers RateLimit and RateLimit-Policy of the IETF draft, with both policies. */
 export function allowanceHeaders(allowance: Allowance): Record<string, string> {
   const { requestsLeft, itemsLeft, nextFreeMs } = allowance;
   const t = wholeSeconds(nextFreeMs);
@@ -43,7 +43,7 @@ export function allowanceHeaders(allowance: Allowance): Record<string, string> {
   };
 }
 
-/** A request that was refused and counts for nothing: its transaction rolls back. */
+/** Thrown for a refused request. Its transaction rolls back, so it does not count. */
 export class AllowanceRefusal extends ApiError {
   readonly clockWentBack: boolean;
 
@@ -60,7 +60,7 @@ export class AllowanceRefusal extends ApiError {
   }
 }
 
-/** Rounded up, so that nobody who waits so long comes too early. */
+/** Rounded up, so that a client that waits this long is never too early. */
 function wholeSeconds(ms: number): number {
   return Math.ceil(ms / 1_000);
 }

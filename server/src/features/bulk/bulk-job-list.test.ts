@@ -78,7 +78,7 @@ describe('bad requests', () => {
     });
   }
 
-  test('unknown, malformed and foreign jobs are NOT_FOUND alike', async () => {
+  test('unknown, malformed and foreign jobs are all NOT_FOUND', async () => {
     const other = await createOrganization(service, 'Another one');
     const { jobId } = (await createJob({ operation: 'publish', filter: { tags: ['nobody'] } })).body
       .data;

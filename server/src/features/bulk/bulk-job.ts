@@ -55,7 +55,7 @@ type NewJob = Static<typeof NewBulkJob>;
 const maxProcessing = 1_000;
 const maxSampled = 10;
 
-/** Carries a bulk job on for a while; the handler is in `jobs.ts`. */
+/** Continues a bulk job for a while; the handler is in `jobs.ts`. */
 export const runBulkJob = defineJob({
   name: 'run-bulk-job',
   payload: Type.Object({ jobId: Type.String() }),
@@ -72,7 +72,7 @@ export const runBulkJob = defineJob({
 });
 
 /**
- * Creates a job with the items that match now. One without items is complete at once.
+ * Creates a job with the items that match now. A job without items completes at once.
  *
  * @throws ApiError VALIDATION_ERROR, LIMIT_EXCEEDED (too many unfinished jobs)
  */
@@ -95,7 +95,7 @@ export async function createBulkJob(
   return job;
 }
 
-/** What a job would do, without doing it. @throws ApiError VALIDATION_ERROR */
+/** Previews a job without changing anything (dry run). @throws ApiError VALIDATION_ERROR */
 export async function previewBulkJob(
   db: Db,
   organizationId: OrganizationId,
@@ -165,7 +165,7 @@ export async function enqueueBulkJob(
   await enqueue(tx, runBulkJob, { jobId }, { organizationId, uniqueKey: jobId });
 }
 
-/** What a job of the given operation does to each item; null when it deletes. */
+/** The change that an operation makes to each item; null for a deletion. */
 export function readJobChange(
   operation: NewJob['operation'],
   update: Static<typeof BulkJobUpdate> | undefined,
@@ -209,7 +209,7 @@ function requireUpdate(
   return update;
 }
 
-/** The answer to a creation: what the status adds is known to be zero. */
+/** Presents a new job, whose counters are all zero. */
 export function presentCreatedJob(job: BulkJobRow) {
   const { jobId, status, totalItems, processedItems, createdAt } = presentBulkJob(job);
   return { jobId, status, totalItems, processedItems, createdAt };

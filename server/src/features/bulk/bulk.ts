@@ -34,7 +34,7 @@ import {
   type BulkVisibility,
 } from './schemas.ts';
 
-/** What a bulk operation answers, and what is left of the organization's allowance. */
+/** The results of a bulk operation, and the organization's remaining allowance. */
 export type BulkOutcome<Successful> = {
   allowance: Allowance;
   data: {
@@ -108,7 +108,7 @@ export async function showItems(
 
 const patchProblems = compileBody(ItemPatch);
 
-/** The change of an update's item, or what is wrong with it in one line. */
+/** Parses the change of an item. Returns the change, or the problem in one line. */
 function readItemChange(
   item: Static<typeof BulkUpdateItem>,
 ): { change: ItemChange } | { problem: string } {

@@ -25,12 +25,12 @@ export type ItemResult = {
 };
 
 export type BatchOptions = {
-  /** false: the first item that fails is the last one that is looked at. */
+  /** False: processing stops at the first item that fails. */
   continueOnError: boolean;
   allowance: AllowanceRequest;
 };
 
-/** `results` is empty when the allowance was refused: nothing was touched. */
+/** `results` is empty when the allowance was refused and nothing was changed. */
 export type BatchOutcome = { allowance: Allowance; results: ItemResult[] };
 
 type BatchRow = {
@@ -49,8 +49,8 @@ type BatchRow = {
 };
 
 /**
- * Changes the items of one request and takes them from the allowance, in one statement. Custom
- * metadata takes one more ahead of it.
+ * Changes the items of one request and counts them against the allowance, in one statement. Custom
+ * metadata needs one more statement before it.
  */
 export async function changeItems(
   tx: Tx,
@@ -163,7 +163,7 @@ function shownCode(code: string): NonNullable<ItemResult['failure']>['code'] {
 /** A job that an earlier statement of the transaction has locked. */
 export type LockedJob = { organizationId: OrganizationId; jobId: BulkJobId };
 
-/** Changes the items of a job's next chunk alike. @returns how many items the job has left */
+/** Makes the same change to the items of a job's next chunk. @returns how many items the job has left */
 export async function changeChunk(tx: Tx, job: LockedJob, change: ItemChange): Promise<number> {
   const write = updateApplied(job.organizationId, [change]);
   return runChunk(tx, job, { change, withArchived: false }, write);
@@ -176,7 +176,7 @@ export async function deleteChunk(tx: Tx, job: LockedJob): Promise<number> {
 }
 
 /**
- * Takes the next chunk away, does its items and counts them. The ids never leave the database. The
+ * Takes the next chunk, changes its items and counts them. The ids never leave the database. The
  * lock of the job must be older than this statement, whose snapshot then sees what the lock's
  * holder before us has taken.
  */

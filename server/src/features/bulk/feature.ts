@@ -15,6 +15,10 @@ type Parts = { db: Db; cursors: ListCursors; mutations: Mutations; hints: Hints 
 
 export const bulk = defineFeature({
   name: 'bulk',
+  apiTags: {
+    'Bulk operations': 'Changes of up to 100 items in one request.',
+    'Bulk jobs': 'Changes of any number of items, in the background.',
+  },
   tables: ['bulk_job', 'bulk_job_chunk', 'bulk_job_failure', 'bulk_allowance'],
   build({ db, cursors, mutations, hints }: Parts) {
     const onQueued = () => {

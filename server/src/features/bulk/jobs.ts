@@ -1,7 +1,7 @@
 /**
- * Carrying bulk jobs on. A worker does chunks of a job for a short while and then puts it back in
- * line, so that a large job of one organization holds up nobody else's. Between chunks it rests in
- * proportion to the work, so that requests find the database and the processor free.
+ * Runs bulk jobs. A worker processes chunks of a job for a short time and then requeues it, so that
+ * a large job does not delay those of other organizations. Between chunks it rests in proportion to
+ * the work, so that requests find the database and the processor free.
  */
 import type { Static } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
@@ -15,9 +15,9 @@ import { changeChunk, deleteChunk } from './change-queries.ts';
 import { lockJob, pruneJobs } from './queries.ts';
 import type { BulkJobUpdate } from './schemas.ts';
 
-/** How long one claim works on a job before others of the line get their turn. */
+/** How long one claim works on a job before it is requeued. */
 const turnMs = 1_000;
-/** Rest after a chunk, as a part of the time that the chunk took. */
+/** Pause after a chunk, as a fraction of the time that the chunk took. */
 const restShare = 0.3;
 
 export function bulkJobHandler({ db }: { db: Db }): HandledJob {
@@ -39,7 +39,7 @@ export function bulkJobHandler({ db }: { db: Db }): HandledJob {
   });
 }
 
-/** Does the next chunk of a job, and ends the job with the last one. */
+/** Processes the next chunk of a job, and completes the job with the last one. */
 async function doChunk(
   tx: Tx,
   organizationId: OrganizationId,

@@ -59,7 +59,7 @@ export async function countMatches(
   return count;
 }
 
-/** The newest of the matching items. */
+/** Reads the newest matching items. */
 export async function sampleMatches(
   db: Db,
   organizationId: OrganizationId,
@@ -146,7 +146,7 @@ export async function findJob(
   return row ?? null;
 }
 
-/** The job, locked until the transaction ends. */
+/** Finds a job and locks it until the transaction ends. */
 export async function lockJob(
   tx: Tx,
   organizationId: OrganizationId,
@@ -193,7 +193,7 @@ export async function endJob(
 
 export type ListedJob = BulkJobRow & { position: string };
 
-/** One page of the jobs, newest first. */
+/** Reads one page of jobs, newest first. */
 export async function listJobs(
   db: Db,
   organizationId: OrganizationId,
@@ -229,7 +229,7 @@ export async function countJobs(
 
 export type FailureRow = { content_id: string; code: string; message: string };
 
-/** One page of the items that failed, by their ids. */
+/** Reads one page of the failed items, by id. */
 export async function listFailures(
   db: Db,
   organizationId: OrganizationId,
@@ -260,8 +260,8 @@ export async function pruneJobs(tx: Tx, limit: number): Promise<number> {
 }
 
 /**
- * Keeps the allowance's row as it is after the database's clock was set back, although the request
- * that noticed it was refused. Without this its entries would never grow older.
+ * Saves the allowance's row after the database's clock was set back, although the request that
+ * noticed it was refused. Otherwise its entries would never expire.
  */
 export async function settleAllowance(tx: Tx, organizationId: OrganizationId): Promise<void> {
   await sql`

@@ -2,14 +2,17 @@ import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../platform/http/schemas.ts';
 import { ContentPatch, contentTypes, publishStatuses, visibilities } from '../content/content.ts';
 
-/** Most items of one request. More are refused as a whole, with a code of their own. */
+/**
+ * Maximum number of items in a request. A larger request is rejected as a whole, with its own error
+ * code.
+ */
 export const maxItems = 100;
 
 const { title, description, tags, section, author, articleUrl, customMetadata } =
   ContentPatch.properties;
 const { visibility, publishStatus, publishAt, expiresAt } = ContentPatch.properties;
 
-/** What an update may say of an item; one that breaks these rules fails alone. */
+/** The fields of an update. An item that breaks these rules fails alone. */
 export const ItemPatch = Closed({
   title,
   description,
@@ -28,7 +31,7 @@ const Id = Type.String({ maxLength: 512, description: 'Of a content item.' });
 /** A value of any type: a wrong one fails its item, see `ItemPatch`. */
 const anyValue = Type.Optional(Type.Unknown());
 
-/** The shape alone, which is refused as a whole when it is wrong. */
+/** Only the outer shape. If it is wrong, the whole request is rejected. */
 export const BulkUpdateItem = Closed(
   {
     id: Id,

@@ -5,11 +5,12 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Tx } from '../../platform/database/database.ts';
+import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { newContentId, parseContentId, type OrganizationId } from '../../platform/ids.ts';
+import { publishFolder } from '../../platform/storage/folders.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { addAsset, assetFolder, removeAsset } from '../assets/assets.ts';
+import { addAsset, assetFolder, expectFiles, removeAsset } from '../assets/assets.ts';
 import { lockOrThrow, type ItemRow, type LockedItem } from '../content/content.ts';
 import { uploadErrors, type SmallForm } from '../uploads/uploads.ts';
 import { decodeCaptions, readCues, subtitlePlaylist, toWebVtt, type Cue } from './cues.ts';
@@ -30,7 +31,8 @@ export type NewCaption = { assetId: string; folder: string; language: string; la
  * @throws ApiError VALIDATION_ERROR, INVALID_MEDIA
  */
 export async function storeCaption(
-  storage: Storage,
+  { db, storage }: { db: Db; storage: Storage },
+  organizationId: OrganizationId,
   form: SmallForm,
   video: ItemRow,
 ): Promise<NewCaption> {
@@ -43,6 +45,7 @@ export async function storeCaption(
   }
   const assetId = newContentId();
   const folder = assetFolder(video.playback_id, assetId);
+  await expectFiles(db, organizationId, folder);
   await putCues(storage, folder, read.cues, video.duration_seconds ?? 0);
   return { assetId, folder, language, label };
 }
@@ -54,10 +57,10 @@ export async function putCues(
   cues: readonly Cue[],
   videoSeconds: number,
 ): Promise<void> {
-  await using work = await storage.work.createFolder('captions');
+  await using work = await storage.scratch.createFolder('captions');
   await writeFile(path.join(work.path, 'captions.vtt'), toWebVtt(cues));
   await writeFile(path.join(work.path, 'subtitles.m3u8'), subtitlePlaylist(cues, videoSeconds));
-  await storage.putFolder(work.path, `media/${folder}`);
+  await publishFolder(storage, work.path, `media/${folder}`);
 }
 
 function readFields(fields: ReadonlyMap<string, string>): { language: string; label: string } {

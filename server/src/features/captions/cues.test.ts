@@ -69,7 +69,7 @@ test('nothing active survives in the text of a cue', () => {
   }
 });
 
-test('encodings are told apart', () => {
+test('encodings are recognized', () => {
   const text = '00:00.000 --> 00:01.000\nGrüße, café\n';
   const bigEndian = Buffer.from(`\ufeff${text}`, 'utf16le').swap16();
   const encoded: Record<string, Buffer> = {

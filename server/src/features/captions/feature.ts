@@ -18,6 +18,9 @@ type Parts = {
 
 export const captions = defineFeature({
   name: 'captions',
+  apiTags: {
+    Captions: 'Subtitles of videos.',
+  },
   build: ({ mediaAccess, hints, uploadLimits, ...parts }: Parts) => ({
     routes: (app) =>
       addCaptionRoutes(app, {

@@ -103,7 +103,7 @@ async function receiveCaptions(
     checkHead: () => undefined,
   });
   await using file = form.file;
-  const caption = await storeCaption(storage, form, video);
+  const caption = await storeCaption(parts, organizationId, form, video);
   let isNamed = false;
   try {
     await mutations.mutate(

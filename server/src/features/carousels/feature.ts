@@ -20,6 +20,9 @@ type Parts = {
 
 export const carousels = defineFeature({
   name: 'carousels',
+  apiTags: {
+    Carousels: 'Items that hold images, or refer to videos.',
+  },
   build: ({ mediaAccess, hints, uploadLimits, mediaLimits, ...parts }: Parts) => ({
     routes: (app) =>
       addCarouselRoutes(app, {

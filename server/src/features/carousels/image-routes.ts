@@ -67,8 +67,8 @@ async function storeImage(
 ): Promise<FastifyReply> {
   const { db, storage, mutations, urls } = parts;
   const { organizationId } = principalOf(request);
-  const carousel = await requireImageRoom(db, organizationId, id);
-  const image = await receiveImage(parts, request, carousel.playback_id);
+  const { playback_id: playbackId } = await requireImageRoom(db, organizationId, id);
+  const image = await receiveImage(parts, request, { organizationId, playbackId });
   let isNamed = false;
   try {
     await mutations.mutate(

@@ -1,10 +1,12 @@
 /** Receiving one image: a form is read, its bytes are decoded in the media child and stored. */
 import path from 'node:path';
 import type { FastifyRequest } from 'fastify';
+import type { Db } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { newContentId } from '../../platform/ids.ts';
+import { publishFolder } from '../../platform/storage/folders.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { assetFolder } from '../assets/assets.ts';
+import { assetFolder, expectFiles } from '../assets/assets.ts';
 import { MediaError, runMediaTask, sniffImage, type MediaTaskLimits } from '../media/media.ts';
 import { receiveSmallForm, uploadErrors, type UploadLimits } from '../uploads/uploads.ts';
 import type { NewImage } from './carousels.ts';
@@ -13,6 +15,7 @@ const maxImageBytes = 10 * 1024 * 1024;
 const maxAltTextLength = 1000;
 
 export type ImageParts = {
+  db: Db;
   storage: Storage;
   upload: UploadLimits;
   limits: Pick<MediaTaskLimits, 'memoryLimitBytes'>;
@@ -25,9 +28,9 @@ export type ImageParts = {
  * @throws ApiError VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE
  */
 export async function receiveImage(
-  { storage, upload, limits }: ImageParts,
+  { db, storage, upload, limits }: ImageParts,
   request: FastifyRequest,
-  playbackId: string,
+  { organizationId, playbackId }: { organizationId: string; playbackId: string },
 ): Promise<NewImage & { sha256: string }> {
   const form = await receiveSmallForm(request, storage, {
     ...upload,
@@ -37,11 +40,12 @@ export async function receiveImage(
   await using file = form.file;
   const altText = readAltText(form.fields);
   const imageId = newContentId();
-  await using work = await storage.work.createFolder('image');
+  await using work = await storage.scratch.createFolder('image');
   const outputDir = path.join(work.path, 'out');
   await convert({ sourcePath: file.path, outputDir }, limits);
   const folder = assetFolder(playbackId, imageId);
-  await storage.putFolder(outputDir, `media/${folder}`);
+  await expectFiles(db, organizationId, folder);
+  await publishFolder(storage, outputDir, `media/${folder}`);
   return { imageId, folder, altText, sha256: file.sha256 };
 }
 
@@ -51,7 +55,7 @@ function requireImage(head: Buffer): void {
   throw new ApiError(uploadErrors.INVALID_MEDIA, {
     message:
       format === 'heic'
-        ? 'HEIC images cannot be read here: the decoder has none for HEVC. Convert it to JPEG or AVIF.'
+        ? 'HEIC images cannot be read: the image library has no decoder for HEVC. Convert it to JPEG or AVIF.'
         : 'The bytes are not a JPEG, PNG, WebP or AVIF image.',
   });
 }

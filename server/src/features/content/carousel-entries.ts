@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import { itemColumns, type ItemRow } from './item.ts';
-import { touched } from './transitions.ts';
+import { touched } from './touched.ts';
 
 export type CarouselEntry = { id: string; contentId: string; position: number };
 

@@ -36,7 +36,7 @@ import {
   lockItem,
   type LockedItem,
 } from './queries.ts';
-import { archiveItem, restoreItem } from './transitions.ts';
+import { archiveItem, restoreItem } from './archive.ts';
 
 export { deleteApplied, lockAndJudge, updateApplied } from './change-parts.ts';
 export { matchingItems, type ContentFilter } from './filter.ts';
@@ -91,12 +91,17 @@ export {
   type LockedItem,
   type PlaybackRules,
 } from './queries.ts';
+export { setLanguage } from './language.ts';
 export {
-  failWithoutSource,
   findMediaSource,
   findUnnamedSources,
   lockEvenArchived,
   lockMedia,
+  setSource,
+  type MediaSource,
+} from './sources.ts';
+export {
+  failWithoutSource,
   markFailed,
   markIncomplete,
   markPendingAgain,
@@ -104,10 +109,7 @@ export {
   markReady,
   recordProgress,
   recordTransfer,
-  setLanguage,
-  setSource,
   type FailedItem,
-  type MediaSource,
 } from './transitions.ts';
 export {
   ContentItem,

@@ -22,6 +22,9 @@ type Parts = {
 
 export const content = defineFeature({
   name: 'content',
+  apiTags: {
+    Content: 'Items of the library: upload, metadata, publication, archive.',
+  },
   settings: {
     archiveRetentionMs: setting({
       env: 'REELFEED_ARCHIVE_RETENTION',

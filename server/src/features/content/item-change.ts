@@ -51,7 +51,7 @@ export type RequestedItem = {
 /** @throws ApiError VALIDATION_ERROR, LIMIT_EXCEEDED */
 export function toItemChange(
   fields: Patch & { addTags?: string[]; removeTags?: string[] },
-  /** Where the fields stand in the request's body, for the paths of errors. */
+  /** Where the fields are in the request's body, for the paths of errors. */
   prefix = '',
 ): ItemChange {
   const { tags, addTags, removeTags, customMetadata, publishAt, expiresAt, ...same } = fields;

@@ -9,7 +9,8 @@ import { contentErrors } from './errors.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 import type { ItemChange } from './item-change.ts';
 import type { MetadataColumns } from './metadata.ts';
-import { archivedLimit, touched } from './transitions.ts';
+import { archivedLimit } from './archive.ts';
+import { touched } from './touched.ts';
 
 export type NewItem = {
   organizationId: OrganizationId;
@@ -244,13 +245,15 @@ export type PlaybackRules = {
   isProtected: boolean;
   /** Those that are ready. */
   captions: StoredAsset[];
+  /** The folders below `media/` that belong to the item; no file of another one is served. */
+  folders: ReadonlySet<string>;
 };
 
 /** Who may play the files of a playback id; null when the item is gone or archived. */
 export async function findPlaybackRules(db: Db, playbackId: string): Promise<PlaybackRules | null> {
   const row = await db
     .selectFrom('content')
-    .select(['visibility', 'protected', 'assets'])
+    .select(['visibility', 'protected', 'assets', 'media_prefix'])
     .where('playback_id', '=', playbackId)
     .where('archived_at', 'is', null)
     .executeTakeFirst();
@@ -260,6 +263,9 @@ export async function findPlaybackRules(db: Db, playbackId: string): Promise<Pla
     visibility: row.visibility,
     isProtected: row.protected,
     captions: row.assets.filter(isCaption),
+    folders: new Set(
+      [row.media_prefix, ...row.assets.map(({ folder }) => folder)].filter((one) => one !== null),
+    ),
   };
 }
 

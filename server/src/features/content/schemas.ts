@@ -120,7 +120,11 @@ export const DerivedMediaFields = {
   storyboardUrl: Nullable(
     Type.String({ description: 'WebVTT; its cues name parts of one picture by `#xywh`.' }),
   ),
-  downloadUrl: Nullable(Type.String({ description: 'One MP4 that plays while it loads.' })),
+  downloadUrl: Nullable(
+    Type.String({
+      description: 'One MP4 that plays while it loads. Signed, for six hours at least.',
+    }),
+  ),
 };
 
 export const ContentItem = Type.Object(

@@ -6,75 +6,18 @@
  *     further renditions could not be made stays ready, with an errorReason, and can be retried.
  *   publishStatus: unpublished → published when the item becomes ready and its organization
  *     publishes by itself, or by a change; back by a change, a failure or a restore.
- *   archived: set by `archiveItem`, cleared by `restoreItem` within its time.
+ *   archived: see `archive.ts`.
  *
  * Changes of metadata and of `publishStatus` by clients are in `change-parts.ts`.
  */
-import { sql, type RawBuilder } from 'kysely';
-import type { Db, Tx } from '../../platform/database/database.ts';
-import type { ContentId, OrganizationId } from '../../platform/ids.ts';
+import { sql } from 'kysely';
+import type { Tx } from '../../platform/database/database.ts';
 import type { MediaInfo } from '../media/media.ts';
 import { organizationSetting } from '../organizations/organizations.ts';
 import { itemColumns, type ItemRow } from './item.ts';
-
-/** Every change that a client can see increments the revision and moves `updatedAt`. */
-export function touched() {
-  return {
-    revision: sql<number>`revision + 1`,
-    updated_at: sql<Date>`greatest(clock_timestamp(), updated_at + interval '1 microsecond')`,
-  };
-}
-
-export type MediaSource = {
-  uploadStatus: ItemRow['upload_status'];
-  playbackId: string;
-  sourceKey: string | null;
-  quality: 'basic' | 'plus';
-  /** The folder of the attempt that made the item ready; null before that. */
-  mediaPrefix: string | null;
-};
-
-/**
- * The media of an item; null when the item is gone. Archived items are processed as well, so that
- * one that is restored later was not left half-way.
- */
-export async function findMediaSource(
-  db: Db,
-  organizationId: string,
-  contentId: string,
-): Promise<MediaSource | null> {
-  const row = await db
-    .selectFrom('content')
-    .select(['upload_status', 'playback_id', 'source_key', 'video_quality', 'media_prefix'])
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  return {
-    uploadStatus: row.upload_status,
-    playbackId: row.playback_id,
-    sourceKey: row.source_key,
-    quality: row.video_quality ?? 'basic',
-    mediaPrefix: row.media_prefix,
-  };
-}
-
-/** Locks an item that plays from this folder; false when there is none. */
-export async function lockMedia(
-  tx: Tx,
-  { organizationId, contentId }: ItemName,
-  mediaPrefix: string,
-): Promise<boolean> {
-  const row = await tx
-    .selectFrom('content')
-    .select('content_id')
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .where('media_prefix', '=', mediaPrefix)
-    .forUpdate()
-    .executeTakeFirst();
-  return row !== undefined;
-}
+import { withLanguage } from './language.ts';
+import type { ItemName } from './sources.ts';
+import { touched } from './touched.ts';
 
 /** `pending` → `processing`; an item in any other state is left as it is. */
 export async function markProcessing(
@@ -170,45 +113,6 @@ export async function markReady(
   return row ?? null;
 }
 
-/** Custom metadata with the key of the service: see `mergeCustomMetadata`. */
-function withLanguage(language: string | null): RawBuilder<string> {
-  if (language === null) return sql`custom_metadata - 'language'`;
-  return sql`custom_metadata || jsonb_build_object('language', ${language}::text)`;
-}
-
-/** Locks an item for background work, which goes on while it is archived; null when it is gone. */
-export async function lockEvenArchived(
-  tx: Tx,
-  organizationId: string,
-  contentId: string,
-): Promise<ItemRow | null> {
-  const row = await tx
-    .selectFrom('content')
-    .select(itemColumns)
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .forUpdate()
-    .executeTakeFirst();
-  return row ?? null;
-}
-
-/** Records the language that is spoken in an item; null when the item is gone. */
-export async function setLanguage(
-  tx: Tx,
-  organizationId: string,
-  contentId: string,
-  language: string,
-): Promise<ItemRow | null> {
-  const row = await tx
-    .updateTable('content')
-    .set({ custom_metadata: withLanguage(language), ...touched() })
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .returning(itemColumns)
-    .executeTakeFirst();
-  return row ?? null;
-}
-
 /** `pending` or `processing` → `error`. Null when the item is in another state. */
 export async function markFailed(
   tx: Tx,
@@ -270,27 +174,6 @@ export async function markPendingAgain(
     .executeTakeFirstOrThrow();
 }
 
-export type Source = { key: string; mediaType: string };
-
-/** Records where the original bytes of an item lie; null when the item is gone or archived. */
-export async function setSource(
-  tx: Tx,
-  organizationId: OrganizationId,
-  contentId: string,
-  source: Source,
-): Promise<ItemRow | null> {
-  const row = await tx
-    .updateTable('content')
-    .set({ source_key: source.key, source_format: source.mediaType, ...touched() })
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .where('archived_at', 'is', null)
-    .returning(itemColumns)
-    .executeTakeFirst();
-  return row ?? null;
-}
-
-export type ItemName = { organizationId: string; contentId: string };
 export type FailedItem = ItemName & { title: string };
 
 /** `pending` → `error` for items whose bytes have not arrived. @returns those that failed by it */
@@ -316,55 +199,4 @@ export async function failWithoutSource(
       content.title
   `.execute(tx);
   return rows;
-}
-
-/** Which of the given storage keys no item names as its original. */
-export async function findUnnamedSources(db: Db, keys: readonly string[]): Promise<string[]> {
-  const { rows } = await sql<{ key: string }>`
-    select candidate.key from unnest(${keys}::text[]) as candidate (key)
-    where not exists (select from content where content.source_key = candidate.key)
-  `.execute(db);
-  return rows.map((row) => row.key);
-}
-
-/** Archives an item; false when there is none, or it is archived already. */
-export async function archiveItem(
-  tx: Tx,
-  organizationId: OrganizationId,
-  contentId: ContentId,
-): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable('content')
-    .set({ archived_at: sql<Date>`now()`, ...touched() })
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .where('archived_at', 'is', null)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
-}
-
-/**
- * Brings back an item that was archived within the last `retentionMs`. It comes back unpublished,
- * so that nobody sees it before somebody has looked at it.
- */
-export async function restoreItem(
-  tx: Tx,
-  organizationId: OrganizationId,
-  contentId: ContentId,
-  retentionMs: number,
-): Promise<ItemRow | null> {
-  const row = await tx
-    .updateTable('content')
-    .set({ archived_at: null, publish_status: 'unpublished', ...touched() })
-    .where('organization_id', '=', organizationId)
-    .where('content_id', '=', contentId)
-    .where('archived_at', '>', archivedLimit(retentionMs))
-    .returning(itemColumns)
-    .executeTakeFirst();
-  return row ?? null;
-}
-
-/** Items archived before this moment can no longer be restored. */
-export function archivedLimit(retentionMs: number) {
-  return sql<Date>`now() - ${retentionMs} * interval '1 millisecond'`;
 }

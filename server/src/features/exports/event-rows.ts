@@ -20,7 +20,7 @@ const page = { limitBlocks: 200, limitEvents: 10_000 };
 /** An event happens before it is received, but for clocks that are ahead; see docs/events.md. */
 const clockMarginMs = 3_600_000;
 
-/** The events that happened in the range, in the order of the log, as far as it holds them now. */
+/** The events in the range that the log still holds, in the order of the log. */
 export async function* readEventRows(
   eventLog: EngagementLog,
   { organizationId, startMs, endMs }: ExportRange,

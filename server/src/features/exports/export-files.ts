@@ -1,8 +1,8 @@
-/** Where the files of exports are. The one place of this feature that knows the storage. */
+/** The files of exports. Only this file accesses the storage. */
 import type { Storage, StoredRead } from '../../platform/storage/storage.ts';
 import type { ExportKey } from './queries.ts';
 
-/** Room that the database keeps, whatever is exported. */
+/** Free space that exports leave to the database. */
 const minFreeBytes = 512 * 2 ** 20;
 const maxFileBytes = 50 * 2 ** 30;
 
@@ -22,8 +22,8 @@ export async function storeExportFile(
   signal: AbortSignal,
 ): Promise<number> {
   const options = { maxBytes: maxFileBytes, minFreeBytes };
-  await using file = await storage.work.receive(bytes, options, signal);
-  await storage.putFile(file.path, keyOf(key), signal);
+  await using file = await storage.scratch.receive(bytes, options, signal);
+  await storage.put(keyOf(key), file, signal);
   return file.sizeBytes;
 }
 

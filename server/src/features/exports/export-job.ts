@@ -40,7 +40,7 @@ export function exportHandler(parts: ExportJobParts): HandledJob {
     try {
       await context.finish(async (tx) => {
         const ready = await finishExport(tx, key, result);
-        if (ready === null) throw new Error('data of the export was erased; it begins anew');
+        if (ready === null) throw new Error('data of the export was erased; it starts over');
         await recordEvent(tx, organizationId, 'export.ready', eventData(ready, urls));
       });
     } catch (error) {

@@ -7,10 +7,11 @@ import { sampleEvent } from '../../../test/event-samples.ts';
 import { createItem, createOrganization } from '../../../test/seed.ts';
 import { eventually, startService } from '../../../test/service.ts';
 import { formatDay } from '../analytics/reports/period.ts';
+import { dayMs } from '../../platform/time.ts';
 
 const service = await startService({ REELFEED_ROLES: 'api,worker' });
 const today = formatDay(Date.now());
-const yesterday = formatDay(Date.now() - 86_400_000);
+const yesterday = formatDay(Date.now() - dayMs);
 const days = { startDate: yesterday, endDate: today };
 const awkward = 'A "title", with commas,\r\nlines and \u{1F3AC}';
 const item = await createItem(service, { title: awkward, tags: ['one', 'two'] });
@@ -147,7 +148,7 @@ describe('an export', () => {
       [id, 'ready', 'csv', rowCount, fileSize],
     );
     assert.equal((await fetch(local(data.downloadUrl))).status, 200);
-    assert.ok(Date.parse(data.expiresAt) > Date.now() + 6 * 86_400_000);
+    assert.ok(Date.parse(data.expiresAt) > Date.now() + 6 * dayMs);
   });
 });
 

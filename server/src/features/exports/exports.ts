@@ -4,13 +4,15 @@
  *   (asked for) → pending → processing → ready → expired
  *                               └────→ failed
  *
- * 1. The job `run-export` moves an export on; a killed attempt begins anew, with an empty file.
+ * 1. The job `run-export` moves an export on; a killed attempt starts again with an empty file.
  * 2. The file is complete and durable before the transaction that makes the export `ready`; that
  *    transaction also records `export.ready`.
- * 3. A ready export can be downloaded for seven days, by a signed URL that needs no key. Then its file
+ * 3. A ready export can be downloaded for seven days, by a signed URL that needs no key. Then
+ *    its file
  *    is removed and it is `expired`; 30 days after that it is forgotten.
- * 4. When a viewer is erased, every export of events that may hold their data loses its file, and one
- *    that is being made begins anew (`revision`).
+ * 4. When a viewer is erased, every export of events that may hold their data loses its file,
+ *    and one
+ *    that is being made starts over (`revision`).
  */
 import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';

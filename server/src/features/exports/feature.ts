@@ -25,6 +25,9 @@ type Parts = {
 
 export const exports = defineFeature({
   name: 'exports',
+  apiTags: {
+    Exports: 'Events, items and metrics as files.',
+  },
   tables: ['data_export'],
   build({ db, storage, eventLog, mutations, cursors, signer, hints, publicUrl }: Parts) {
     const urls = createDownloadUrls(publicUrl, signer);

@@ -1,4 +1,4 @@
-/** How rows are written: NDJSON, CSV (RFC 4180) or Parquet, as bytes in pieces of a batch. */
+/** Encodes rows as NDJSON, CSV (RFC 4180) or Parquet, in one chunk of bytes per batch. */
 import { Readable } from 'node:stream';
 import { createGzip, gzipSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
@@ -8,7 +8,7 @@ import type { Compression, Format } from './tables.ts';
 
 export type Encoded = {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** How many rows were written so far. */
+  /** The number of rows written so far. */
   readonly rowCount: () => number;
 };
 
@@ -38,7 +38,7 @@ function encode(
   return Readable.from(text).compose(createGzip());
 }
 
-/** What a file of the format is called behind its dot, and the type that it is served with. */
+/** The file extension and content type of each format. */
 export function fileTypeOf(
   format: Format,
   compression: Compression,
@@ -98,7 +98,7 @@ const parquetTypes = {
   json: 'JSON',
 } as const satisfies Record<ColumnType, string>;
 
-/** A row group for each batch: what has been written is handed on, so memory stays flat. */
+/** Writes one row group per batch and passes the bytes on at once, so memory stays flat. */
 async function* writeParquet(
   { columns, batches }: RowSource,
   compression: Compression,
@@ -136,7 +136,7 @@ function toParquet(type: ColumnType, value: unknown): unknown {
   return value;
 }
 
-/** The bytes that were written since the last call. `offset`, by which pages are found, goes on. */
+/** The bytes written since the last call. `offset`, which locates pages, keeps counting. */
 function take(buffer: ByteWriter): Uint8Array {
   const bytes = new Uint8Array(buffer.buffer.slice(0, buffer.index));
   buffer.index = 0;

@@ -11,7 +11,7 @@ import {
 const rowsKeptDays = 37;
 const exportsAtOnce = 50;
 
-/** Removes the files of exports whose time is over, and forgets old exports. */
+/** Removes the files of expired exports, and deletes old exports. */
 export async function expireOldExports(
   db: Db,
   storage: Storage,
@@ -23,7 +23,7 @@ export async function expireOldExports(
   );
 }
 
-/** A kill between the two leaves a file that the deletion of the row removes. */
+/** If the process is killed in between, the file is removed when the row is deleted. */
 async function removeInTurns(
   db: Db,
   storage: Storage,
@@ -37,7 +37,7 @@ async function removeInTurns(
   }
 }
 
-/** Removes the files that may hold data of a viewer who is erased. Idempotent. */
+/** Removes the files that may contain data of an erased viewer. Idempotent. */
 export async function eraseFromExports(
   db: Db,
   storage: Storage,

@@ -64,7 +64,7 @@ export async function findExport(db: Db, key: ExportKey): Promise<ExportRow | nu
   return rows[0] ?? null;
 }
 
-/** For whoever has a signed URL: it names no organization. */
+/** Finds an export by its id alone, for signed URLs, which don't name the organization. */
 export async function findDownload(
   db: Db,
   exportId: string,
@@ -96,7 +96,7 @@ export async function listExports(
   return rows;
 }
 
-/** Takes an export up. Null when there is nothing to do any more. */
+/** Starts an export. Null when there is nothing left to do. */
 export async function startExport(tx: Tx, key: ExportKey): Promise<ExportRow | null> {
   const { rows } = await sql<ExportRow>`
     update data_export set status = 'processing'
@@ -109,7 +109,7 @@ export async function startExport(tx: Tx, key: ExportKey): Promise<ExportRow | n
 /**
  * Makes an export ready, unless something was erased from its data since it was begun.
  *
- * @returns the export, or null when it has to begin anew
+ * @returns the export, or null when it has to start over
  */
 export async function finishExport(
   tx: Tx,
@@ -135,7 +135,7 @@ export async function failExport(tx: Tx, key: ExportKey): Promise<void> {
 }
 
 /**
- * Takes the files of event exports away, and lets those that are being made begin anew.
+ * Drops the files of event exports, and restarts the exports that are running.
  *
  * @returns whose files have to be removed
  */
@@ -156,7 +156,7 @@ export async function withdrawEventExports(tx: Tx, organizationId: string): Prom
     .map(({ exportId }) => ({ organizationId, exportId }));
 }
 
-/** Ends exports whose time is over. @returns whose files have to be removed */
+/** Expires exports. @returns those whose files must be removed */
 export async function expireExports(tx: Tx, limit: number): Promise<ExportKey[]> {
   const { rows } = await sql<ExportKey>`
     update data_export set status = 'expired' where export_id = any(array(
@@ -166,7 +166,7 @@ export async function expireExports(tx: Tx, limit: number): Promise<ExportKey[]>
   return rows;
 }
 
-/** Forgets exports that ended long ago. @returns those whose files have to be gone */
+/** Deletes exports that ended long ago. @returns those whose files must be removed */
 export async function deleteOldExports(tx: Tx, days: number, limit: number): Promise<ExportKey[]> {
   const { rows } = await sql<ExportKey>`
     delete from data_export where export_id = any(array(

@@ -1,4 +1,4 @@
-/** What an export consists of: typed columns, and rows in batches. */
+/** The data of an export: typed columns, and rows in batches. */
 export type ColumnType = 'string' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json';
 
 export type Column = { readonly name: string; readonly type: ColumnType };

@@ -50,7 +50,7 @@ export const importMedia = defineJob({
 /** The messages of failed imports begin with this; they name the source only as it was given. */
 export const sourcePrefix = 'The source';
 
-/** Fetches the bytes of a failed import again. @returns false when the item is no import */
+/** Fetches the bytes of a failed import again. @returns false when the item is not an import */
 export async function retryImport(
   tx: Tx,
   organizationId: string,

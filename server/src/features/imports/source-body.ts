@@ -1,6 +1,6 @@
 /**
  * The bytes of a source, through breaks of its connection: where the source supports ranges and
- * says which version it sends, a broken transfer goes on where it ended.
+ * says which version it sends, a broken transfer continues where it ended.
  */
 import { EgressError, type EgressFailure } from '../../platform/egress/egress-errors.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
@@ -140,7 +140,7 @@ function checkPace(bytes: number, startedAt: number, limits: SourceLimits): void
 }
 
 function tooLarge({ maxBytes }: SourceLimits): SourceError {
-  return new SourceError(`has more than ${maxBytes} bytes, the most that is accepted.`, {
+  return new SourceError(`has more than ${maxBytes} bytes, the maximum.`, {
     code: 'TOO_LARGE',
     isFinal: true,
   });

@@ -16,12 +16,18 @@ type Parts = {
   eventLog: EngagementLog;
 };
 
-/** A run is followed by a pause of so many times its length: it reads much when much is stored. */
+/**
+ * A run is followed by a pause of this many times its duration, because it reads a lot when much is
+ * stored.
+ */
 const pauseFactor = 9;
 const maxPauseMs = 3_600_000;
 
 export const purges = defineFeature({
   name: 'purges',
+  apiTags: {
+    Purges: 'What was deleted for good.',
+  },
   build({ db, log, cursors, storage, everyFeature, eventLog }: Parts) {
     const forgetEvents: PurgeItems = (items, signal) => forgetItemsInLog(eventLog, items, signal);
     const parts = { db, storage, steps: [forgetEvents, everyFeature.purgeItems], log };

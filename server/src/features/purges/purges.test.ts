@@ -155,7 +155,7 @@ describe('a permanent delete', () => {
 });
 
 describe('the purge', () => {
-  test('goes on after it was interrupted anywhere', async () => {
+  test('continues after it was interrupted anywhere', async () => {
     const items = await createItemsWithFiles(5);
     await deleteForGood(items.map(({ id }) => id));
     let calls = 0;

@@ -1,5 +1,5 @@
 /**
- * Purges: what is left of content items after they were deleted for good.
+ * Purges: removes what is left of content items after they were deleted permanently.
  *
  *   (row of `content` deleted) → pending → complete → (forgotten after 30 days)
  *
@@ -25,7 +25,7 @@ import {
   type PendingPosition,
 } from '../content/content.ts';
 
-/** What removing files needs of a storage. */
+/** The part of the storage that removing files needs. */
 export type FileRemover = Pick<Storage, 'remove' | 'removePrefix'>;
 
 export type PurgeParts = {
@@ -36,11 +36,13 @@ export type PurgeParts = {
   log: Logger;
 };
 
-/** Many, because the event log and the viewers of an organization are read once for all of them. */
+/**
+ * A large batch, because the event log and the viewers of an organization are read once per batch.
+ */
 const itemsAtOnce = 5_000;
 const forgottenAtOnce = 100;
 
-/** One run over everything that is pending. */
+/** Purges everything that is pending. */
 export async function purgeDeleted(parts: PurgeParts, signal: AbortSignal): Promise<void> {
   let after: PendingPosition | null = null;
   while (!signal.aborted) {
@@ -66,7 +68,10 @@ async function purgeBatch(
       removed.push(item);
     } catch (error) {
       if (signal.aborted) throw error;
-      log.warn({ err: error, contentId: item.contentId }, 'the files of a deleted item remain');
+      log.warn(
+        { err: error, contentId: item.contentId },
+        'the files of a deleted item could not be removed, trying again later',
+      );
     }
   }
   if (removed.length === 0) return;
@@ -74,7 +79,10 @@ async function purgeBatch(
   await inTransaction(db, (tx) => markPurged(tx, removed));
 }
 
-/** The renditions, thumbnails and captions, and the original in either of its places. */
+/**
+ * Removes the renditions, thumbnails and captions, and the original from both places where it may
+ * be.
+ */
 async function removeFiles(
   storage: FileRemover,
   { contentId, playbackId, sourceKey }: DeletedItem,

@@ -1,0 +1,48 @@
+/** Archiving: an item is unknown to everything but permanent deletion until it is restored. */
+import { sql } from 'kysely';
+import type { Tx } from '../../platform/database/database.ts';
+import type { ContentId, OrganizationId } from '../../platform/ids.ts';
+import { itemColumns, type ItemRow } from './item.ts';
+import { touched } from './touched.ts';
+
+/** Archives an item; false when there is none, or it is archived already. */
+export async function archiveItem(
+  tx: Tx,
+  organizationId: OrganizationId,
+  contentId: ContentId,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('content')
+    .set({ archived_at: sql<Date>`now()`, ...touched() })
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .where('archived_at', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/**
+ * Brings back an item that was archived within the last `retentionMs`. It comes back unpublished,
+ * so that nobody sees it before somebody has looked at it.
+ */
+export async function restoreItem(
+  tx: Tx,
+  organizationId: OrganizationId,
+  contentId: ContentId,
+  retentionMs: number,
+): Promise<ItemRow | null> {
+  const row = await tx
+    .updateTable('content')
+    .set({ archived_at: null, publish_status: 'unpublished', ...touched() })
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .where('archived_at', '>', archivedLimit(retentionMs))
+    .returning(itemColumns)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Items archived before this moment can no longer be restored. */
+export function archivedLimit(retentionMs: number) {
+  return sql<Date>`now() - ${retentionMs} * interval '1 millisecond'`;
+}
