@@ -1,4 +1,4 @@
-/** The arms of an experiment as the statistics take them. */
+/** Converts the arms of an experiment to the input of the statistics. */
 import type { Db } from '../../platform/database/database.ts';
 import { countExposures, unitsOf, type ExposureCount } from './assignments/exposure-queries.ts';
 import type { ExperimentRow, Variant } from './experiment.ts';

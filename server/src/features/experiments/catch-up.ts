@@ -1,4 +1,4 @@
-/** What brings the numbers of experiments up to date while no events arrive, and ends experiments. */
+/** Updates the numbers of experiments while no events arrive, and ends experiments. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { EventLog, LogEntry } from '../../platform/event-log/event-log.ts';
@@ -24,7 +24,7 @@ const followed = 'engagement';
 const maxSettleMs = 3_000;
 const settlePauseMs = 50;
 
-/** Counts exposures that no pass has counted, since there were no events. */
+/** Counts exposures that no pass has counted because no events arrived. */
 export async function countQuietExposures(db: Db): Promise<void> {
   while (await hasUncounted(db)) {
     await inTransaction(db, async (tx) => {
@@ -36,8 +36,9 @@ export async function countQuietExposures(db: Db): Promise<void> {
 }
 
 /**
- * Waits until what was acknowledged before is counted: exposures of this process and events of all. It
- * gives up after some seconds, so that a projection which is behind holds up no request.
+ * Waits until everything acknowledged so far is counted: exposures of this process, and events of
+ * all processes. It gives up after a few seconds, so that a slow projection does not block
+ * requests.
  */
 export async function settle<Event extends LogEntry>({
   db,
@@ -59,7 +60,10 @@ export async function settle<Event extends LogEntry>({
   await countQuietExposures(db);
 }
 
-/** Ends experiments whose planned end has come. @returns those that were ended here */
+/**
+ * Completes experiments that have reached their planned end. @returns those that this call
+ * completed
+ */
 export async function completeDue(db: Db): Promise<ExperimentRow[]> {
   const completed: ExperimentRow[] = [];
   for (const row of await overdueExperiments(db)) {

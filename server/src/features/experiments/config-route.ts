@@ -1,4 +1,4 @@
-/** What a client asks for at its start: settings and flags for its viewer. */
+/** The configuration that clients load at their start: settings and flags for a viewer. */
 import { Type } from 'typebox';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { fieldError } from '../../platform/http/errors.ts';
@@ -19,7 +19,8 @@ export const ConfigQuery = Closed({
   segments: Type.Optional(
     Type.String({
       maxLength: 4_000,
-      description: "Comma list of the viewer's segments. The header X-User-Segments says the same.",
+      description:
+        "Comma-separated list of the viewer's segments. The header X-User-Segments says the same.",
     }),
   ),
 });

@@ -21,7 +21,10 @@ export type Variant = {
   readonly config: Readonly<Record<string, unknown>>;
 };
 
-/** How an experiment is judged; fixed by its start, so that settings can't change what is running. */
+/**
+ * The statistical settings of an experiment. They are fixed at its start, so that later changes
+ * don't affect it.
+ */
 export type JudgingPlan = {
   readonly alpha: number;
   readonly minimumDays: number;
@@ -46,7 +49,7 @@ export type ExperimentRow = Omit<
   readonly plan: JudgingPlan | null;
 };
 
-/** The variant that the others are compared with. */
+/** The control, which the other variants are compared with. */
 export function controlOf(variants: readonly Variant[]): Variant {
   const control = variants.find(({ id }) => id === 'control') ?? variants[0];
   if (control === undefined) throw new Error('An experiment without variants.');
@@ -61,7 +64,7 @@ export function becomesBase({ type, targeting }: ExperimentRow): boolean {
   return type !== 'ranking' && Object.values(targeting).every((list) => list.length === 0);
 }
 
-/** The id that a client has sent. @throws ApiError NOT_FOUND for another form */
+/** Parses an id from a client. @throws ApiError NOT_FOUND when it is malformed */
 export function requireExperimentId(raw: string): ExperimentId {
   const experimentId = parseTypeId('exp', raw);
   if (experimentId === null) throw new ApiError('NOT_FOUND');
@@ -72,7 +75,7 @@ export function entityTag({ revision }: Pick<ExperimentRow, 'revision'>): string
   return `"${revision}"`;
 }
 
-/** What lists show. Variants stand there without what they configure. */
+/** An experiment in lists: its variants come without their configuration. */
 export function presentSummary(row: ExperimentRow) {
   return {
     id: row.experiment_id,
@@ -97,7 +100,7 @@ export function presentSummary(row: ExperimentRow) {
   };
 }
 
-/** @param participants by the place of the variant; left out where they are not asked for */
+/** @param participants by the index of the variant; omit them if not requested */
 export function presentExperiment(row: ExperimentRow, participants?: readonly number[]) {
   return {
     ...presentSummary(row),

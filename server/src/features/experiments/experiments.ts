@@ -20,7 +20,7 @@ export type OpenExperiments = AsyncDisposable & {
   readonly exposures: Exposures;
 };
 
-/** Loads what viewers are given. Dispose of it when the last request has been answered. */
+/** Loads the assignments of viewers. Dispose of it after the last request has been answered. */
 export async function openExperiments(db: Db, log: Logger, hints: Hints): Promise<OpenExperiments> {
   await using opening = new AsyncDisposableStack();
   const exposures = opening.use(new Exposures(db, log));

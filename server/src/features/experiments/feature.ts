@@ -28,20 +28,23 @@ type Parts = {
 
 export const experiments = defineFeature({
   name: 'experiments',
+  apiTags: {
+    Experiments: 'Experiments over ranking, settings and flags, and their results.',
+  },
   settings: {
     experimentMinimumDays: setting({
       env: 'REELFEED_EXPERIMENT_MIN_DAYS',
       parse: integer({ min: 0, max: 90 }),
       fallback: '7',
       about:
-        'Full days before anything is said about an experiment. Applies to experiments that start later.',
+        'Full days before the results of an experiment are judged. Applies to experiments that start later.',
     }),
     experimentMinimumUnits: setting({
       env: 'REELFEED_EXPERIMENT_MIN_UNITS',
       parse: integer({ min: 2, max: 1_000_000 }),
       fallback: '100',
       about:
-        'Participants that each variant needs before anything is said. Applies to experiments that start later.',
+        'Participants that each variant needs before results are judged. Applies to experiments that start later.',
     }),
     experimentTunedTo: setting({
       env: 'REELFEED_EXPERIMENT_TUNED_TO',

@@ -1,6 +1,6 @@
 /**
- * The layer that running ranking experiments share: content can be ordered in one way at a time, so a
- * unit is in one of them at most. Each takes parts of [0, 1) that the others leave free.
+ * The layer that running ranking experiments share: content can be ordered in only one way, so a
+ * unit is in at most one of them. Each takes free parts of [0, 1).
  */
 import type { Range } from './experiment.ts';
 

@@ -1,4 +1,4 @@
-/** The routes that move experiments through their lives. */
+/** The routes that change the state of experiments. */
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';
@@ -14,9 +14,9 @@ import { Deleted, RolledOut, RolloutRequest, Started, Stopped, StopRequest } fro
 export type LifecycleRouteParts = {
   db: Db;
   mutations: Mutations;
-  /** How experiments that start now will be judged. */
+  /** The statistical settings of experiments that start now. */
   plan: JudgingPlan;
-  /** Waits until what was acknowledged before is counted. */
+  /** Waits until everything acknowledged so far is counted. */
   settle: () => Promise<void>;
   /** Called after a change was committed. */
   onChange: () => void;

@@ -42,7 +42,7 @@ import {
 } from './queries.ts';
 import { checkDefinition } from './validation.ts';
 
-/** Which version a change was made for: the value of `If-Match`. */
+/** The version that a change requires: the value of `If-Match`. */
 export type Precondition = { ifMatch: string | undefined };
 
 export async function createExperiment(
@@ -191,7 +191,7 @@ export async function completeExperiment(
 }
 
 /**
- * Gives a variant of an ended experiment to its whole audience.
+ * Rolls out a variant of an ended experiment to its whole audience.
  *
  * @throws ApiError NOT_FOUND, EXPERIMENT_RUNNING, CONFLICT, VALIDATION_ERROR
  */

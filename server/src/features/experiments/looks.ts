@@ -2,7 +2,7 @@
  * When an experiment with a planned end is looked at: at the first moments of UTC days, from its
  * minimum runtime on, and at its end. Between two looks results stay as they were at the last one, so
  * reading them a thousand times is one look. Experiments that last long are looked at every second,
- * third, … day, 30 times at the most.
+ * third, … day, at most 30 times.
  */
 import { dayMs } from '../../platform/time.ts';
 const maxLooks = 30;
@@ -21,7 +21,7 @@ export function lookTimes(moments: readonly number[], startMs: number, endMs: nu
   return moments.map((moment) => (moment - startMs) / (endMs - startMs));
 }
 
-/** The number of the last look that was due at a moment; −1 before the first. */
+/** The index of the last look that was due at a moment; −1 before the first. */
 export function lookDueAt(moments: readonly number[], nowMs: number): number {
   return moments.findLastIndex((moment) => moment <= nowMs);
 }

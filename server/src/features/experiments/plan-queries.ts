@@ -1,9 +1,9 @@
-/** The SQL of baselines: what an organization's viewers did on the last days. */
+/** The SQL of baselines: the recent behaviour of an organization's viewers. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 
 export type BaselineRow = {
-  /** Complete days that there are data of, or 1 for the part of today. */
+  /** The number of complete days with data, or 1 if there is only part of today. */
   days: number;
   units: number;
   plays_mean: number | null;
@@ -22,7 +22,7 @@ export type BaselineRow = {
 
 /**
  * Viewers of the last seven complete UTC days, each with what they did in them; of today, where there
- * is no complete day yet.
+ * is not a complete day yet.
  */
 export async function readBaseline(db: Db, organizationId: string): Promise<BaselineRow> {
   const { rows } = await sql<BaselineRow>`

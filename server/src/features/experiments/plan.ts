@@ -1,4 +1,6 @@
-/** How large and how long an experiment has to be, from what the organization's viewers do now. */
+/**
+ * Estimates the size and duration that an experiment needs, from the current behaviour of viewers.
+ */
 import type { Db } from '../../platform/database/database.ts';
 import { readBaseline, type BaselineRow } from './plan-queries.ts';
 import type { MetricName } from './statistics/analysis.ts';
@@ -15,14 +17,14 @@ export type PlanQuestion = {
   readonly alpha: number;
 };
 
-/** Whole weeks treat every weekday alike. */
+/** In whole weeks every weekday counts the same. */
 const leastDays = 7;
 
 export async function planExperiment(
   db: Db,
   organizationId: string,
   question: PlanQuestion,
-  /** The share of viewers for whom the experiment would be. */
+  /** The share of viewers that the experiment would include. */
   audienceShare: number,
 ) {
   const row = await readBaseline(db, organizationId);

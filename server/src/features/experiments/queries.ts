@@ -171,7 +171,7 @@ export async function updateDraft(
   return asRow(row);
 }
 
-/** Running experiments and those that are rolled out, by the order of their rollouts. */
+/** Reads running and rolled-out experiments, in the order of their roll-outs. */
 export async function experimentsInEffect(
   db: Db,
   organizationId: string,
@@ -199,7 +199,7 @@ export type Change = {
   results?: unknown;
 };
 
-/** Changes the state of an experiment. The caller holds it locked and has checked the move. */
+/** Changes the state of an experiment. The caller has locked it and checked the transition. */
 export async function updateState(
   tx: Tx,
   { organization_id, experiment_id }: ExperimentRow,
@@ -226,7 +226,7 @@ export async function updateState(
   return asRow(row);
 }
 
-/** Keeps the look that was just taken; it is no change that anybody has made. */
+/** Stores the look that was just taken. This does not count as a change of the experiment. */
 export async function saveLook(db: Db, row: ExperimentRow, results: unknown): Promise<void> {
   await db
     .updateTable('experiment')
@@ -260,7 +260,7 @@ export async function deleteExperiment(
     .execute();
 }
 
-/** Running experiments whose planned end has come. */
+/** Finds running experiments that have reached their planned end. */
 export async function overdueExperiments(db: Db): Promise<ExperimentRow[]> {
   const rows = await db
     .selectFrom('experiment')

@@ -41,7 +41,7 @@ export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
         summary: 'How many participants and days an effect needs',
         description:
           'From what the viewers of the organization did in the last seven days. Of `targetingRules`, ' +
-          'countries and devices count; nobody knows beforehand who will come with a segment.',
+          'countries and devices count; nobody knows in advance who will come with a segment.',
         tags,
         body: PlanRequest,
         response: answers({ 200: Envelope(Plan) }),

@@ -40,7 +40,7 @@ test('results of many participants are kept for a while, and renewed in the back
   ) as [Date, Date, Date, Date];
   await add(1, 1_000);
   assert.deepEqual(await readAt(first), [first.toISOString(), 500, 500]);
-  assert.deepEqual(await readAt(soon), [soon.toISOString(), 500, 500], 'few are counted anew');
+  assert.deepEqual(await readAt(soon), [soon.toISOString(), 500, 500], 'few are counted again');
   await add(1_001, 100_000);
   assert.deepEqual(await readAt(first), [first.toISOString(), 50_000, 50_000]);
   await add(100_001, 100_010);

@@ -1,4 +1,4 @@
-/** The results of an experiment: the analysis of its arms, in the shape of the API. */
+/** The results of an experiment: the analysis of its arms in the format of the API. */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { dayMs, formatTimestamp } from '../../platform/time.ts';
 import { readArms } from './arms.ts';
@@ -12,7 +12,7 @@ import { analyse, type Analysis, type ArmData, type MetricResult } from './stati
 import { groupSequential } from './statistics/group-sequential.ts';
 import { noLook, type Monitoring } from './statistics/monitoring.ts';
 
-/** For drafts, which nothing is known of. */
+/** The results of drafts, which have no data. */
 export const defaultPlan: JudgingPlan = {
   alpha: 0.05,
   minimumDays: 7,
@@ -22,12 +22,12 @@ export const defaultPlan: JudgingPlan = {
 };
 
 export type Results = ReturnType<typeof presentResults>;
-/** What is stored of a running experiment: which look was the last, and what it has found. */
+/** The stored state of a running experiment: its last look and the results of that look. */
 export type Look = { readonly look: number; readonly results: Results };
 
-/** From so many participants on, results between looks are calculated once a minute. */
+/** From this number of participants on, results between looks are calculated once a minute. */
 const manyParticipants = 100_000;
-/** They are calculated anew by a chore, before they are this old. */
+/** A chore recalculates them before they reach this age. */
 const keptMs = 2 * 60_000;
 export const renewedAfterMs = 60_000;
 
@@ -48,13 +48,13 @@ export async function readResults(db: Db, row: ExperimentRow, now: Date): Promis
   return kept !== null && kept.look >= due ? kept.results : takeLook(db, row, now);
 }
 
-/** How old the results are that are kept; infinite without any. */
+/** The age of the stored results; Infinity if there are none. */
 export function ageOf(kept: Look | null, now: Date): number {
   const asOf = kept?.results.asOf ?? null;
   return asOf === null ? Infinity : now.getTime() - Date.parse(asOf);
 }
 
-/** Results as of now, which are kept where it takes long to calculate them. */
+/** Calculates current results, and stores them if that takes long. */
 export async function computeBetweenLooks(db: Db, row: ExperimentRow, now: Date): Promise<Results> {
   const results = await computeResults(db, row, now, monitoringAt(row, now));
   const participants = results.variants.reduce((sum, variant) => sum + variant.participants, 0);
@@ -62,7 +62,7 @@ export async function computeBetweenLooks(db: Db, row: ExperimentRow, now: Date)
   return results;
 }
 
-/** Takes the look that is due, unless somebody else has taken it meanwhile. */
+/** Takes the due look, unless another process has taken it. */
 export async function takeLook(
   db: Db,
   { organization_id, experiment_id }: ExperimentRow,
@@ -80,7 +80,7 @@ export async function takeLook(
   });
 }
 
-/** Whether a running experiment has a look to be taken. */
+/** Returns whether a running experiment has a due look. */
 export function isLookDue(row: ExperimentRow, now: Date): boolean {
   if (row.ends_at === null) return false;
   const due = lookDueAt(momentsOf(row), now.getTime());
@@ -144,7 +144,7 @@ export function analyseArms(
   return analyse(arms, plan, monitoring, runtimeMs(row, asOf) / dayMs);
 }
 
-/** How a running experiment is judged at a moment, if it is read then. */
+/** The inference that applies to a running experiment at a moment. */
 export function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
   if (row.ends_at === null) return monitoringOf(row, -1);
   const due = lookDueAt(momentsOf(row), now.getTime());

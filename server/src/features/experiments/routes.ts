@@ -1,4 +1,4 @@
-/** The routes of experiments as resources; those of their lives are in `lifecycle-routes.ts`. */
+/** The routes of experiments as resources. State changes are in `lifecycle-routes.ts`. */
 import { Type, type Static } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
@@ -190,7 +190,7 @@ function addPatchRoute(app: HttpApp, { mutations }: ExperimentRouteParts): void 
 
 type Body = Static<typeof NewExperiment>;
 
-/** A stored experiment as a request would say it; a new list of metrics chooses a primary one anew. */
+/** A stored experiment as a request would say it; a new list of metrics chooses its primary one again. */
 function valuesOf(row: ExperimentRow): Body & { storedPrimary: string } {
   return {
     name: row.name,

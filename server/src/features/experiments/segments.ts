@@ -6,11 +6,11 @@ import { checkSampleRatio } from './statistics/sample-ratio.ts';
 export type UnevenSegment = {
   readonly dimension: 'country' | 'device';
   readonly value: string;
-  /** Times the number of segments that were judged: Bonferroni. */
+  /** Multiplied by the number of tested segments (Bonferroni). */
   readonly pValue: number;
 };
 
-/** Segments whose units are not split as the shares ask for, the surest first. */
+/** Segments with a sample ratio mismatch, most significant first. */
 export function unevenSegments(
   variants: readonly Variant[],
   exposures: readonly ExposureCount[],

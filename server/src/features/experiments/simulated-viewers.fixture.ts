@@ -18,7 +18,7 @@ export type SimulatedViewer = {
   readonly patience: number;
 };
 
-/** Viewers differ much from each other, and most of them enter in the first days. */
+/** Viewers differ widely, and most of them enter in the first days. */
 export function makeViewers(count: number, random: Random): SimulatedViewer[] {
   return Array.from({ length: count }, (_, index) => ({
     userId: `simulated-${index}`,

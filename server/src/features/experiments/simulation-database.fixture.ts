@@ -1,8 +1,11 @@
-/** The same experiment as `simulation.fixture.ts` runs in memory, through everything but HTTP. */
+/**
+ * Runs the experiment of `simulation.fixture.ts` against the database, through everything except
+ * HTTP.
+ */
 import { dayMs } from '../../platform/time.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { inTransaction } from '../../platform/database/database.ts';
-import { claimProjections, insertProjections } from '../../platform/projections/queries.ts';
+import { insertProjections, readProgress } from '../../platform/projections/queries.ts';
 import { ProjectionRun } from '../../platform/projections/run.ts';
 import { allProjections } from '../../app/projections.ts';
 import { readConfig } from '../../app/config.ts';
@@ -21,7 +24,7 @@ import type { Simulation } from './simulation.fixture.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { createRandom } from './statistics/random.fixture.ts';
 
-/** Stores a row as it is, its number excepted. @returns the stored one */
+/** Stores a row, except for its number. @returns the stored row */
 export async function insertRow(db: Db, row: ExperimentRow): Promise<ExperimentRow> {
   const { number: _, ...values } = row;
   await db
@@ -100,11 +103,9 @@ async function openProjection(db: Db): Promise<() => Promise<void>> {
   const projection = engagementProjection();
   const { name } = projection;
   await inTransaction(db, (tx) => insertProjections(tx, [name]));
-  const [progress] = await inTransaction(db, (tx) =>
-    claimProjections(tx, { names: [name], writerId: crypto.randomUUID(), leaseMs: 3_600_000 }),
-  );
+  const [progress] = await readProgress(db, [name]);
   const run = new ProjectionRun(projection, eventLog.start);
-  if (progress === undefined) throw new Error('Somebody else holds the projection.');
+  if (progress === undefined) throw new Error('The projection has no row.');
   run.resume(progress);
   return async () => {
     for (;;) {

@@ -41,9 +41,9 @@ export type Simulation = {
   readonly seed: number;
   /** Share of the control. */
   readonly split: number;
-  /** Whether it is judged at daily looks up to its end, or is always valid. */
+  /** Whether it uses daily looks up to a planned end, or always-valid inference. */
   readonly isPlanned?: boolean;
-  /** What watch times of the treatment are multiplied by, from the exposure on. */
+  /** The factor for watch times of the treatment after the exposure. */
   readonly longer?: number;
 };
 
@@ -96,7 +96,7 @@ export type Read = {
   readonly analysis: Analysis;
 };
 
-/** Runs one experiment for 14 days with viewers of its own, and reads it every day. */
+/** Runs one experiment for 14 days with its own viewers, and reads the results daily. */
 export function simulateOne(
   row: ExperimentRow,
   options: Simulation,
@@ -216,7 +216,7 @@ function covariance(some: readonly number[], others: readonly number[]): number 
   return sum / (some.length - 1);
 }
 
-/** How often experiments said something that is not true, at any of their reads. */
+/** Counts experiments that made a false claim at any read. */
 export type Tally = {
   runs: number;
   /** Runs of which the metric was tested at the last read. */

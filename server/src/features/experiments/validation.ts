@@ -1,4 +1,4 @@
-/** What an experiment must obey beyond the shape of its fields. */
+/** Rules for experiments that the schema can't express. */
 import { ApiError, type ErrorDetail } from '../../platform/http/errors.ts';
 import { isKey, problemOfValue } from '../settings/settings.ts';
 import type { ExperimentType, Variant } from './experiment.ts';

@@ -1,4 +1,4 @@
-/** What the feed asks of experiments; see `features/experiments`. */
+/** The interface of experiments that the feed uses; see `features/experiments`. */
 import type { Device } from '@reelfeed/client/assignment';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { Weights } from './ranking/weights.ts';
@@ -7,7 +7,7 @@ export type AssignmentTargeting = {
   readonly country: string | null;
   readonly device: Device | null;
   readonly segments: readonly string[];
-  /** When the organization chose its weights: it takes the place of what was rolled out before. */
+  /** When the organization set its weights, which override earlier roll-outs. */
   readonly weightsSetAtMs: number;
 };
 

@@ -33,12 +33,16 @@ type Parts = {
 
 export const feed = defineFeature({
   name: 'feed',
+  apiTags: {
+    Feed: 'What a viewer sees next.',
+    Ranking: 'How feeds are ranked: configuration, rules, preview.',
+  },
   settings: {
     feedRanking: setting({
       env: 'REELFEED_FEED_RANKING',
       parse: choice(['on', 'off'] as const),
       fallback: 'on',
-      about: 'Whether feeds are ranked. With off, every feed is served newest first.',
+      about: 'Whether feeds are ranked. If off, every feed is served newest first.',
     }),
     feedRankingBudgetMs: setting({
       env: 'REELFEED_FEED_RANKING_BUDGET',

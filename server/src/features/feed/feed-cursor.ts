@@ -22,11 +22,11 @@ export type FeedSession = {
   served: ReadonlySet<number>;
 };
 
-/** What a cursor is bound to. */
+/** The scope that a cursor is valid for. */
 export type FeedScope = { organizationId: OrganizationId; filter: unknown };
 
 export type FeedCursors = {
-  /** Null when the session has grown too long to be carried on. */
+  /** Null when the session is too long for a cursor. */
   encode(scope: FeedScope, session: FeedSession): string | null;
   /** @throws ApiError INVALID_CURSOR */
   decode(scope: FeedScope, cursor: string): FeedSession;
@@ -36,7 +36,7 @@ const version = 2;
 const signatureBytes = 12;
 const feedIdCharacters = 30;
 /** Servers and proxies take request lines of 8 KB; the rest of the line needs room as well. */
-const mostCursorCharacters = 7_000;
+const maxCursorCharacters = 7_000;
 
 export function createFeedCursors(signer: Signer): FeedCursors {
   const signed = (scope: FeedScope, body: Buffer) => {
@@ -48,7 +48,7 @@ export function createFeedCursors(signer: Signer): FeedCursors {
       const body = encodeSession(session);
       const signature = signer.sign(signed(scope, body), signatureBytes);
       const cursor = Buffer.concat([Buffer.of(version), signature, body]).toString('base64url');
-      return cursor.length > mostCursorCharacters ? null : cursor;
+      return cursor.length > maxCursorCharacters ? null : cursor;
     },
     decode(scope, cursor) {
       const bytes = Buffer.from(cursor, 'base64url');

@@ -42,9 +42,9 @@ export type FeedParts = {
   assign: Assign;
   liveStreams: LiveStreams;
   log: Logger;
-  /** False serves everything newest first. */
+  /** If false, every page is newest first. */
   isRanked: boolean;
-  /** Ranking that takes longer gives way to newest first. */
+  /** Time limit of ranking. A page that takes longer is served newest first. */
   rankingBudgetMs: number;
   onFallback: (reason: string) => void;
 };
@@ -161,7 +161,7 @@ async function loadInTime(
   }
 }
 
-/** Entries of streams that broadcast now, those with most viewers first. */
+/** Entries of streams that are live now, those with the most viewers first. */
 function activeOf({ index }: FeedView, live: ReadonlyMap<string, LiveState>): FeedEntry[] {
   if (live.size === 0) return [];
   return [...live]

@@ -12,12 +12,14 @@ import {
 import type { FeedEntry } from './items/feed-entry.ts';
 import type { LiveState } from './live.ts';
 
-const mostCachedItems = 10_000;
+const maxCachedItems = 10_000;
+/** Items name URLs that are signed for some hours, so none is shown as it was long ago. */
+const maxAgeMs = 3_600_000;
 
 /** The JSON of an item as bytes, up to what changes all the time, and that with the closing brace. */
 export type FeedItemJson = { readonly item: Buffer; readonly engagement: Buffer };
 
-type Fragment = { revision: number; json: Buffer };
+type Fragment = { revision: number; json: Buffer; madeAtMs: number };
 
 /** Turns entries into the JSON of their items. */
 export type Hydrator = (
@@ -39,10 +41,11 @@ export function createHydrator(db: Db, urls: MediaUrls, totals: ItemTotalsReader
     const fragment = {
       revision: row.revision,
       json: Buffer.from(JSON.stringify(presentItem(row, urls)).slice(0, -1)),
+      madeAtMs: Date.now(),
     };
     // A Map keeps the order of insertion, so the first key is the one that was stored longest ago.
     const [oldest] = fragments.keys();
-    if (fragments.size >= mostCachedItems && oldest !== undefined) fragments.delete(oldest);
+    if (fragments.size >= maxCachedItems && oldest !== undefined) fragments.delete(oldest);
     fragments.set(row.content_id, fragment);
     return fragment;
   }
@@ -52,9 +55,11 @@ export function createHydrator(db: Db, urls: MediaUrls, totals: ItemTotalsReader
     organizationId: OrganizationId,
     entries: readonly FeedEntry[],
   ): Promise<(Buffer | null)[]> {
-    const missing = entries.filter(
-      (entry) => (fragments.get(entry.contentId)?.revision ?? -1) < entry.revision,
-    );
+    const oldestMs = Date.now() - maxAgeMs;
+    const missing = entries.filter(({ contentId, revision }) => {
+      const known = fragments.get(contentId);
+      return known === undefined || known.revision < revision || known.madeAtMs < oldestMs;
+    });
     const fresh = new Map<string, Fragment>();
     if (missing.length > 0) {
       const ids = missing.map((entry) => entry.contentId);

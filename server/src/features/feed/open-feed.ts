@@ -33,7 +33,7 @@ export type FeedOptions = {
 
 export type OpenFeed = FeedParts &
   AsyncDisposable & {
-    /** Events that this process has stored just now, before they are answered. */
+    /** Receives events that this process has just stored, before their requests are answered. */
     eventsStored(blocks: readonly StoredEvents[]): void;
   };
 

@@ -14,7 +14,7 @@ import { planItems, type Chosen, type Plan, type PlanRequest } from './ranking/o
 export type Taken = {
   readonly page: readonly Chosen[];
   readonly next: FeedSession;
-  /** There is nothing on the page, or behind it, that the viewer has not seen. */
+  /** True if neither this page nor any later one has an item that the viewer has not seen. */
   readonly isExhausted: boolean;
   /** Why the order is newest first; null when it was ranked. */
   readonly fallback: string | null;
@@ -23,9 +23,9 @@ export type Taken = {
 export type PageRequest = {
   readonly limit: number;
   readonly session: FeedSession;
-  /** Items that are live, those with most viewers first. */
+  /** Items that are live, those with the most viewers first. */
   readonly live: readonly FeedEntry[];
-  /** Whether items are ranked; else they come newest first. */
+  /** Whether items are ranked. If not, they are newest first. */
   readonly isRanked: boolean;
 };
 
@@ -68,7 +68,7 @@ export function takePage(
 
 type Fixed = { page: Chosen[]; served: Set<number>; used: number };
 
-/** What the cursor has fixed, as far as it may still be shown. */
+/** The items that the cursor fixed and that may still be shown. */
 function takeFixed(parts: ChoiceParts, { limit, session }: PageRequest): Fixed {
   const choice = new Choice(parts);
   const served = new Set(session.served);
@@ -102,7 +102,7 @@ function planOrFallBack(
   }
 }
 
-/** A choice from which everything is left out that the session has had. */
+/** A choice that excludes everything that the session has been served. */
 function newChoice(parts: ChoiceParts, served: ReadonlySet<number>): Choice {
   const choice = new Choice(parts);
   for (const serialNumber of served) {
@@ -112,7 +112,7 @@ function newChoice(parts: ChoiceParts, served: ReadonlySet<number>): Choice {
   return choice;
 }
 
-/** Newest first, what was not seen before what was: for when ranking is off or has failed. */
+/** Newest first, unseen items before seen ones: used when ranking is off or has failed. */
 function planNewest(choice: Choice, { wanted }: PlanRequest): Plan {
   const { index, filter, viewer, nowMs } = choice.parts;
   const chosen: Chosen[] = [];

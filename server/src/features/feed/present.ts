@@ -7,7 +7,7 @@ export type PageMeta = {
   nextCursor: string | null;
   isExhausted: boolean;
   experiments: readonly { experimentId: string; variantId: string }[];
-  /** Of each item; null where nobody asked. */
+  /** One per item; null when not requested. */
   explanations: readonly Explanation[] | null;
 };
 
@@ -43,7 +43,7 @@ export function presentPage(
   return Buffer.concat(parts);
 }
 
-/** The end of an item that says why it stands there. */
+/** The end of an item's JSON with the explanation of its position. */
 function rankingJson(explanation: Explanation): Buffer {
   return Buffer.from(`,"ranking":${JSON.stringify(explanation)}}`);
 }

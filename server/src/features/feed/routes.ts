@@ -11,7 +11,7 @@ import { addPreviewRoute } from './settings/preview-route.ts';
 import { addRuleRoutes } from './settings/rule-routes.ts';
 import { FeedPage, FeedQuery, maxViewerId } from './schemas.ts';
 
-const mostExcludedIds = 200;
+const maxExcludedIds = 200;
 
 /** The feed and everything that decides about its ranking. */
 export function addFeedRoutes(app: HttpApp, parts: FeedParts & SettingsRouteParts): void {
@@ -51,8 +51,8 @@ function toFeedRequest(request: FastifyRequest, query: Static<typeof FeedQuery>)
     throw new ApiError('FORBIDDEN', { message: '`explain` needs a secret key.' });
   }
   const excluded = split(query.excludeIds) ?? [];
-  if (excluded.length > mostExcludedIds) {
-    throw fieldError('query.excludeIds', `must name at most ${mostExcludedIds} items`);
+  if (excluded.length > maxExcludedIds) {
+    throw fieldError('query.excludeIds', `must name at most ${maxExcludedIds} items`);
   }
   return {
     organizationId: principal.organizationId,

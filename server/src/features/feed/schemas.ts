@@ -24,7 +24,7 @@ export const FeedQuery = Closed({
       minLength: 1,
       maxLength: 5_000,
       description:
-        'Comma list of the viewer’s segments, for experiments. The header X-User-Segments says the same.',
+        'Comma-separated list of the viewer’s segments, for experiments. The header X-User-Segments says the same.',
     }),
   ),
   tags: Type.Optional(
@@ -37,7 +37,7 @@ export const FeedQuery = Closed({
     Type.String({
       minLength: 1,
       maxLength: 8_000,
-      description: 'Comma list of item ids to leave out.',
+      description: 'Comma-separated list of item ids to leave out.',
     }),
   ),
   explain: Type.Optional(

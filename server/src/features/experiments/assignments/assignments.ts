@@ -106,7 +106,7 @@ export class Assignments implements AsyncDisposable {
     };
   }
 
-  /** Brings the views up to date. Call it after the commit of a change. */
+  /** Updates the cached views. Call it after a change is committed. */
   refresh(): Promise<void> {
     const refreshing = this.#refresh().finally(() => {
       if (this.#changing === refreshing) this.#changing = null;

@@ -17,7 +17,7 @@ export type Exposure = {
   readonly deviceKey?: Buffer | null;
   readonly variant: number;
   readonly atMs: number;
-  /** Where the unit is, as far as the request says. */
+  /** Where the unit is, if the request says so. */
   readonly country?: string | null;
   readonly device?: string | null;
 };

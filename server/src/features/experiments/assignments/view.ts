@@ -103,7 +103,7 @@ function toRollout(row: ExperimentRow): Rollout | null {
 
 export type AssignedVariant = {
   readonly experiment: RunningExperiment;
-  /** Its place among the variants. */
+  /** Its index among the variants. */
   readonly index: number;
   readonly variant: Variant;
 };

@@ -25,7 +25,7 @@ export function alwaysValid(options: AlwaysValidOptions): Monitoring {
   };
 }
 
-/** What takes the place of 1.96: the interval is difference ± multiplier · standard error. */
+/** The multiplier that replaces 1.96: the interval is difference ± multiplier · standard error. */
 export function multiplierAt(
   options: AlwaysValidOptions,
   units: number,

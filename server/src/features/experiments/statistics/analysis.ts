@@ -21,7 +21,7 @@ import { compareShares } from './shares.ts';
 export const metricNames = ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'] as const;
 export type MetricName = (typeof metricNames)[number];
 
-/** What is known of one arm. */
+/** The data of one arm. */
 export type ArmData = {
   readonly variantId: string;
   /** Its share of the experiment's units. */
@@ -41,11 +41,11 @@ export type AnalysisPlan = {
   readonly alpha: number;
   readonly minimumDays: number;
   readonly minimumUnits: number;
-  /** Successes and failures that a share needs in each arm. */
+  /** The minimum number of successes, and of failures, in each arm for a share to be tested. */
   readonly minimumOutcomes: number;
 };
 
-/** Why nothing is said about a metric, or no winner is named. */
+/** The reason why a metric has no verdict, or no winner is named. */
 export type Reason =
   | 'min_runtime'
   | 'min_sample'
@@ -58,7 +58,7 @@ export type Reason =
 
 export type MetricResult = {
   readonly value: number;
-  /** 1 − p: how surely this arm differs from the one that it is compared with. */
+  /** 1 − p: the confidence that this arm differs from the one that it is compared with. */
   readonly confidence: number;
   readonly reason: Reason | null;
 };
@@ -118,7 +118,7 @@ export function analyse(
   };
 }
 
-/** Why no metric is judged at all; null when they may be. */
+/** The reason why no metric is tested; null if they may be. */
 function withholding(plan: AnalysisPlan, sampleRatio: SampleRatio, days: number): Reason | null {
   if (!sampleRatio.ok) return 'srm';
   return days < plan.minimumDays ? 'min_runtime' : null;

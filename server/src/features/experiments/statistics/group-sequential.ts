@@ -1,5 +1,5 @@
 /**
- * Inference at planned looks, where the end is known beforehand: each look may spend a part of alpha.
+ * Inference at planned looks, where the end is known in advance: each look may spend a part of alpha.
  * Until the fraction t of the planned time, alpha · t² is spent; the boundaries follow from the joint
  * distribution of the looks. Lan and DeMets, "Discrete Sequential Boundaries for Clinical Trials",
  * 1983; the recursion is that of Armitage, McPherson and Rowe, "Repeated Significance Tests on
@@ -44,7 +44,7 @@ function boundaryCurve(times: readonly number[]): Curve {
   return curve;
 }
 
-/** The boundary² at a level. Beyond the ends of the table its last segment goes on. */
+/** The boundary² at a level. Beyond the ends of the table the last segment is extrapolated. */
 function squareAt(curve: Curve, logLevel: number): number {
   const next = curve.findIndex(([at]) => at > logLevel);
   const [from, to] = segment(curve, next === -1 ? curve.length - 1 : next);
@@ -52,7 +52,7 @@ function squareAt(curve: Curve, logLevel: number): number {
   return Math.max(0, from[1] + (logLevel - from[0]) * slope);
 }
 
-/** The least level whose boundary² is at most `square`: the inverse of `squareAt`. */
+/** The smallest level whose boundary² is at most `square`: the inverse of `squareAt`. */
 function levelOf(curve: Curve, square: number): number {
   if (square === Infinity) return 0;
   const next = curve.findIndex(([, at]) => at < square);
@@ -67,7 +67,7 @@ function segment(curve: Curve, index: number): [Curve[number], Curve[number]] {
   return [curve[end - 1] ?? [0, 0], curve[end] ?? [0, 0]];
 }
 
-/** What a two-sided test at `alpha` has spent at the fraction `time`. */
+/** The alpha that a two-sided test has spent at the fraction `time`. */
 function spentAt(time: number, alpha: number): number {
   return alpha * Math.min(1, time) ** 2;
 }

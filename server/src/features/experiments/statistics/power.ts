@@ -1,4 +1,4 @@
-/** How small an effect can be found, and how many units it takes to find one. */
+/** Minimum detectable effects, and the sample size for a given effect. */
 import { normalCritical } from './tails.ts';
 
 /** z with P(Z ≤ z) = probability ≥ 0.5. */
@@ -9,8 +9,8 @@ function normalQuantile(probability: number): number {
 export const usualPower = 0.8;
 
 /**
- * The least relative difference that a test at the level `level` finds with the given power, with
- * the units at hand; null where the control is zero or the level is out of reach.
+ * The smallest relative difference that a test at level `level` detects with the given power and
+ * the existing units; null where the control is zero or the level is out of reach.
  */
 export function detectableEffect(of: {
   standardError: number;
@@ -24,7 +24,7 @@ export function detectableEffect(of: {
   return Number.isFinite(effect) ? effect : null;
 }
 
-/** Units of each of two equal arms that a difference needs to be found. */
+/** The sample size per arm, for two equal arms, to detect a difference. */
 export function requiredUnits(of: {
   difference: number;
   controlVariance: number;

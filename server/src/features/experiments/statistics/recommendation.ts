@@ -1,13 +1,16 @@
-/** Which variant to choose, if any. */
+/** Recommends a variant, if any. */
 import type { AnalysisPlan, MetricTest, Reason, TreatmentResult } from './analysis.ts';
 
 export type Recommendation = {
   readonly winnerIndex: number | null;
-  /** Of the winner's comparison; without a winner, the highest that the primary metric has reached. */
+  /**
+   * The confidence of the winner's comparison; without a winner, the highest one of the primary
+   * metric.
+   */
   readonly confidence: number;
   /** The largest over the treatments, relative, in the primary metric. */
   readonly minimumDetectableEffect: number | null;
-  /** Why there is no winner. */
+  /** The reason why there is no winner. */
   readonly reason: Reason | null;
 };
 

@@ -1,4 +1,7 @@
-/** What a pass adds to the days of viewers: a view and a session count on the day of their beginning. */
+/**
+ * The activity that a pass adds to the days of viewers. Views and sessions count on the day when
+ * they start.
+ */
 import {
   watchOf,
   type EngagementChanges,

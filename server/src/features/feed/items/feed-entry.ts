@@ -1,7 +1,7 @@
 import type { GeoTargeting } from '../ranking/signals/geo-relevance.ts';
 import type { ItemStats } from './item-stats.ts';
 
-/** What the content tables say of an item, as far as choosing it needs. */
+/** What choosing an item needs from the content tables. */
 export type EntryFields = {
   /** The item's short number, which cursors carry. */
   readonly serialNumber: number;

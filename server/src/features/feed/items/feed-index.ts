@@ -21,7 +21,10 @@ const forgetAfterMs = 30 * 60_000;
 
 type Known = { index: OrganizationIndex; usedAt: number };
 
-/** An organization's index and the moment to judge schedules by, on the database's clock. */
+/**
+ * An organization's index, and the current time of the database's clock, by which schedules are
+ * judged.
+ */
 export type FeedView = { index: OrganizationIndex; nowMs: number };
 
 /**
@@ -53,7 +56,7 @@ export class FeedIndex implements AsyncDisposable {
   async view(organizationId: OrganizationId): Promise<FeedView> {
     const upTo = this.#changes;
     if (!this.#known.has(organizationId)) await this.#loadOnce(organizationId);
-    // After an outage the poll may be in its back-off, which is no reason to refuse any longer.
+    // After an outage the poll may be in its back-off, which is not a reason to keep refusing.
     if (this.#isStale()) await this.#refreshOnce();
     // A refresh that was under way may have begun before the change, so this can take a second one.
     while (this.#appliedChanges < upTo) await this.#refreshOnce();

@@ -38,7 +38,7 @@ type Items = {
 const sampleSize = 5_000;
 const maxPopular = 500;
 const maxUnexplored = 400;
-/** The newest items are looked through for unexplored ones as far as this. */
+/** How many of the newest items are searched for unexplored ones. */
 const newestLookedAt = 4_000;
 /** An item with fewer impressions is still being explored. */
 export const exploredImpressions = 100;
@@ -53,7 +53,7 @@ const weights: Partial<Record<string, number>> = {
 const unknown = 0.5;
 const emptyShown: EngagementCounts = { shown: 0, reactions: 0 };
 /** An item shown more often counts no more than this for its tags, so that none speaks for all. */
-const mostShownPerTag = 100;
+const maxShownPerTag = 100;
 
 /** What viewers did with the items of one organization, and the scales that single items have. */
 export class ItemStatistics {
@@ -146,7 +146,7 @@ export class ItemStatistics {
     }
   }
 
-  /** Makes the scales and the lists anew. */
+  /** Rebuilds the scales and the lists. */
   refresh(nowMs: number): void {
     this.#isDirty = false;
     this.#version += 1;
@@ -283,7 +283,7 @@ function ratesOfTags(met: readonly Met[], mean: number): Map<string, number> {
   const counts = new Map<string, { shown: number; reactions: number }>();
   for (const { entry, stats } of met) {
     const { shown, reactions } = shownAndReactions(stats);
-    const share = Math.min(1, mostShownPerTag / shown);
+    const share = Math.min(1, maxShownPerTag / shown);
     for (const tag of entry.tags) {
       let count = counts.get(tag);
       if (count === undefined) counts.set(tag, (count = { shown: 0, reactions: 0 }));

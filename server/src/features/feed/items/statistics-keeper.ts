@@ -14,7 +14,7 @@ const lookMs = 500;
 /** The tables are read this often, and less often where that takes more than a twentieth of the time. */
 const reloadMs = 30_000;
 const reloadShare = 20;
-/** Scales and lists are made anew this often, where anything has changed. */
+/** Scales and lists are rebuilt this often if anything has changed. */
 const refreshMs = 1_000;
 const refreshShare = 50;
 /** The projection has written the events of one generation this long after its end. */

@@ -43,7 +43,7 @@ export class Choice {
     this.#stamp = stamps;
   }
 
-  /** Takes an entry that the viewer may see and has not seen. @returns whether it was taken */
+  /** Adds an entry if the viewer may see it and has not seen it. @returns whether it was added */
   take(entry: FeedEntry): boolean {
     if (entry.stamp === this.#stamp || !this.isEligible(entry) || this.isSeen(entry)) return false;
     entry.stamp = this.#stamp;

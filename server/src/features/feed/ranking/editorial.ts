@@ -15,7 +15,7 @@ export type EditorialRule = {
   readonly type: RuleType;
   /** All that is named must match. */
   readonly match: RuleMatch;
-  /** Of boosts and suppressions: what the order takes the score times. */
+  /** The factor of boosts and suppressions, by which the score is multiplied. */
   readonly factor: number | null;
   /** Of pins: the place in the session, from 0. */
   readonly position: number | null;

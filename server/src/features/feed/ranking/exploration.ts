@@ -12,7 +12,7 @@ import { reactionsOf, shownOf } from '../items/item-stats.ts';
 import type { Choice } from './choice.ts';
 import { priorShowings } from './signals/engagement.ts';
 
-/** Candidates that are drawn for one choice: mostly of the newest ones. */
+/** The number of candidates drawn for one choice, mostly from the newest items. */
 const drawnOfNewest = 10;
 const drawnOfOthers = 5;
 /** Items of the last day go first in this share of choices, so that each is met soon. */

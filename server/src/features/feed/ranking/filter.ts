@@ -2,7 +2,7 @@ import type { FeedEntry } from '../items/feed-entry.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
 import { byFreshness } from '../items/feed-entry.ts';
 
-/** What a viewer asked the feed to hold. */
+/** The filters of a feed request. */
 export type FeedFilter = {
   tags: readonly string[] | null;
   section: string | null;

@@ -27,7 +27,7 @@ export type PreviewRequest = {
   readonly configs: readonly RankingConfig[];
 };
 
-/** Explorations are drawn alike for each configuration, so that only the configurations differ. */
+/** Explorations are drawn the same way for each configuration, so that only the configurations differ. */
 export async function previewFeeds(parts: PreviewParts, request: PreviewRequest) {
   const { organizationId, viewer: ids, limit, settings, configs } = request;
   const { index, nowMs } = await parts.index.view(organizationId);

@@ -37,7 +37,7 @@ export function emptyEncounter(): Encounter {
   return { second: 0, seenSecond: 0, flags: 0, likeMark: 0, saveMark: 0, country: '' };
 }
 
-/** Adds an event about the item; of a swipe, that is the item that it leaves. */
+/** Adds an event about the item. For a swipe, that is the item that was left. */
 export function addEvent(encounter: Encounter, event: LoggedEvent): void {
   const second = Math.min(Math.max(Math.floor(event.at / 1_000), 0), maxSecond);
   addMoment(encounter, second, event.country ?? '');

@@ -20,11 +20,13 @@ type Followed = { peek(organizationId: OrganizationId): OrganizationIndex | null
 const pollMs = 200;
 const pageBlocks = 500;
 const pageEvents = 4_000;
-/** Events that are kept for organizations whose feed nobody has asked for yet. */
+/** Maximum number of events kept for organizations whose feed has not been requested yet. */
 const maxPending = 10_000;
-/** A projection that is farther behind is not waited for at the start. */
+/** At the start, a projection that is farther behind is not waited for. */
 const maxBehindMs = 5 * 60_000;
-/** Clocks differ, and blocks commit in another order than they were received in. */
+/**
+ * Margin for clock differences, and for blocks that commit in a different order than they arrived.
+ */
 const marginMs = 5_000;
 const progressEveryMs = 1_000;
 
@@ -94,7 +96,7 @@ export class EventFollower implements AsyncDisposable {
     return isNear && progress.position !== null ? progress.position : eventLog.end();
   }
 
-  /** Reads a page. @returns whether it was the last one */
+  /** Reads one page. @returns whether it was the last */
   async #read(position: LogPosition): Promise<boolean> {
     const before = [...this.#own];
     const page = await this.#options.eventLog.scan(position, {

@@ -15,7 +15,7 @@ import { dayMs } from '../../../platform/time.ts';
 /** What an item is about. */
 export type About = { readonly tags: readonly string[]; readonly author: string | null };
 
-/** Seen items stay hidden for so long. */
+/** How long seen items stay hidden. */
 const hiddenSeconds = 30 * 24 * 3_600;
 /** Only these many of a viewer's favourites give candidates. */
 const maxFavourites = 8;
@@ -73,7 +73,7 @@ export class ViewerProfile {
     return this.#country;
   }
 
-  /** How much the viewer likes tags and authors; computed anew after likings have changed. */
+  /** How much the viewer likes tags and authors; recomputed after preferences have changed. */
   get affinities(): { readonly tags: Affinities; readonly authors: Affinities } {
     if (this.#isStale) this.#computeAffinities();
     return this.#affinities;

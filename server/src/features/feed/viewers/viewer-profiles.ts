@@ -9,21 +9,23 @@ import { FreshEncounters, type FreshItems } from './fresh-encounters.ts';
 import { ViewerProfile, type About } from './viewer-profile.ts';
 import { selectEncounters, selectTraits } from './viewer-queries.ts';
 
-/** What is in memory at most; viewers who were not there for longest go first. */
+/** Maximum number of profiles in memory. The least recently used are evicted first. */
 export type ProfileLimits = {
   readonly profiles: number;
-  /** Of all profiles together: about 40 bytes each. */
+  /** Maximum number of encounters in all profiles, at about 40 bytes each. */
   readonly encounters: number;
 };
 const defaultLimits: ProfileLimits = { profiles: 10_000, encounters: 1_000_000 };
-/** Then a profile is read anew, so that an erasure or a rebuild reaches every process. */
+/**
+ * Profiles older than this are read again, so that an erasure or a rebuild reaches every process.
+ */
 const freshForMs = 5 * 60_000;
 /** Items outside the index whose traits are looked up for one profile. */
 const maxTraits = 300;
 
 type Known = { profile: ViewerProfile; readAtMs: number; size: number };
 
-/** A viewer of whom nothing is known. */
+/** The profile of an unknown viewer. */
 export const unknownViewer = new ViewerProfile(new Map(), () => null, {
   nowMs: 0,
   isIdentified: false,
@@ -44,12 +46,12 @@ export class ViewerProfiles {
     this.#limits = limits;
   }
 
-  /** How many profiles and encounters are in memory. */
+  /** The number of profiles and encounters in memory. */
   get sizes(): { profiles: number; encounters: number; fresh: number } {
     return { profiles: this.#known.size, encounters: this.#encounters, fresh: this.#fresh.size };
   }
 
-  /** The profile where it is in memory and not old; else null. */
+  /** The profile if it is in memory and fresh; otherwise null. */
   find(organizationId: string, ids: ViewerIds): ViewerProfile | null {
     const viewer = viewerOf(ids);
     if (viewer === null) return unknownViewer;
@@ -62,7 +64,7 @@ export class ViewerProfiles {
     return known.profile;
   }
 
-  /** Reads the profile. Two who ask at once share the reading. */
+  /** Reads the profile. Concurrent calls share one read. */
   load(organizationId: string, ids: ViewerIds, index: OrganizationIndex): Promise<ViewerProfile> {
     const name = `${organizationId} ${viewerOf(ids)}`;
     let loading = this.#loading.get(name);
@@ -80,7 +82,7 @@ export class ViewerProfiles {
     return this.#known.get(`${organizationId} ${viewerOf(ids)}`)?.profile ?? null;
   }
 
-  /** Takes an event in: of a swipe, `contentId` is the item that it leaves. */
+  /** Adds an event. For a swipe, `contentId` is the item that was left. */
   add(
     name: string,
     contentId: string,

@@ -1,4 +1,6 @@
-/** The projection `feed-viewers`: what each viewer did with each item. See encounter.ts. */
+/**
+ * The projection `feed-viewers`: the encounters of each viewer with each item. See encounter.ts.
+ */
 import type { Tx } from '../../../platform/database/database.ts';
 import type { ProjectionWriter } from '../../../platform/projections/projection.ts';
 import {
@@ -30,7 +32,7 @@ import {
   type AddedEncounters,
 } from './viewer-queries.ts';
 
-/** Items stay hidden for a month, and likings fade to an eighth in this time. */
+/** Seen items stay hidden for a month; in that time affinities decay to an eighth. */
 const keptDays = 90;
 
 export const feedViewers: EventProjection = {

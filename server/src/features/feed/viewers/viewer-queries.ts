@@ -18,7 +18,7 @@ export type AddedEncounters = {
   bytes: Buffer;
 };
 
-/** Beyond this, `recent` no longer lies in the row itself. */
+/** Above this size, PostgreSQL stores `recent` outside of the row. */
 const maxRecentBytes = 1_400;
 
 /** Appends encounters to what is stored. @returns the viewers whose encounters should be folded */
@@ -59,10 +59,7 @@ export async function selectGrown(
   return rows.map((row) => ({ key: row.viewer_key.toString('latin1'), bytes: row.bytes }));
 }
 
-/**
- * All encounters of viewers behind a key, in the order of their keys. Nobody changes them before the
- * transaction ends.
- */
+/** The encounters of all viewers after a key, in key order, locked until the transaction ends. */
 export async function lockViewers(
   tx: Tx,
   organizationIds: readonly string[],
@@ -127,7 +124,7 @@ export async function selectTraits(
   return rows;
 }
 
-/** Removes viewers who have not been there for long. @returns how many, at most `limit` */
+/** Deletes viewers who have been inactive for long. @returns how many, at most `limit` */
 export async function deleteFormerViewers(tx: Tx, days: number, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from feed_viewer where viewer_key = any(array(
@@ -137,7 +134,7 @@ export async function deleteFormerViewers(tx: Tx, days: number, limit: number): 
   return Number(numAffectedRows);
 }
 
-/** Removes what is known of one viewer. @returns how many rows there were */
+/** Deletes all encounters of one viewer. @returns the number of deleted rows */
 export async function deleteViewer(tx: Tx, key: Buffer): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from feed_viewer where viewer_key = ${key}`.execute(tx);
@@ -151,7 +148,7 @@ export type Progress = {
   behindMs: number;
 };
 
-/** How far the projection is; null before its first pass. */
+/** The position of the projection; null before its first pass. */
 export async function readProgress(db: Db): Promise<Progress | null> {
   const { rows } = await sql<Progress>`
     select position, (extract(epoch from received_at) * 1000)::float8 as "receivedAtMs",

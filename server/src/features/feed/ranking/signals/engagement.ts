@@ -33,7 +33,7 @@ export function usualRate(tags: readonly string[], { mean, tagRates }: Engagemen
  * as Miller's "How not to sort by average rating" uses it) of the smoothed rate
  * (reactions + m·usual) / (shown + m), as its place between the organization's 5th and 95th
  * percentile. `usual` is what items with the same tags get (see `usualRate`), which says far more of
- * an item that few have met than the mean of all does. Neutral while all items are alike.
+ * an item that few have met than the mean of all does. Neutral while all items are the same.
  */
 export function engagement(
   counts: EngagementCounts,

@@ -1,4 +1,4 @@
-const hourMs = 3_600_000;
+import { hourMs } from '../../../../platform/time.ts';
 
 /**
  * How new an item is: 2^(−age / half-life), 1 for one that has just appeared. An item is as old as

@@ -58,7 +58,7 @@ describe('engagement', () => {
     assert.ok(at(5_000, 400, ['loved']) < at(5_000, 700, []));
   });
 
-  test('is neutral where all items are alike', () => {
+  test('is neutral where all items are the same', () => {
     const flat = { ...scale, low: 0, high: 0 };
     assert.equal(engagement({ shown: 50, reactions: 0 }, 0, flat), 0.5);
   });
