@@ -9,7 +9,12 @@ const height = 120;
 const top = 4;
 
 /** A stroke that keeps its width however wide the drawing is. */
-const stroke = { vectorEffect: 'non-scaling-stroke', fill: 'none' } as const;
+const stroke = {
+  vectorEffect: 'non-scaling-stroke',
+  fill: 'none',
+  strokeLinecap: 'round',
+  strokeLinejoin: 'round',
+} as const;
 
 function look(isFaint: boolean) {
   return isFaint
@@ -56,8 +61,11 @@ export function Lines({
       </svg>
       <Group justify="space-between">
         <Text size="xs">{marks[0]}</Text>
-        {lines.length > 1 &&
-          lines.map(({ label, isFaint = false }) => (
+        <Text size="xs">{marks.at(-1)}</Text>
+      </Group>
+      {lines.length > 1 && (
+        <Group justify="center" gap="lg">
+          {lines.map(({ label, isFaint = false }) => (
             <Group key={label} gap={6}>
               <svg width="24" height="4" aria-hidden="true">
                 <path {...stroke} d="M 0 2 h 24" {...look(isFaint)} />
@@ -65,8 +73,8 @@ export function Lines({
               <Text size="xs">{label}</Text>
             </Group>
           ))}
-        <Text size="xs">{marks.at(-1)}</Text>
-      </Group>
+        </Group>
+      )}
     </Box>
   );
 }

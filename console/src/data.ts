@@ -10,9 +10,11 @@ import type {
 } from '@reelfeed/client/session';
 import {
   keepPreviousData,
+  useInfiniteQuery,
   useMutation,
   useQuery,
   useQueryClient,
+  type UseInfiniteQueryResult,
   type UseMutationResult,
   type UseQueryResult,
 } from '@tanstack/react-query';
@@ -45,6 +47,46 @@ export function useRead<P extends PathOf<'get'>>(
     refetchInterval: ({ state }) => (typeof every === 'function' ? every(state.data) : every),
   });
 }
+
+const rowsPerPage = 100;
+/** A list that is longer is no longer read again by itself, since that reads every page. */
+const maxPagesToRepeat = 3;
+
+/** The rows of a list that were read so far; `fetchNextPage` reads on, which `More` offers. */
+export type Rows<Row> = UseInfiniteQueryResult<readonly Row[]>;
+
+/** Reads a list page by page. `every` is how often to read again, in milliseconds. */
+export function useList<P extends ListPath>(
+  path: P,
+  call: CallOptions<'get', P> & { query?: object },
+  {
+    every = false,
+  }: { every?: number | false | ((rows: readonly ItemOf<P>[]) => number | false) } = {},
+): Rows<ItemOf<P>> {
+  return useInfiniteQuery({
+    queryKey: [path, call, 'list'],
+    initialPageParam: '',
+    queryFn: async ({ pageParam, signal }) => {
+      const query = {
+        limit: rowsPerPage,
+        ...call.query,
+        ...(pageParam !== '' && { cursor: pageParam }),
+      };
+      const options = [{ ...call, query, signal }] as unknown as CallArguments<'get', P>;
+      const { data, meta } = (await api.get(path, ...options)) as unknown as Page<ItemOf<P>>;
+      return { rows: data, next: meta.nextCursor ?? undefined };
+    },
+    getNextPageParam: ({ next }) => next,
+    select: ({ pages }) => pages.flatMap(({ rows }) => rows),
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state: { data } }) => {
+      if (data === undefined || data.pages.length > maxPagesToRepeat) return false;
+      return typeof every === 'function' ? every(data.pages.flatMap(({ rows }) => rows)) : every;
+    },
+  });
+}
+
+type Page<Row> = { data: readonly Row[]; meta: { nextCursor?: string | null } };
 
 /** Runs a change and reads everything in view again, or only what is opened next. */
 export function useChange<Input = void, Output = unknown>(

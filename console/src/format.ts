@@ -14,8 +14,14 @@ export function bytes(value: number): string {
   return `${(value / 1_000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
 }
 
+/** Made once: a formatter costs more than a thousand formatted moments. */
+const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** A date and a time; a line breaks between them at the most. */
 export const moment = (text: string | null | undefined): string =>
-  text === null || text === undefined ? '–' : new Date(text).toLocaleString();
+  text === null || text === undefined
+    ? '–'
+    : moments.format(new Date(text)).replaceAll(/\s(?!\d+:)/g, '\u00A0');
 
 /** The value of a `datetime-local` field, in the time zone of the browser. */
 export function localTime(text: string | null): string {

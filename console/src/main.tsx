@@ -1,5 +1,5 @@
 import '@mantine/core/styles.css';
-import { createTheme, MantineProvider, type CSSVariablesResolver } from '@mantine/core';
+import { Badge, createTheme, MantineProvider, type CSSVariablesResolver } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
@@ -18,6 +18,8 @@ const theme = createTheme({
   primaryShade: { light: 8, dark: 8 },
   autoContrast: true,
   respectReducedMotion: true,
+  // A narrow table is scrolled; a word that is cut says nothing.
+  components: { Badge: Badge.extend({ styles: { label: { overflow: 'visible' } } }) },
 });
 
 const variables: CSSVariablesResolver = ({ colors }) => {

@@ -1,8 +1,9 @@
 /** What a view shows instead of its data: loading, failed, or nothing there yet. */
 import { ReelfeedError } from '@reelfeed/client/session';
-import { Alert, Button, Code, List, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Button, Code, Group, List, Skeleton, Stack, Text } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import type { Rows } from './data.ts';
 
 export function Loading(): ReactNode {
   return (
@@ -62,6 +63,23 @@ export function Failed({ error, retry }: { error: Error | null; retry?: () => vo
         </Button>
       )}
     </Alert>
+  );
+}
+
+/** The way to the rest of a list. */
+export function More({ of }: { of: Rows<unknown> }): ReactNode {
+  if (!of.hasNextPage) return null;
+  return (
+    <Group>
+      <Button
+        variant="default"
+        loading={of.isFetchingNextPage}
+        onClick={() => void of.fetchNextPage()}
+      >
+        Show more
+      </Button>
+      <Text size="sm" role="status">{`${of.data?.length ?? 0} shown`}</Text>
+    </Group>
   );
 }
 

@@ -1,12 +1,12 @@
 /** Who changed what, when, and with which key. */
-import { Button, Code, Group, Table, TextInput } from '@mantine/core';
+import { Code, Group, Table, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import type { ReactNode } from 'react';
-import { useRead, type Schemas } from '../data.ts';
+import { useList, type Schemas } from '../data.ts';
 import { moment, words } from '../format.ts';
 import { useParameters } from '../location.ts';
 import { Page } from '../page.tsx';
-import { Empty, Show } from '../states.tsx';
+import { Empty, More, Show } from '../states.tsx';
 
 type Entry = Schemas['AuditEntry'];
 
@@ -19,11 +19,9 @@ const filters = [
 export function AuditPage(): ReactNode {
   const [values, change] = useParameters();
   const [settled] = useDebouncedValue(values, 300);
-  const query = { limit: 50, ...settled };
-  const entries = useRead('/v1/audit', { query });
-  const next = entries.data?.meta.nextCursor ?? null;
+  const entries = useList('/v1/audit', { query: settled });
   return (
-    <Page title="Audit" curl={{ path: '/v1/audit', query }}>
+    <Page title="Audit" curl={{ path: '/v1/audit', query: settled }}>
       <Group align="end">
         {filters.map(({ name, label, placeholder }) => (
           <TextInput
@@ -31,12 +29,12 @@ export function AuditPage(): ReactNode {
             label={label}
             placeholder={placeholder}
             value={values[name] ?? ''}
-            onChange={(event) => change({ [name]: event.currentTarget.value, cursor: null })}
+            onChange={(event) => change({ [name]: event.currentTarget.value })}
           />
         ))}
       </Group>
       <Show of={entries}>
-        {({ data }) =>
+        {(data) =>
           data.length === 0 ? (
             <Empty>
               Nothing matches. Every change by a key or on the command line is kept here.
@@ -46,18 +44,7 @@ export function AuditPage(): ReactNode {
           )
         }
       </Show>
-      <Group>
-        {values['cursor'] !== undefined && (
-          <Button variant="default" onClick={() => change({ cursor: null })}>
-            Newest
-          </Button>
-        )}
-        {next !== null && (
-          <Button variant="default" onClick={() => change({ cursor: next })}>
-            Older
-          </Button>
-        )}
-      </Group>
+      <More of={entries} />
     </Page>
   );
 }

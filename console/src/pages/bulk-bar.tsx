@@ -18,22 +18,17 @@ import { useState, type ReactNode } from 'react';
 import { api } from '../api.ts';
 import { useChange, type Item } from '../data.ts';
 import { Failed } from '../states.tsx';
+import {
+  applyToAll,
+  each,
+  operations,
+  type Draft,
+  type Failure,
+  type Operation,
+} from './bulk-operations.ts';
 import type { Selection } from './selection.ts';
 
 type Query = NonNullable<CallOptions<'get', '/v1/content'>['query']>;
-type Failure = { id: string; error: { message: string } };
-type Outcome = { done: number; failed: readonly Failure[] };
-type Operation = 'tag' | 'visibility' | 'update' | 'archive' | 'delete';
-
-const operations: Record<Operation, string> = {
-  tag: 'Tag',
-  visibility: 'Visibility',
-  update: 'Update',
-  archive: 'Archive',
-  delete: 'Delete',
-};
-const mostAtOnce = 100;
-
 export function BulkBar({ selection, query }: { selection: Selection; query: Query }): ReactNode {
   const [operation, setOperation] = useState<Operation | null>(null);
   const [archived, setArchived] = useState<readonly string[]>([]);
@@ -122,15 +117,6 @@ function Undo({ ids, done }: { ids: readonly string[]; done: () => void }): Reac
   );
 }
 
-type Draft = {
-  addTags: string[];
-  removeTags: string[];
-  visibility: Item['visibility'];
-  section: string;
-  author: string;
-  publishStatus: Item['publishStatus'] | null;
-};
-
 function BulkDialog({
   operation,
   items,
@@ -152,7 +138,7 @@ function BulkDialog({
     publishStatus: null,
   });
   const ids = items.map(({ id }) => id);
-  const run = useChange(() => apply(operation, ids, draft));
+  const run = useChange(() => applyToAll(operation, ids, draft));
   const failed = run.data?.failed ?? [];
   const submit = () =>
     run.mutate(undefined, {
@@ -177,7 +163,7 @@ function BulkDialog({
           <Fields operation={operation} draft={draft} setDraft={setDraft} />
           {operation === 'delete' && (
             <TextInput
-              label="These items and their files are gone for good. Type “delete” to confirm"
+              label="Deletes these items and their files permanently. Type “delete” to confirm"
               data-autofocus
               value={confirmation}
               onChange={(event) => setConfirmation(event.currentTarget.value)}
@@ -285,60 +271,4 @@ function Fields({
       />
     </>
   );
-}
-
-/** Runs the operation on a hundred items at a time. */
-async function apply(operation: Operation, ids: readonly string[], draft: Draft): Promise<Outcome> {
-  if (operation === 'archive') {
-    return each(ids, (id) => api.delete('/v1/content/{id}', { path: { id } }));
-  }
-  let done = 0;
-  const failed: Failure[] = [];
-  for (let at = 0; at < ids.length; at += mostAtOnce) {
-    const { data } = await applyTo(operation, ids.slice(at, at + mostAtOnce), draft);
-    done += data.totalSuccessful;
-    failed.push(...data.failed);
-  }
-  return { done, failed };
-}
-
-function applyTo(operation: Exclude<Operation, 'archive'>, ids: string[], draft: Draft) {
-  const { addTags, removeTags, visibility, section, author, publishStatus } = draft;
-  switch (operation) {
-    case 'tag':
-      return api.post('/v1/content/bulk/tag', {
-        body: {
-          ids,
-          ...(addTags.length > 0 && { addTags }),
-          ...(removeTags.length > 0 && { removeTags }),
-        },
-      });
-    case 'visibility':
-      return api.post('/v1/content/bulk/visibility', { body: { ids, visibility } });
-    case 'delete':
-      return api.post('/v1/content/bulk/delete', { body: { ids, continueOnError: true } });
-    case 'update': {
-      const change = {
-        ...(section.trim() !== '' && { section: section.trim() }),
-        ...(author.trim() !== '' && { author: author.trim() }),
-        ...(publishStatus !== null && { publishStatus }),
-      };
-      const items = ids.map((id) => ({ id, ...change }));
-      return api.post('/v1/content/bulk/update', { body: { items, continueOnError: true } });
-    }
-    default:
-      return operation satisfies never;
-  }
-}
-
-/** Does something to one item after the other, and goes on where one fails. */
-async function each(
-  ids: readonly string[],
-  run: (id: string) => Promise<unknown>,
-): Promise<Outcome> {
-  const failed: Failure[] = [];
-  for (const id of ids) {
-    await run(id).catch((error: Error) => failed.push({ id, error: { message: error.message } }));
-  }
-  return { done: ids.length - failed.length, failed };
 }

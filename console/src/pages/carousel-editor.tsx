@@ -1,6 +1,7 @@
 /** The entries of a carousel: ordered by dragging or by buttons, added and removed. */
 import { Button, FileButton, Group, Image, Paper, Select, Stack, Text, Title } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
+import { useQueries } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { api, sendForm } from '../api.ts';
 import { useChange, useRead, type Item } from '../data.ts';
@@ -87,15 +88,8 @@ function Videos({ id }: { id: string }): ReactNode {
       </Title>
       <Show of={entries}>
         {({ data }) => (
-          <Entries
-            entries={data.map(({ id: entryId, contentId }) => {
-              const video = known.find((one) => one.id === contentId);
-              return {
-                id: entryId,
-                label: video?.title ?? contentId,
-                picture: video?.thumbnailUrl ?? null,
-              };
-            })}
+          <VideoEntries
+            entries={data}
             onOrder={(ids) => order.mutate(ids)}
             onRemove={(entryId) => remove.mutate(entryId)}
           />
@@ -114,6 +108,29 @@ function Videos({ id }: { id: string }): ReactNode {
       <Failed error={order.error ?? remove.error ?? add.error} />
     </Stack>
   );
+}
+
+/** The entries name videos by id alone; each video is read by itself. */
+function VideoEntries({
+  entries,
+  ...rest
+}: {
+  entries: readonly { id: string; contentId: string }[];
+  onOrder: (ids: string[]) => void;
+  onRemove: (id: string) => void;
+}): ReactNode {
+  const videos = useQueries({
+    queries: entries.map(({ contentId }) => ({
+      queryKey: ['/v1/content/{id}', { path: { id: contentId } }],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        api.get('/v1/content/{id}', { path: { id: contentId }, signal }),
+    })),
+  });
+  const shown = entries.map(({ id, contentId }, index) => {
+    const video = videos[index]?.data?.data;
+    return { id, label: video?.title ?? contentId, picture: video?.thumbnailUrl ?? null };
+  });
+  return <Entries entries={shown} {...rest} />;
 }
 
 function Entries({
@@ -143,12 +160,18 @@ function Entries({
           draggable
           opacity={dragged === entry.id ? 0.5 : 1}
           style={{ cursor: 'grab', listStyle: 'none' }}
-          onDragStart={() => setDragged(entry.id)}
+          onDragStart={(event) => {
+            // The drag carries its entry, because a drop may happen before the next render.
+            event.dataTransfer.setData('text/plain', entry.id);
+            setDragged(entry.id);
+          }}
           onDragEnd={() => setDragged(null)}
           onDragOver={(event) => event.preventDefault()}
           onDrop={(event) => {
             event.preventDefault();
-            if (dragged !== null && dragged !== entry.id) move(dragged, index);
+            const id = event.dataTransfer.getData('text/plain');
+            const isEntry = entries.some((each) => each.id === id);
+            if (isEntry && id !== entry.id) move(id, index);
             setDragged(null);
           }}
         >

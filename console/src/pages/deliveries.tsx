@@ -14,32 +14,29 @@ import {
 } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { useChange, useRead, type Schemas } from '../data.ts';
+import { useChange, useList, useRead, type Schemas } from '../data.ts';
 import { fromLocalTime, moment } from '../format.ts';
 import { useParameters } from '../location.ts';
-import { Empty, Failed, Show } from '../states.tsx';
+import { Empty, Failed, More, Show } from '../states.tsx';
 
 type Delivery = Schemas['Delivery'];
 
 export function Deliveries({ id }: { id: string }): ReactNode {
   const [values, change] = useParameters();
-  const { status, event, since, test, cursor } = values;
-  const deliveries = useRead(
+  const { status, event, since, test } = values;
+  const deliveries = useList(
     '/v1/webhooks/{id}/deliveries',
     {
       path: { id },
       query: {
-        limit: 50,
-        status: status as 'failed' | undefined,
-        event: event as 'content.ready' | undefined,
-        test: test as 'true' | undefined,
+        ...(status !== undefined && { status: status as 'failed' }),
+        ...(event !== undefined && { event: event as 'content.ready' }),
+        ...(test !== undefined && { test: test as 'true' }),
         ...(since !== undefined && { since: fromLocalTime(since) ?? since }),
-        ...(cursor !== undefined && { cursor }),
-      } as { limit: number },
+      },
     },
-    { every: cursor === undefined ? 2_000 : false },
+    { every: 2_000 },
   );
-  const next = deliveries.data?.meta.nextCursor ?? null;
   return (
     <Stack>
       <Title order={2} size="h4">
@@ -47,7 +44,7 @@ export function Deliveries({ id }: { id: string }): ReactNode {
       </Title>
       <Filters values={values} change={change} />
       <Show of={deliveries}>
-        {({ data }) =>
+        {(data) =>
           data.length === 0 ? (
             <Empty command="npx reelfeed webhooks trigger content.ready">
               No delivery. “Send a test” makes one, and so does:
@@ -61,18 +58,7 @@ export function Deliveries({ id }: { id: string }): ReactNode {
           )
         }
       </Show>
-      <Group>
-        {cursor !== undefined && (
-          <Button variant="default" onClick={() => change({ cursor: null })}>
-            Newest
-          </Button>
-        )}
-        {next !== null && (
-          <Button variant="default" onClick={() => change({ cursor: next })}>
-            Older
-          </Button>
-        )}
-      </Group>
+      <More of={deliveries} />
     </Stack>
   );
 }
@@ -93,7 +79,7 @@ function Filters({
       w={170}
       data={data}
       value={value ?? null}
-      onChange={(to) => change({ [name]: to, cursor: null })}
+      onChange={(to) => change({ [name]: to })}
     />
   );
   return (
@@ -105,7 +91,7 @@ function Filters({
         type="datetime-local"
         label="From"
         value={since ?? ''}
-        onChange={(input) => change({ since: input.currentTarget.value, cursor: null })}
+        onChange={(input) => change({ since: input.currentTarget.value })}
       />
     </Group>
   );

@@ -34,7 +34,7 @@ export function problemOfConfig(type: ExperimentType, text: string): string | nu
   }
   if (type === 'ranking') return problemOfRanking(config);
   for (const [name, value] of Object.entries(config)) {
-    if (!/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(name)) return `“${name}” is no valid name.`;
+    if (!/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(name)) return `“${name}” is not a valid name.`;
     if (type === 'config' && !['string', 'number', 'boolean'].includes(typeof value)) {
       return `“${name}” must be a text, a number, true or false.`;
     }
@@ -51,7 +51,7 @@ function problemOfRanking(config: object): string | null {
     return '“weights” must be an object.';
   }
   for (const [name, weight] of Object.entries(weights)) {
-    if (!signals.includes(name)) return `“${name}” is no signal: ${signals.join(', ')}.`;
+    if (!signals.includes(name)) return `“${name}” is not a signal: ${signals.join(', ')}.`;
     if (typeof weight !== 'number' || weight < 0) return `“${name}” must be 0 or more.`;
   }
   const sum = Object.values(weights).reduce((total: number, weight) => total + Number(weight), 0);
@@ -69,4 +69,24 @@ export function problemOfVariants(variants: readonly VariantDraft[]): string | n
   return Math.abs(sum - 100) < 0.001
     ? null
     : `The shares of the variants must be 100 % together, and are ${sum} %.`;
+}
+
+/** What the form holds; shares are in percent. */
+export type Draft = {
+  name: string;
+  description: string;
+  type: ExperimentType;
+  traffic: number;
+  variants: readonly VariantDraft[];
+  metrics: readonly Metric[];
+  primaryMetric: Metric;
+  countries: string[];
+  devices: ('ios' | 'android' | 'web')[];
+  userSegments: string[];
+  endsAt: string;
+};
+
+/** Who takes part, as the API has it. */
+export function audienceOf({ countries, devices, userSegments }: Draft) {
+  return { countries: countries.map((code) => code.toUpperCase()), devices, userSegments };
 }

@@ -1,11 +1,11 @@
 /** Experiments by status, and the way to a new one. */
 import { Anchor, Badge, Button, SegmentedControl, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useRead } from '../data.ts';
+import { useList, type ItemOf } from '../data.ts';
 import { moment, words } from '../format.ts';
 import { useParameters } from '../location.ts';
 import { Page } from '../page.tsx';
-import { Empty, Show } from '../states.tsx';
+import { Empty, More, Show } from '../states.tsx';
 
 const statuses = ['', 'draft', 'running', 'completed', 'stopped'] as const;
 type Status = (typeof statuses)[number];
@@ -13,8 +13,8 @@ type Status = (typeof statuses)[number];
 export function ExperimentsPage(): ReactNode {
   const [values, change] = useParameters();
   const status = (values['status'] ?? '') as Status;
-  const query = { limit: 100, ...(status !== '' && { status }) };
-  const experiments = useRead('/v1/experiments', { query });
+  const query = status === '' ? {} : { status };
+  const experiments = useList('/v1/experiments', { query });
   return (
     <Page
       title="Experiments"
@@ -34,7 +34,7 @@ export function ExperimentsPage(): ReactNode {
         data={statuses.map((value) => ({ value, label: value === '' ? 'all' : value }))}
       />
       <Show of={experiments}>
-        {({ data }) =>
+        {(data) =>
           data.length === 0 ? (
             <Empty>
               No experiment yet.{' '}
@@ -44,40 +44,51 @@ export function ExperimentsPage(): ReactNode {
               , or run <code>npm run demo</code> to see some that run.
             </Empty>
           ) : (
-            <Table.ScrollContainer minWidth={560}>
-              <Table highlightOnHover>
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>Name</Table.Th>
-                    <Table.Th>Status</Table.Th>
-                    <Table.Th>Type</Table.Th>
-                    <Table.Th>Decided by</Table.Th>
-                    <Table.Th>Started</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {data.map((experiment) => (
-                    <Table.Tr key={experiment.id}>
-                      <Table.Td>
-                        <Anchor href={`#/experiments/${experiment.id}`} underline="always">
-                          {experiment.name}
-                        </Anchor>
-                      </Table.Td>
-                      <Table.Td>
-                        <ExperimentStatus status={experiment.status} />
-                      </Table.Td>
-                      <Table.Td>{experiment.type}</Table.Td>
-                      <Table.Td>{words(experiment.primaryMetric)}</Table.Td>
-                      <Table.Td>{moment(experiment.startedAt)}</Table.Td>
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </Table>
-            </Table.ScrollContainer>
+            <Experiments experiments={data} />
           )
         }
       </Show>
+      <More of={experiments} />
     </Page>
+  );
+}
+
+function Experiments({
+  experiments,
+}: {
+  experiments: readonly ItemOf<'/v1/experiments'>[];
+}): ReactNode {
+  return (
+    <Table.ScrollContainer minWidth={560}>
+      <Table highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Name</Table.Th>
+            <Table.Th>Status</Table.Th>
+            <Table.Th>Type</Table.Th>
+            <Table.Th>Decided by</Table.Th>
+            <Table.Th>Started</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {experiments.map((experiment) => (
+            <Table.Tr key={experiment.id}>
+              <Table.Td>
+                <Anchor href={`#/experiments/${experiment.id}`} underline="always">
+                  {experiment.name}
+                </Anchor>
+              </Table.Td>
+              <Table.Td>
+                <ExperimentStatus status={experiment.status} />
+              </Table.Td>
+              <Table.Td>{experiment.type}</Table.Td>
+              <Table.Td>{words(experiment.primaryMetric)}</Table.Td>
+              <Table.Td>{moment(experiment.startedAt)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
   );
 }
 

@@ -2,11 +2,11 @@
 import { Anchor, Button, Group, Select, Table, TextInput } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { useChange, useRead, type Schemas } from '../data.ts';
+import { useChange, useList, type Schemas } from '../data.ts';
 import { bytes, moment, whole } from '../format.ts';
 import { formText } from '../form-text.ts';
 import { Page } from '../page.tsx';
-import { Empty, Failed, Show } from '../states.tsx';
+import { Empty, Failed, More, Show } from '../states.tsx';
 
 type Export = Schemas['Export'];
 
@@ -14,18 +14,16 @@ const daysAgo = (days: number) =>
   new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
 export function ExportsPage(): ReactNode {
-  const exports = useRead(
+  const exports = useList(
     '/v1/exports',
-    { query: { limit: 100 } },
-    {
-      every: (page) => (page?.data.some(({ status }) => status === 'processing') ? 1_000 : false),
-    },
+    {},
+    { every: (rows) => (rows.some(({ status }) => status === 'processing') ? 1_000 : false) },
   );
   return (
     <Page title="Exports" curl={{ path: '/v1/exports' }}>
       <NewExport />
       <Show of={exports}>
-        {({ data }) =>
+        {(data) =>
           data.length === 0 ? (
             <Empty>No export yet. The form above makes one.</Empty>
           ) : (
@@ -33,6 +31,7 @@ export function ExportsPage(): ReactNode {
           )
         }
       </Show>
+      <More of={exports} />
     </Page>
   );
 }

@@ -13,11 +13,11 @@ import {
 } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { useChange, useRead, type ItemOf } from '../data.ts';
+import { useChange, useList, type ItemOf } from '../data.ts';
 import { fromLocalTime, moment } from '../format.ts';
 import { formText } from '../form-text.ts';
 import { CopyCurl } from '../page.tsx';
-import { Empty, Failed, Show } from '../states.tsx';
+import { Empty, Failed, More, Show } from '../states.tsx';
 
 type Rule = ItemOf<'/v1/ranking/rules'>;
 type NewRule = Parameters<typeof api.post<'/v1/ranking/rules'>>[1]['body'];
@@ -30,12 +30,12 @@ const types = {
 };
 
 export function FeedRules(): ReactNode {
-  const rules = useRead('/v1/ranking/rules', { query: { limit: 100 } });
+  const rules = useList('/v1/ranking/rules', {});
   return (
     <Stack>
       <NewRuleForm />
       <Show of={rules}>
-        {({ data }) =>
+        {(data) =>
           data.length === 0 ? (
             <Empty>No rule yet: the weights alone order the feed. The form above makes one.</Empty>
           ) : (
@@ -43,6 +43,7 @@ export function FeedRules(): ReactNode {
           )
         }
       </Show>
+      <More of={rules} />
       <Group>
         <CopyCurl path="/v1/ranking/rules" />
       </Group>

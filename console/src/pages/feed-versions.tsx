@@ -2,13 +2,13 @@
 import { Button, Group, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../api.ts';
-import { useChange, useRead } from '../data.ts';
+import { useChange, useList, useRead } from '../data.ts';
 import { moment, words } from '../format.ts';
 import { CopyCurl } from '../page.tsx';
-import { Empty, Failed, Show } from '../states.tsx';
+import { Empty, Failed, More, Show } from '../states.tsx';
 
 export function FeedVersions(): ReactNode {
-  const versions = useRead('/v1/ranking/config/versions', { query: { limit: 50 } });
+  const versions = useList('/v1/ranking/config/versions', {});
   const current = useRead('/v1/ranking/config', {});
   const restore = useChange((version: number) =>
     api.post('/v1/ranking/config/versions/{version}/restore', {
@@ -20,13 +20,13 @@ export function FeedVersions(): ReactNode {
     <Stack>
       <Failed error={restore.error} />
       <Show of={versions}>
-        {({ data }) =>
+        {(data) =>
           data.length === 0 ? (
             <Empty>
               The weights are still the defaults. Each save under “Weights” makes a version.
             </Empty>
           ) : (
-            <Table.ScrollContainer minWidth={480}>
+            <Table.ScrollContainer minWidth={720}>
               <Table>
                 <Table.Thead>
                   <Table.Tr>
@@ -67,6 +67,7 @@ export function FeedVersions(): ReactNode {
           )
         }
       </Show>
+      <More of={versions} />
       <Group>
         <CopyCurl path="/v1/ranking/config/versions" />
       </Group>

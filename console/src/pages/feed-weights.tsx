@@ -93,7 +93,7 @@ function Sliders({
     <Stack gap="sm">
       {(Object.keys(explained) as Signal[]).map((name) => (
         <div key={name}>
-          <Group justify="space-between" gap="xs">
+          <Group justify="space-between" gap="xs" wrap="nowrap">
             <Text size="sm">{`${words(name)}: ${explained[name]}`}</Text>
             <Text size="sm" fw={700}>
               {weights[name].toFixed(2)}

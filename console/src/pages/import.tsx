@@ -8,7 +8,7 @@ import { Failed } from '../states.tsx';
 
 type Line = { sourceUrl: string; title: string; tags?: string[] };
 
-const mostAtOnce = 100;
+const maxAtOnce = 100;
 
 export function ImportPage(): ReactNode {
   const [text, setText] = useState('');
@@ -32,7 +32,7 @@ export function ImportPage(): ReactNode {
             minRows={5}
             required
             value={text}
-            error={items.length > mostAtOnce ? `At most ${mostAtOnce} at once.` : null}
+            error={items.length > maxAtOnce ? `At most ${maxAtOnce} at once.` : null}
             onChange={(event) => setText(event.currentTarget.value)}
           />
           <TagsInput label="Tags for all of them" value={tags} onChange={setTags} />
@@ -40,7 +40,7 @@ export function ImportPage(): ReactNode {
             <Button
               type="submit"
               loading={run.isPending}
-              disabled={items.length === 0 || items.length > mostAtOnce}
+              disabled={items.length === 0 || items.length > maxAtOnce}
             >
               {`Import ${items.length} videos`}
             </Button>

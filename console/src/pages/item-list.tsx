@@ -1,11 +1,12 @@
 /** Items as a table or as a grid. Only what is in view is drawn, however many there are. */
-import { Anchor, Badge, Box, Checkbox, Image, Text, VisuallyHidden } from '@mantine/core';
+import { Box, VisuallyHidden } from '@mantine/core';
 import { useElementSize, useMergedRef } from '@mantine/hooks';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { memo, useEffect, useRef, type ReactNode } from 'react';
 import type { Item } from '../data.ts';
 import { moment } from '../format.ts';
 import type { Selection } from './selection.ts';
+import './item-list.css';
 
 type ListParts = {
   items: readonly Item[];
@@ -18,7 +19,6 @@ type ListParts = {
 const rowHeight = 56;
 const cardHeight = 300;
 const cardWidth = 170;
-const columns = '40px 44px minmax(160px, 3fr) 120px 110px minmax(80px, 2fr) 170px';
 
 export function ItemList({ items, view, selection, onEnd }: ListParts): ReactNode {
   const box = useRef<HTMLDivElement>(null);
@@ -90,18 +90,16 @@ export function ItemList({ items, view, selection, onEnd }: ListParts): ReactNod
   );
 }
 
-const cells = { display: 'grid', gridTemplateColumns: columns, gap: 8, alignItems: 'center' };
-
 function Head(): ReactNode {
   return (
     <div role="rowgroup">
-      <Box role="row" fw={700} fz="sm" py={8} style={{ ...cells, borderBottom: '1px solid' }}>
+      <div role="row" className="item-row item-head">
         {['Select', '', 'Title', 'State', 'Published', 'Tags', 'Created'].map((name) => (
-          <span role="columnheader" key={name} style={{ overflow: 'hidden' }}>
+          <span role="columnheader" key={name}>
             {name === '' ? <VisuallyHidden>Picture</VisuallyHidden> : name}
           </span>
         ))}
-      </Box>
+      </div>
     </div>
   );
 }
@@ -113,71 +111,67 @@ type Shape = {
   toggle: Selection['toggle'];
 };
 
+/** Rows and cards are plain elements: hundreds a second are drawn while somebody scrolls. */
 const Row = memo(function Row({ item, index, isSelected, toggle }: Shape): ReactNode {
   return (
-    <Box
-      role="row"
-      aria-rowindex={index + 2}
-      aria-selected={isSelected}
-      h={rowHeight}
-      fz="sm"
-      style={{ ...cells, borderBottom: '1px solid var(--mantine-color-default-border)' }}
-    >
+    <div role="row" aria-rowindex={index + 2} aria-selected={isSelected} className="item-row">
       <span role="cell">
         <Select item={item} index={index} isSelected={isSelected} toggle={toggle} />
       </span>
       <span role="cell">
-        {item.thumbnailUrl !== null && (
-          <Image src={item.thumbnailUrl} alt="" w={28} h={44} fit="cover" radius="sm" />
-        )}
+        <Picture item={item} />
       </span>
-      <Title item={item} role="cell" />
+      <span role="cell" className="item-title">
+        <Title item={item} />
+      </span>
       <span role="cell">
         <State item={item} />
       </span>
       <span role="cell">{item.publishStatus}</span>
-      <Text role="cell" size="sm" truncate>
+      <span role="cell" className="item-title">
         {item.tags.join(', ')}
-      </Text>
+      </span>
       <span role="cell">{moment(item.createdAt)}</span>
-    </Box>
+    </div>
   );
 });
 
 const Card = memo(function Card({ item, index, isSelected, toggle }: Shape): ReactNode {
   return (
-    <Box role="listitem" w={cardWidth - 10} h={cardHeight - 10} style={{ position: 'relative' }}>
-      <Box
-        h={220}
-        bg="var(--mantine-color-default-border)"
-        style={{ borderRadius: 8, overflow: 'hidden' }}
-      >
-        {item.thumbnailUrl !== null && (
-          <Image src={item.thumbnailUrl} alt="" w="100%" h={220} fit="cover" />
-        )}
-      </Box>
-      <Box style={{ position: 'absolute', top: 8, left: 8 }}>
+    <div role="listitem" className="item-card" style={{ width: cardWidth - 10 }}>
+      <Picture item={item} />
+      <span className="item-select">
         <Select item={item} index={index} isSelected={isSelected} toggle={toggle} />
-      </Box>
-      <Title item={item} />
+      </span>
+      <span className="item-title">
+        <Title item={item} />
+      </span>
       <State item={item} />
-    </Box>
+    </div>
   );
 });
 
-function Title({ item, role }: { item: Item; role?: string }): ReactNode {
+function Picture({ item: { thumbnailUrl } }: { item: Item }): ReactNode {
   return (
-    <Text role={role} size="sm" truncate component="span" display="block">
-      <Anchor href={`#/content/${item.id}`} underline="always" inherit>
-        {item.title}
-      </Anchor>
-    </Text>
+    <span className="item-picture">
+      {thumbnailUrl !== null && <img src={thumbnailUrl} alt="" loading="lazy" decoding="async" />}
+    </span>
+  );
+}
+
+function Title({ item }: { item: Item }): ReactNode {
+  return (
+    <a href={`#/content/${item.id}`} className="item-link mantine-focus-auto">
+      {item.title}
+    </a>
   );
 }
 
 function Select({ item, index, isSelected, toggle }: Shape): ReactNode {
   return (
-    <Checkbox
+    <input
+      type="checkbox"
+      className="mantine-focus-auto"
       aria-label={`Select ${item.title}`}
       checked={isSelected}
       onChange={({ nativeEvent }) => toggle(index, (nativeEvent as unknown as MouseEvent).shiftKey)}
@@ -189,8 +183,8 @@ export function State({ item }: { item: Item }): ReactNode {
   const progress =
     item.uploadStatus === 'processing' ? ` ${Math.round(item.progress * 100)} %` : '';
   return (
-    <Badge variant="outline" color={item.uploadStatus === 'error' ? 'red' : 'gray'} tt="none">
+    <span className="item-state" data-failed={item.uploadStatus === 'error' || undefined}>
       {`${item.uploadStatus}${progress}`}
-    </Badge>
+    </span>
   );
 }

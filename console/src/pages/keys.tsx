@@ -15,11 +15,11 @@ import {
 import { useDisclosure } from '@mantine/hooks';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { useChange, useRead, type ItemOf } from '../data.ts';
+import { useChange, useList, type ItemOf } from '../data.ts';
 import { fromLocalTime, moment } from '../format.ts';
 import { formText } from '../form-text.ts';
 import { Copy, Page } from '../page.tsx';
-import { Empty, Failed, Show } from '../states.tsx';
+import { Empty, Failed, More, Show } from '../states.tsx';
 
 type Key = ItemOf<'/v1/keys'>;
 type NewKey = Parameters<typeof api.post<'/v1/keys'>>[1]['body'];
@@ -40,13 +40,14 @@ const areas = [
 const scopes = areas.flatMap((area) => [`${area}:read`, `${area}:write`]);
 
 export function KeysPage(): ReactNode {
-  const keys = useRead('/v1/keys', { query: { limit: 100 } });
+  const keys = useList('/v1/keys', {});
   return (
     <Page title="Keys" curl={{ path: '/v1/keys' }}>
       <NewKeyForm />
       <Show of={keys}>
-        {({ data }) => (data.length === 0 ? <Empty>No key yet.</Empty> : <Keys keys={data} />)}
+        {(data) => (data.length === 0 ? <Empty>No key yet.</Empty> : <Keys keys={data} />)}
       </Show>
+      <More of={keys} />
     </Page>
   );
 }
@@ -116,7 +117,7 @@ function Keys({ keys }: { keys: readonly Key[] }): ReactNode {
       <Failed error={rotate.error} />
       {rotate.data !== undefined && (
         <>
-          <Text size="sm">The old key goes on working for an hour.</Text>
+          <Text size="sm">The old key keeps working for an hour.</Text>
           <Shown secret={rotate.data.data.key} />
         </>
       )}

@@ -14,7 +14,7 @@ import {
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import type { CallOptions } from '@reelfeed/client/session';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useMemo, useState, type ReactNode } from 'react';
+import { memo, useMemo, useState, type ReactNode } from 'react';
 import { api } from '../api.ts';
 import type { Item } from '../data.ts';
 import { whole, words } from '../format.ts';
@@ -50,25 +50,6 @@ export function LibraryPage(): ReactNode {
   const [{ view = 'table', ...values }, change] = useParameters();
   const [settled] = useDebouncedValue(values, 250);
   const query = useMemo(() => queryOf(settled), [settled]);
-  const pages = useInfiniteQuery({
-    queryKey: ['/v1/content', query],
-    initialPageParam: '',
-    queryFn: ({ pageParam, signal }) =>
-      api.get('/v1/content', {
-        query: { limit: 100, ...query, ...(pageParam !== '' && { cursor: pageParam }) },
-        signal,
-      }),
-    getNextPageParam: ({ meta }) => meta.nextCursor ?? undefined,
-    // What is being processed moves by itself. A long list is not read again and again for that.
-    refetchInterval: ({ state: { data } }) =>
-      data === undefined || data.pages.length > 2
-        ? false
-        : data.pages.some((page) => page.data.some(isMoving))
-          ? 1_000
-          : 10_000,
-  });
-  const items = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
-  const selection = useSelection(items);
   return (
     <Page
       title="Content"
@@ -86,6 +67,42 @@ export function LibraryPage(): ReactNode {
     >
       <Uploads />
       <Filters values={values} view={view} change={change} />
+      <Items query={query} view={view === 'grid' ? 'grid' : 'table'} />
+    </Page>
+  );
+}
+
+/** The list, apart from the form above it, which a page that comes in does not draw again. */
+const Items = memo(function Items({
+  query,
+  view,
+}: {
+  query: Query;
+  view: 'table' | 'grid';
+}): ReactNode {
+  const pages = useInfiniteQuery({
+    queryKey: ['/v1/content', query],
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) =>
+      api.get('/v1/content', {
+        query: { limit: 100, ...query, ...(pageParam !== '' && { cursor: pageParam }) },
+        signal,
+      }),
+    getNextPageParam: ({ meta }) => meta.nextCursor ?? undefined,
+    // Comparing thousands of items with what they were takes longer than drawing those in view.
+    structuralSharing: false,
+    // What is being processed moves by itself. A long list is not read again and again for that.
+    refetchInterval: ({ state: { data } }) =>
+      data === undefined || data.pages.length > 2
+        ? false
+        : data.pages.some((page) => page.data.some(isMoving))
+          ? 1_000
+          : 10_000,
+  });
+  const items = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
+  const selection = useSelection(items);
+  return (
+    <>
       <Show of={pages}>
         {(data) => (
           <Stack gap="xs">
@@ -98,7 +115,7 @@ export function LibraryPage(): ReactNode {
             ) : (
               <ItemList
                 items={items}
-                view={view === 'grid' ? 'grid' : 'table'}
+                view={view}
                 selection={selection}
                 onEnd={() => {
                   if (pages.hasNextPage && !pages.isFetchingNextPage) void pages.fetchNextPage();
@@ -109,9 +126,9 @@ export function LibraryPage(): ReactNode {
         )}
       </Show>
       <BulkBar selection={selection} query={query} />
-    </Page>
+    </>
   );
-}
+});
 
 /** The parameters that the API knows. A day is meant from its first moment to its last. */
 function queryOf({ createdAfter, createdBefore, ...rest }: Values): Query {

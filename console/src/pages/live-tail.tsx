@@ -14,7 +14,7 @@ type TailEvent = {
   message?: string;
 };
 
-const mostShown = 8;
+const maxShown = 8;
 const pauseMs = 3_000;
 
 export function LiveTail(): ReactNode {
@@ -31,7 +31,7 @@ export function LiveTail(): ReactNode {
         </Button>
       </Group>
       <Failed error={error} />
-      <Table.ScrollContainer minWidth={480} mih={mostShown * 33 + 40}>
+      <Table.ScrollContainer minWidth={480} mih={maxShown * 33 + 40}>
         <Table>
           <Table.Thead>
             <Table.Tr>
@@ -79,7 +79,7 @@ function useTail(isRunning: boolean): { events: readonly TailEvent[]; error: Err
     const show = (event: Omit<TailEvent, 'key'>) => {
       count += 1;
       const key = Date.now() * 1_000 + (count % 1_000);
-      setEvents((old) => [{ ...event, key }, ...old].slice(0, mostShown));
+      setEvents((old) => [{ ...event, key }, ...old].slice(0, maxShown));
     };
     const read = async () => {
       try {

@@ -2,21 +2,23 @@
 import { Button, Code, Group, Stack, Table, TextInput, Title } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { useChange, useRead } from '../data.ts';
+import { useChange, useList } from '../data.ts';
 import { moment } from '../format.ts';
 import { CopyCurl, Page } from '../page.tsx';
-import { Empty, Failed, Show } from '../states.tsx';
+import { Empty, Failed, More, Show } from '../states.tsx';
 
 type Kind = 'settings' | 'flags';
 type Value = { key: string; value: unknown; updatedAt: string };
 
 export function SettingsPage(): ReactNode {
-  const settings = useRead('/v1/settings', { query: { limit: 100 } });
-  const flags = useRead('/v1/flags', { query: { limit: 100 } });
+  const settings = useList('/v1/settings', {});
+  const flags = useList('/v1/flags', {});
   return (
     <Page title="Settings and flags" curl={{ path: '/v1/config' }}>
-      <Show of={settings}>{({ data }) => <Values kind="settings" values={data} />}</Show>
-      <Show of={flags}>{({ data }) => <Values kind="flags" values={data} />}</Show>
+      <Show of={settings}>{(data) => <Values kind="settings" values={data} />}</Show>
+      <More of={settings} />
+      <Show of={flags}>{(data) => <Values kind="flags" values={data} />}</Show>
+      <More of={flags} />
     </Page>
   );
 }

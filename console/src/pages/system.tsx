@@ -3,7 +3,7 @@ import { Alert, Badge, Group, Paper, SimpleGrid, Stack, Table, Text, Title } fro
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { serviceAddress } from '../api.ts';
-import { bytes, seconds, whole, words } from '../format.ts';
+import { bytes, moment, seconds, whole, words } from '../format.ts';
 import { Copy, Page } from '../page.tsx';
 import { Show } from '../states.tsx';
 
@@ -60,7 +60,7 @@ function Content({ system: { checks, samples } }: { system: System }): ReactNode
   const facts = [
     ['Free disk space', show(one('disk_free_bytes'), bytes)],
     ['Memory of this process', show(one('process_resident_memory_bytes'), bytes)],
-    ['Running since', started === null ? '–' : new Date(started * 1_000).toLocaleString()],
+    ['Running since', started === null ? '–' : moment(new Date(started * 1_000).toISOString())],
     [
       'Versions',
       versions

@@ -1,4 +1,4 @@
-/** Upload by choosing or dropping files. What a cut or a reload interrupted goes on where it was. */
+/** Upload by choosing or dropping files. What a cut or a reload interrupted continues where it was. */
 import { Button, FileButton, Group, Paper, Progress, Stack, Text } from '@mantine/core';
 import { ReelfeedError, upload } from '@reelfeed/client/session';
 import { useQueryClient } from '@tanstack/react-query';

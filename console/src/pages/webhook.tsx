@@ -72,7 +72,11 @@ function Content({ webhook }: { webhook: Webhook }): ReactNode {
   );
 }
 
-function Actions({ webhook: { id, status } }: { webhook: Webhook }): ReactNode {
+function Actions({
+  webhook: { id, status, previousSecretExpiresAt },
+}: {
+  webhook: Webhook;
+}): ReactNode {
   const [isRotating, rotating] = useDisclosure();
   const [isRemoving, removing] = useDisclosure();
   const path = { id };
@@ -94,7 +98,8 @@ function Actions({ webhook: { id, status } }: { webhook: Webhook }): ReactNode {
         </Button>
       </Group>
       <Failed error={toggle.error ?? rotate.error} />
-      {rotate.data !== undefined && <Rotated {...rotate.data.data} />}
+      {rotate.data !== undefined && <NewSecret secret={rotate.data.data.secret} />}
+      {previousSecretExpiresAt !== null && <OldSecret endsAt={previousSecretExpiresAt} />}
       <Confirm
         title="Replace the secret?"
         text="Deliveries are signed with the old and the new secret for a while, so your receiver can change over."
@@ -152,32 +157,31 @@ function Confirm({
   );
 }
 
-/** The new secret, and how long the old one goes on counting. */
-function Rotated({
-  secret,
-  previousSecretExpiresAt,
-}: {
-  secret: string;
-  previousSecretExpiresAt: string;
-}): ReactNode {
-  const [now, setNow] = useState(Date.now());
-  useInterval(() => setNow(Date.now()), 1_000, { autoInvoke: true });
-  const left = Math.max(0, Math.round((Date.parse(previousSecretExpiresAt) - now) / 1_000));
-  const clock = [Math.floor(left / 3_600), Math.floor(left / 60) % 60, left % 60]
-    .map((part) => String(part).padStart(2, '0'))
-    .join(':');
+function NewSecret({ secret }: { secret: string }): ReactNode {
   return (
     <Alert title="The new secret is shown this once: keep it">
       <Group>
         <Code style={{ overflowWrap: 'anywhere' }}>{secret}</Code>
         <Copy text={secret} label="Copy" />
       </Group>
-      <Text size="sm" mt="xs">
-        {left === 0
-          ? 'The old secret no longer counts.'
-          : `The old secret counts for another ${clock}.`}
-      </Text>
     </Alert>
+  );
+}
+
+/** How long the replaced secret still counts, also after the page was left and opened again. */
+function OldSecret({ endsAt }: { endsAt: string }): ReactNode {
+  const [now, setNow] = useState(Date.now());
+  useInterval(() => setNow(Date.now()), 1_000, { autoInvoke: true });
+  const left = Math.max(0, Math.round((Date.parse(endsAt) - now) / 1_000));
+  const clock = [Math.floor(left / 3_600), Math.floor(left / 60) % 60, left % 60]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
+  return (
+    <Text size="sm">
+      {left === 0
+        ? 'The old secret no longer counts.'
+        : `The old secret counts for another ${clock}.`}
+    </Text>
   );
 }
 

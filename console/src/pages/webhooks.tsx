@@ -13,22 +13,23 @@ import {
 } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { useChange, useRead, type Schemas } from '../data.ts';
+import { useChange, useList, useRead, type Schemas } from '../data.ts';
 import { formText } from '../form-text.ts';
+import { moment } from '../format.ts';
 import { Copy, Page } from '../page.tsx';
-import { Empty, Failed, Show } from '../states.tsx';
+import { Empty, Failed, More, Show } from '../states.tsx';
 import { Receiver } from './webhook-receiver.tsx';
 
 type Webhook = Schemas['Webhook'];
 type NewWebhook = Parameters<typeof api.post<'/v1/webhooks'>>[1]['body'];
 
 export function WebhooksPage(): ReactNode {
-  const webhooks = useRead('/v1/webhooks', { query: { limit: 100 } });
+  const webhooks = useList('/v1/webhooks', {});
   return (
     <Page title="Webhooks" curl={{ path: '/v1/webhooks' }}>
       <NewWebhookForm />
       <Show of={webhooks}>
-        {({ data }) =>
+        {(data) =>
           data.length === 0 ? (
             <Empty command="npx reelfeed webhooks listen --forward http://localhost:3000/hook">
               No webhook yet. The form above makes one; this shows events on your own machine:
@@ -38,6 +39,7 @@ export function WebhooksPage(): ReactNode {
           )
         }
       </Show>
+      <More of={webhooks} />
     </Page>
   );
 }
@@ -140,7 +142,7 @@ export function Health({ webhook }: { webhook: Webhook }): ReactNode {
         ? 'disabled: it failed too long'
         : 'disabled'
       : failingSince !== null
-        ? `failing since ${new Date(failingSince).toLocaleString()}`
+        ? `failing since ${moment(failingSince)}`
         : 'healthy';
   return (
     <Badge variant="outline" color={isFailing ? 'red' : 'gray'} tt="none">

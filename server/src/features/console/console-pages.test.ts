@@ -6,17 +6,16 @@
  */
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import type { Locator, Page } from 'playwright-core';
-import { launchBrowser } from '../../../test/browser.ts';
 import { sampleEvent } from '../../../test/event-samples.ts';
 import { mediaSample } from '../../../test/media-samples.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { createItem, createReadyItems } from '../../../test/seed.ts';
-import { eventually, startService } from '../../../test/service.ts';
+import { eventually } from '../../../test/service.ts';
+import { startConsole, type ConsolePage, type Hand } from './console.fixture.ts';
 
 /** The first delivery of each webhook fails, and so shows what a failure looks like. */
 const delivered = new Set<string>();
@@ -25,94 +24,40 @@ const receiver = await startReceiver(({ path: hook }) => {
   delivered.add(hook);
   return 500;
 });
-const service = await startService({
+const started = await startConsole({
   REELFEED_EGRESS_ALLOW: receiver.allow,
   REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s',
 });
-const { browser, reason } = await launchBrowser();
-after(() => browser?.close());
-const options = browser === null ? { skip: reason } : { timeout: 180_000 };
-
-let page: Page;
-const errors: string[] = [];
+const { options } = started;
+// Without a browser every test of this file skips.
+const {
+  service,
+  browser,
+  page,
+  errors,
+  mouse,
+  keyboard,
+  button,
+  link,
+  heading,
+  open,
+  walkTo,
+  start,
+} = started.console as ConsolePage;
 const scripts = new Map<string, number>();
 let ready: string[] = [];
 
 before(async () => {
-  if (browser === null) return;
+  if (started.console === null) return;
   ready = await createReadyItems(service, 8, (index) => ({
     tags: [index % 2 === 0 ? 'even' : 'odd'],
     author: `author ${index % 3}`,
   }));
-  const context = await browser.newContext({
-    viewport: { width: 1440, height: 1_000 },
-    reducedMotion: 'reduce',
-  });
-  page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env['T'] ?? 30_000));
-  page.on('pageerror', (error) => errors.push(error.message));
-  page.on('console', (message) => {
-    // The first request of a page that is not signed in is refused, as it has to be.
-    const isExpected = message.text().includes('401');
-    if (message.type() === 'error' && !isExpected) errors.push(message.text());
-  });
   page.on('response', (answer) => {
     if (!answer.url().endsWith('.js')) return;
     void answer.body().then((body) => scripts.set(answer.url(), gzipSync(body).length));
   });
 });
-
-/** What a hand does: the mouse points, the keyboard walks by Tab and never touches the mouse. */
-type Hand = {
-  name: 'mouse' | 'keyboard';
-  press: (target: Locator, key?: string) => Promise<void>;
-  write: (target: Locator, text: string) => Promise<void>;
-};
-
-const mouse: Hand = {
-  name: 'mouse',
-  press: (target) => target.click(),
-  async write(target, text) {
-    await target.click();
-    await target.fill(text);
-  },
-};
-
-const mostSteps = 150;
-
-async function walkTo(target: Locator): Promise<void> {
-  await target.waitFor({ state: 'attached' });
-  const isThere = () => target.evaluate((element) => element === document.activeElement);
-  for (let step = 0; step < mostSteps; step += 1) {
-    if (await isThere()) return;
-    await page.keyboard.press('Tab');
-  }
-  assert.fail(`the keyboard does not reach ${target.toString()}`);
-}
-
-const keyboard: Hand = {
-  name: 'keyboard',
-  async press(target, key = 'Enter') {
-    await walkTo(target);
-    await page.keyboard.press(key);
-  },
-  async write(target, text) {
-    await walkTo(target);
-    await page.keyboard.press('ControlOrMeta+A');
-    await page.keyboard.insertText(text);
-  },
-};
-
-const button = (name: string | RegExp) => page.getByRole('button', { name });
-const link = (name: string) => page.getByRole('link', { name, exact: true });
-const heading = (name: string) => page.getByRole('heading', { name, exact: true, level: 1 });
-
-async function open(hand: Hand, view: string): Promise<void> {
-  await hand.press(
-    page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: view, exact: true }),
-  );
-  await heading(view).waitFor();
-}
 
 test(
   'the link that the service printed opens the console signed in; its first page is small',
@@ -130,7 +75,7 @@ test(
     console.log(
       `  first page: ${bytes} bytes of JavaScript, shown after ${Math.round(performance.now() - startedAt)} ms`,
     );
-    const other = await browser!.newContext();
+    const other = await browser.newContext();
     const stranger = await other.newPage();
     await stranger.goto(used);
     await stranger.getByText('This link was used before or is over').waitFor();
@@ -197,7 +142,7 @@ async function startExperiment(hand: Hand): Promise<void> {
   await hand.write(page.getByLabel('Name', { exact: false }).first(), name);
   const config = page.getByLabel('Configuration').last();
   await hand.write(config, '{ "weights": { "novelty": 1 } }');
-  await page.getByText('“novelty” is no signal').first().waitFor();
+  await page.getByText('“novelty” is not a signal').first().waitFor();
   assert.ok(await button('Create draft').isDisabled());
   await hand.write(config, '{ "weights": { "recency": 1 } }');
   await hand.press(button('Create draft'));
@@ -263,10 +208,7 @@ const tasks = { upload, tagTwo, startExperiment, retryDelivery, changeWeights };
 for (const hand of [mouse, keyboard]) {
   for (const [name, task] of Object.entries(tasks)) {
     test(`by ${hand.name} alone: ${name}`, options, async () => {
-      // Nothing that the task before left open is in the way.
-      await page.goto(`${service.url}/console/#/overview`);
-      await page.reload();
-      await heading('Overview').waitFor();
+      await start();
       await task(hand);
     });
   }
@@ -373,16 +315,26 @@ test(
       for (const scheme of ['light', 'dark'] as const) {
         found.push(...(await problems(scheme)).map((problem) => `${view} ${problem}`));
       }
-      const picture = (width: number) =>
-        path.join(folder ?? '', `${view.replaceAll(/[^\w-]+/g, '-').slice(1, 40)}-${width}.png`);
-      if (folder !== undefined) await page.screenshot({ path: picture(1440), fullPage: true });
+      const picture = async (scheme: 'light' | 'dark') => {
+        if (folder === undefined) return;
+        await page.emulateMedia({ colorScheme: scheme });
+        const name = view.replaceAll(/[^\w-]+/g, '-').slice(1, 40);
+        const { width = 0 } = page.viewportSize() ?? {};
+        await page.screenshot({
+          path: path.join(folder, `${name}-${width}-${scheme}.png`),
+          fullPage: true,
+        });
+      };
+      await picture('dark');
+      await picture('light');
       await page.emulateMedia({ colorScheme: 'light' });
       await page.setViewportSize({ width: 390, height: 844 });
       const fits = () => document.documentElement.scrollWidth <= innerWidth;
       await page
         .waitForFunction(fits, undefined, { timeout: 5_000 })
         .catch(() => found.push(`${view} is too wide for a phone`));
-      if (folder !== undefined) await page.screenshot({ path: picture(390), fullPage: true });
+      await picture('dark');
+      await picture('light');
     }
     assert.deepEqual(found, []);
     assert.deepEqual(errors, []);

@@ -71,7 +71,7 @@ test('a link signs in once, and no other site can use it', async () => {
   assert.equal(unknown.status, 401);
 });
 
-test('a live tail opened by the session goes on, and ends with its key', async () => {
+test('a live tail opened by the session continues, and ends with its key', async () => {
   const made = await service.call('POST', '/v1/keys', { body: { type: 'secret', name: 'tail' } });
   const { id, key } = made.body.data;
   const cookie = ((await signIn(key)).headers.get('set-cookie') ?? '').split(';')[0] ?? '';

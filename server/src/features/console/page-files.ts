@@ -2,8 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import type { BuiltFile } from '../../platform/http/built-file.ts';
+import { compressedOnce, type BuiltFile } from '../../platform/http/built-file.ts';
 
 export type ConsolePage = { readonly html: string; readonly files: ReadonlyMap<string, BuiltFile> };
 
@@ -30,23 +29,4 @@ function readPage(): ConsolePage {
     files.set(path.basename(name), compressedOnce(contentType, body));
   }
   return { html: readFileSync(path.join(folder, 'index.html'), 'utf8'), files };
-}
-
-/** Compresses a file when it is asked for first, at a level that takes milliseconds. */
-function compressedOnce(contentType: string, body: Buffer): BuiltFile {
-  let brotli: Buffer | undefined;
-  let gzip: Buffer | undefined;
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 6 };
-  return {
-    contentType,
-    body,
-    get brotli() {
-      brotli ??= brotliCompressSync(body, { params });
-      return brotli;
-    },
-    get gzip() {
-      gzip ??= gzipSync(body);
-      return gzip;
-    },
-  };
 }

@@ -1,1 +1,0 @@
-import{Z as e,rt as t,st as n}from"./states-DxZXLaZ2.js";import{s as r}from"./index-rtogda_q.js";var i=n(),a=e(e=>{let n=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,0 +1,131 @@
+/** The fields of a new experiment, but for its variants. */
+import {
+  Checkbox,
+  Group,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  TagsInput,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import type { ReactNode } from 'react';
+import { words } from '../format.ts';
+import {
+  metrics,
+  samples,
+  type Draft,
+  type ExperimentType,
+  type Metric,
+} from './experiment-rules.ts';
+
+export type Part = { draft: Draft; change: (changes: Partial<Draft>) => void };
+
+export function Basics({ draft, change }: Part): ReactNode {
+  const choose = (type: ExperimentType) =>
+    change({
+      type,
+      variants: draft.variants.map((variant, index) => ({
+        ...variant,
+        config: index === 0 ? '{}' : samples[type],
+      })),
+    });
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      <TextInput
+        label="Name"
+        required
+        maxLength={200}
+        value={draft.name}
+        onChange={(event) => change({ name: event.currentTarget.value })}
+      />
+      <Select
+        label="What it changes"
+        allowDeselect={false}
+        data={[
+          { value: 'ranking', label: 'Ranking: the weights of the feed' },
+          { value: 'config', label: 'Config: settings of the app' },
+          { value: 'feature', label: 'Feature: flags' },
+        ]}
+        value={draft.type}
+        onChange={(value) => choose(value ?? 'ranking')}
+      />
+      <TextInput
+        label="Description"
+        value={draft.description}
+        onChange={(event) => change({ description: event.currentTarget.value })}
+      />
+      <TextInput
+        type="datetime-local"
+        label="End (empty: when you stop it)"
+        value={draft.endsAt}
+        onChange={(event) => change({ endsAt: event.currentTarget.value })}
+      />
+    </SimpleGrid>
+  );
+}
+
+export function Audience({ draft, change }: Part): ReactNode {
+  return (
+    <Stack gap="xs">
+      <Title order={2} size="h4">
+        Who takes part
+      </Title>
+      <SimpleGrid cols={{ base: 1, sm: 4 }}>
+        <NumberInput
+          label="Share of viewers"
+          suffix=" %"
+          min={1}
+          max={100}
+          value={draft.traffic}
+          onChange={(value) => change({ traffic: Number(value) || 1 })}
+        />
+        <TagsInput
+          label="Countries"
+          placeholder="all"
+          value={draft.countries}
+          onChange={(countries) => change({ countries })}
+        />
+        <TagsInput
+          label="Devices"
+          placeholder="all"
+          data={['ios', 'android', 'web']}
+          value={draft.devices}
+          onChange={(devices) => change({ devices: devices as Draft['devices'] })}
+        />
+        <TagsInput
+          label="Segments"
+          placeholder="all"
+          value={draft.userSegments}
+          onChange={(userSegments) => change({ userSegments })}
+        />
+      </SimpleGrid>
+    </Stack>
+  );
+}
+
+export function Metrics({ draft, change }: Part): ReactNode {
+  return (
+    <Group align="flex-end" gap="xl">
+      <Checkbox.Group
+        label="Measured"
+        value={[...draft.metrics]}
+        onChange={(value) => change({ metrics: value })}
+      >
+        <Group mt={4} mih={36}>
+          {metrics.map((name) => (
+            <Checkbox key={name} value={name} label={words(name)} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+      <Select
+        label="Decided by"
+        allowDeselect={false}
+        data={metrics.map((value) => ({ value, label: words(value) }))}
+        value={draft.primaryMetric}
+        onChange={(value) => change({ primaryMetric: value as Metric })}
+      />
+    </Group>
+  );
+}

@@ -1,0 +1,121 @@
+/** The variants of a new experiment. */
+import {
+  Alert,
+  Button,
+  Group,
+  JsonInput,
+  NumberInput,
+  Paper,
+  Stack,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Part } from './experiment-fields.tsx';
+import {
+  problemOfConfig,
+  problemOfVariants,
+  samples,
+  type ExperimentType,
+  type VariantDraft,
+} from './experiment-rules.ts';
+
+export function Variants({ draft, change }: Part): ReactNode {
+  const { variants } = draft;
+  const update = (key: number, changes: Partial<VariantDraft>) =>
+    change({
+      variants: variants.map((each) => (each.key === key ? { ...each, ...changes } : each)),
+    });
+  const add = () =>
+    change({
+      variants: [
+        ...variants,
+        {
+          key: Math.max(...variants.map(({ key }) => key)) + 1,
+          id: `treatment-${variants.length}`,
+          traffic: 0,
+          config: samples[draft.type],
+        },
+      ],
+    });
+  const problem = problemOfVariants(variants);
+  return (
+    <Stack gap="xs">
+      <Title order={2} size="h4">
+        Variants
+      </Title>
+      {variants.map((variant, index) => (
+        <Variant
+          key={variant.key}
+          variant={variant}
+          type={draft.type}
+          isControl={index === 0}
+          change={(changes) => update(variant.key, changes)}
+          remove={
+            variants.length > 2
+              ? () => change({ variants: variants.filter((each) => each !== variant) })
+              : null
+          }
+        />
+      ))}
+      {problem !== null && (
+        <Alert color="yellow" role="alert">
+          {problem}
+        </Alert>
+      )}
+      <Button variant="default" w="fit-content" disabled={variants.length >= 10} onClick={add}>
+        Add a variant
+      </Button>
+    </Stack>
+  );
+}
+
+function Variant({
+  variant,
+  type,
+  isControl,
+  change,
+  remove,
+}: {
+  variant: VariantDraft;
+  type: ExperimentType;
+  isControl: boolean;
+  change: (changes: Partial<VariantDraft>) => void;
+  remove: (() => void) | null;
+}): ReactNode {
+  return (
+    <Paper withBorder p="sm">
+      <Group align="flex-start">
+        <TextInput
+          label={isControl ? 'Name (the control)' : 'Name'}
+          value={variant.id}
+          onChange={(event) => change({ id: event.currentTarget.value })}
+        />
+        <NumberInput
+          label="Share"
+          suffix=" %"
+          w={100}
+          min={0}
+          max={100}
+          value={variant.traffic}
+          onChange={(value) => change({ traffic: Number(value) })}
+        />
+        <JsonInput
+          label="Configuration"
+          autosize
+          minRows={1}
+          miw={280}
+          flex={1}
+          value={variant.config}
+          error={problemOfConfig(type, variant.config)}
+          onChange={(config) => change({ config })}
+        />
+        {remove !== null && (
+          <Button mt={25} variant="default" aria-label={`Remove ${variant.id}`} onClick={remove}>
+            Remove
+          </Button>
+        )}
+      </Group>
+    </Paper>
+  );
+}

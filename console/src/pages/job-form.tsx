@@ -1,0 +1,145 @@
+/** A new bulk job: something done to every item that matches, with a dry run before. */
+import { Alert, Button, Group, List, Stack, TextInput } from '@mantine/core';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { api } from '../api.ts';
+import { useChange } from '../data.ts';
+import { whole } from '../format.ts';
+import { goTo, useParameters } from '../location.ts';
+import { CopyCurl } from '../page.tsx';
+import { Failed } from '../states.tsx';
+import {
+  Filter,
+  OperationFields,
+  operations,
+  type Body,
+  type Draft,
+  type Operation,
+} from './job-fields.tsx';
+
+/** What the job does. The filter is that of the address, where the library puts its own. */
+export function NewJob(): ReactNode {
+  const [values, change] = useParameters();
+  const [draft, setDraft] = useState<Draft>({
+    operation: 'tag',
+    addTags: [],
+    removeTags: [],
+    visibility: 'public',
+    section: '',
+    author: '',
+  });
+  const body = bodyOf(draft, values);
+  const dryRun = useChange(() =>
+    api.post('/v1/content/bulk/jobs', { body: { ...body, dryRun: true } }),
+  );
+  const run = useChange(() => api.post('/v1/content/bulk/jobs', { body }));
+  const found = dryRun.data?.data;
+  const edit = (changes: Partial<Draft>) => {
+    dryRun.reset();
+    setDraft({ ...draft, ...changes });
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    dryRun.mutate();
+  };
+  const start = () =>
+    run.mutate(undefined, {
+      onSuccess: ({ data }) => 'jobId' in data && goTo(`/content/jobs/${data.jobId}`),
+    });
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Filter
+          values={values}
+          change={(changes) => {
+            dryRun.reset();
+            change(changes);
+          }}
+        />
+        <OperationFields draft={draft} edit={edit} />
+        <Group>
+          <Button type="submit" loading={dryRun.isPending}>
+            Try it without changing anything
+          </Button>
+          <CopyCurl method="POST" path="/v1/content/bulk/jobs" body={body} />
+        </Group>
+        <Failed error={dryRun.error ?? run.error} />
+        {found !== undefined && 'dryRun' in found && (
+          <Found
+            found={found}
+            operation={draft.operation}
+            isRunning={run.isPending}
+            start={start}
+          />
+        )}
+      </Stack>
+    </form>
+  );
+}
+
+/** What a dry run has found, and the button that does it. */
+function Found({
+  found,
+  operation,
+  isRunning,
+  start,
+}: {
+  found: { totalItems: number; sample: readonly { id: string; title: string }[] };
+  operation: Operation;
+  isRunning: boolean;
+  start: () => void;
+}): ReactNode {
+  const [confirmation, setConfirmation] = useState('');
+  const isUnconfirmed = operation === 'delete' && confirmation !== 'delete';
+  return (
+    <Alert title={`${whole(found.totalItems)} items match`} role="status">
+      <Stack gap="xs">
+        <List size="sm">
+          {found.sample.map(({ id, title }) => (
+            <List.Item key={id}>{title}</List.Item>
+          ))}
+        </List>
+        {operation === 'delete' && (
+          <TextInput
+            label="Deletes them permanently. Type “delete” to confirm"
+            value={confirmation}
+            onChange={(event) => setConfirmation(event.currentTarget.value)}
+          />
+        )}
+        <Button
+          w="fit-content"
+          disabled={found.totalItems === 0 || isUnconfirmed}
+          loading={isRunning}
+          onClick={start}
+        >
+          {`${operations[operation]}: ${whole(found.totalItems)} items`}
+        </Button>
+      </Stack>
+    </Alert>
+  );
+}
+
+function bodyOf(draft: Draft, values: Readonly<Record<string, string>>): Body {
+  const { operation, addTags, removeTags, visibility, section, author } = draft;
+  const names = ['contentType', 'section', 'author', 'visibility', 'publishStatus'];
+  const moments = ['createdAfter', 'createdBefore'];
+  const chosen = Object.entries(values).filter(([name]) => [...names, ...moments].includes(name));
+  const filter = {
+    ...Object.fromEntries(chosen),
+    ...(values['tags'] !== undefined && {
+      tags: values['tags'].split(',').map((tag) => tag.trim()),
+    }),
+  };
+  const updates: Partial<Record<Operation, Body['update']>> = {
+    tag: {
+      ...(addTags.length > 0 && { addTags }),
+      ...(removeTags.length > 0 && { removeTags }),
+    },
+    visibility: { visibility },
+    update: {
+      ...(section.trim() !== '' && { section: section.trim() }),
+      ...(author.trim() !== '' && { author: author.trim() }),
+    },
+  };
+  const update = updates[operation];
+  return { operation, filter, ...(update !== undefined && { update }) };
+}

@@ -1,0 +1,258 @@
+/**
+ * Proves more of what a person does with the console, by mouse and by keyboard alone: the order of a
+ * carousel, captions, import, roll-out, recovery and rotation of a webhook; that lists reach their last
+ * row; and that the library with 10,000 items scrolls without a long task.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { before, test } from 'node:test';
+import { insertReadyItems } from '../../../../bench/lib/catalogue.ts';
+import { atEnd, silentLog } from '../../../test/database.ts';
+import { sampleBytes } from '../../../test/media.ts';
+import { startReceiver } from '../../../test/receiver.ts';
+import { createReadyItems } from '../../../test/seed.ts';
+import { isFullScale } from '../../../test/scale.ts';
+import { eventually } from '../../../test/service.ts';
+import { openDatabase } from '../../platform/database/database.ts';
+import { startConsole, type ConsolePage, type Hand } from './console.fixture.ts';
+
+let isBroken = true;
+const receiver = await startReceiver(() => (isBroken ? 500 : 204));
+const clip = await sampleBytes('small.mp4');
+const source = createServer((_request, response) => response.end(clip)).listen(0, '127.0.0.1');
+await once(source, 'listening');
+atEnd(async () => {
+  source.closeAllConnections();
+  source.close();
+});
+const sourceHost = `127.0.0.1:${(source.address() as AddressInfo).port}`;
+const started = await startConsole({
+  REELFEED_EGRESS_ALLOW: `${receiver.allow},${sourceHost}`,
+  REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s',
+});
+const { options } = started;
+// Without a browser every test of this file skips.
+const { service, browser, page, errors, mouse, keyboard, button, link, heading, open, start } =
+  started.console as ConsolePage;
+/** Reading on to the last row takes a minute on a busy machine. */
+const scrolledRows = isFullScale ? 10_000 : 2_500;
+const call = async (method: string, path: string, body?: object) =>
+  (await service.call(method, path, { body })).body.data;
+
+before(async () => {
+  if (started.console === null) return;
+  await page.goto(service.consoleLink?.() ?? '');
+  await heading('Overview').waitFor();
+});
+
+async function orderCarousel(hand: Hand): Promise<void> {
+  const titles = ['One', 'Two', 'Three'].map((title) => `${title} by ${hand.name}`);
+  const contentIds = await createReadyItems(service, 3, (index) => ({ title: titles[index] }));
+  const { id } = await call('POST', '/v1/content', { contentType: 'video_carousel', title: 'Row' });
+  const entries = await call('POST', `/v1/content/${id}/videos`, { contentIds });
+  await start(`/content/${id}`);
+  const rows = page.locator('ol > li');
+  await rows.nth(2).waitFor();
+  // Each row names its video, also where the search for one to add finds none of them.
+  await page.getByRole('combobox', { name: 'Add a video' }).fill('finds nothing');
+  await eventually('the titles', async () =>
+    (await rows.allInnerTexts()).every((text) => text.includes(`by ${hand.name}`)) ? true : null,
+  );
+  await page.keyboard.press('Escape');
+  // The ids come in no promised order.
+  const last: string = (await call('GET', `/v1/content/${entries[2].contentId}`)).title;
+  if (hand.name === 'mouse') await rows.nth(2).dragTo(rows.nth(0));
+  else {
+    await hand.press(button(`Up: ${last}`));
+    await page.locator('ol > li:nth-child(2)', { hasText: last }).waitFor();
+    await hand.press(button(`Up: ${last}`));
+  }
+  await page.locator('ol > li:nth-child(1)', { hasText: last }).waitFor();
+  const stored = await call('GET', `/v1/content/${id}/videos`);
+  assert.deepEqual(
+    stored.map((entry: { id: string }) => entry.id),
+    [entries[2].id, entries[0].id, entries[1].id],
+  );
+}
+
+async function importVideo(hand: Hand): Promise<void> {
+  await open(hand, 'Content');
+  await hand.press(link('Import'));
+  await heading('Import').waitFor();
+  const title = `Imported by ${hand.name}`;
+  await hand.write(
+    page.getByRole('textbox', { name: 'Videos to import' }),
+    `http://${sourceHost}/${hand.name}.mp4 ${title}`,
+  );
+  await hand.press(button('Import 1 videos'));
+  await hand.press(link(title));
+  await heading(title).waitFor();
+  await page.locator('video').waitFor({ timeout: 120_000 });
+}
+
+async function addCaptions(hand: Hand): Promise<void> {
+  const { body } = await service.call('GET', '/v1/content?search=Imported&uploadStatus=ready');
+  await start(`/content/${body.data[0].id}`);
+  const chooser = page.waitForEvent('filechooser');
+  await hand.press(page.getByRole('button', { name: /^File/ }));
+  const buffer = Buffer.from('WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n');
+  await (await chooser).setFiles({ name: 'en.vtt', mimeType: 'text/vtt', buffer });
+  await hand.write(page.getByLabel('Language', { exact: false }).last(), 'en');
+  await hand.press(button('Add captions'));
+  await hand.press(button(/^Remove /).last());
+  await page.getByText('No captions yet').waitFor();
+}
+
+async function rollOut(hand: Hand): Promise<void> {
+  const { id } = await call('POST', '/v1/experiments', {
+    name: `Rolled out by ${hand.name}`,
+    type: 'config',
+    traffic: 1,
+    metrics: ['watchTime'],
+    variants: [
+      { id: 'control', name: 'control', traffic: 0.5 },
+      { id: 'more', name: 'more', traffic: 0.5, config: { [`preload.${hand.name}`]: 3 } },
+    ],
+  });
+  await call('POST', `/v1/experiments/${id}/start`);
+  await call('POST', `/v1/experiments/${id}/stop`, {});
+  await start(`/experiments/${id}`);
+  await hand.press(button('Roll out…'));
+  const choice = page.getByRole('combobox', { name: 'Variant' });
+  await hand.press(choice);
+  if (hand.name === 'mouse') await page.getByRole('option', { name: 'more' }).click();
+  else for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+  await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Roll out', exact: true }));
+  await page.getByText('winner: more').waitFor();
+  const setting = await call('GET', `/v1/settings/preload.${hand.name}`);
+  assert.equal(setting.value, 3);
+}
+
+async function recoverWebhook(hand: Hand): Promise<void> {
+  const url = `${receiver.url}/recover-${hand.name}`;
+  isBroken = true;
+  const { id } = await call('POST', '/v1/webhooks', { url, events: ['content.ready'] });
+  await call('POST', '/v1/webhook-events/trigger', { event: 'content.ready' });
+  await start(`/webhooks/${id}`);
+  await page.locator('summary', { hasText: /failed.*500/ }).waitFor();
+  isBroken = false;
+  await hand.press(button('Send again what failed'));
+  await page.getByText('1 deliveries are sent again.').waitFor();
+  await page.locator('summary', { hasText: /success.*attempts: 2/ }).waitFor();
+  await call('DELETE', `/v1/webhooks/${id}`);
+}
+
+async function rotateSecret(hand: Hand): Promise<void> {
+  const url = `${receiver.url}/rotate-${hand.name}`;
+  const { id, secret } = await call('POST', '/v1/webhooks', { url, events: ['content.ready'] });
+  await start(`/webhooks/${id}`);
+  await hand.press(button('Replace the secret…'));
+  await hand.press(
+    page.getByRole('dialog').getByRole('button', { name: 'Replace the secret', exact: true }),
+  );
+  const shown = page.getByText(/^whsec_/);
+  await shown.waitFor();
+  assert.notEqual(await shown.innerText(), secret);
+  await open(hand, 'Webhooks');
+  await hand.press(link(url));
+  await page.getByText(/The old secret counts for another 00:59:\d\d/).waitFor();
+  assert.equal(await shown.count(), 0);
+  await call('DELETE', `/v1/webhooks/${id}`);
+}
+
+const tasks = { orderCarousel, importVideo, addCaptions, rollOut, recoverWebhook, rotateSecret };
+for (const name of ['mouse', 'keyboard'] as const) {
+  for (const [task, run] of Object.entries(tasks)) {
+    test(`by ${name} alone: ${task}`, options, async () => {
+      await start();
+      await run(name === 'mouse' ? mouse : keyboard);
+    });
+  }
+}
+
+test('a list of more rows than a page reaches its last', options, async () => {
+  const names = Array.from({ length: 120 }, (_, index) => `preload.many.${index + 100}`);
+  for (const name of names)
+    await service.call('PUT', `/v1/settings/${name}`, { body: { value: 1 } });
+  await start('/settings');
+  await page.getByText('preload.many.100', { exact: true }).first().waitFor();
+  const { body } = await service.call('GET', '/v1/settings?limit=100');
+  const total: number = body.meta.total ?? names.length + 2;
+  await button('Show more').click();
+  await page.getByText('preload.many.219', { exact: true }).waitFor();
+  await button('Show more').waitFor({ state: 'detached' });
+  assert.ok((await page.locator('tbody tr').count()) >= Math.min(total, names.length));
+});
+
+test('the library with 10,000 items scrolls without a long task', options, async () => {
+  await using database = openDatabase({
+    connection: service.connection,
+    poolSize: 1,
+    log: silentLog,
+  });
+  await insertReadyItems(database.db, 1, 10_000);
+  await start('/content?view=table&search=Clip+number');
+  await page.getByText('10,000 items').waitFor();
+  await page.evaluate(() => {
+    const tasks: number[] = [];
+    Object.assign(globalThis, { tasks });
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) tasks.push(Math.round(duration));
+    }).observe({ type: 'longtask' });
+  });
+  await browser.startTracing(page, {
+    categories: ['toplevel', 'disabled-by-default-devtools.timeline'],
+  });
+  const rows = await page.evaluate(async (enough) => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    // Somebody who scrolls very fast: a screen a frame, while pages come in.
+    for (let still = 0; still < 300 && scrollY < enough;) {
+      const before = scrollY;
+      scrollBy(0, innerHeight);
+      await frame();
+      still = scrollY === before ? still + 1 : 0;
+    }
+    return Math.max(
+      ...Array.from(document.querySelectorAll('[aria-rowindex]'), (row) =>
+        Number(row.getAttribute('aria-rowindex')),
+      ),
+    );
+  }, scrolledRows * 56);
+  const long = await page.evaluate(() => (globalThis as unknown as { tasks: number[] }).tasks);
+  const tasks = tasksOf(await browser.stopTracing());
+  const busy = tasks.filter((took) => took > 50);
+  const longest = Math.round(Math.max(...tasks));
+  // A task also waits for the processor, which this machine gives to other tests; that is not its own.
+  console.log(
+    `  ${rows - 1} rows: longest task ${longest} ms of processor time; ` +
+      `${long.length} took over 50 ms with waiting`,
+  );
+  assert.ok(longest > 2, 'the trace tells processor time');
+  assert.ok(rows > scrolledRows);
+  assert.deepEqual(busy, []);
+  assert.deepEqual(errors, []);
+});
+
+/** The processor time that each task of the page's main thread took, in milliseconds. */
+function tasksOf(trace: Buffer): number[] {
+  const { traceEvents: all } = JSON.parse(trace.toString('utf8')) as { traceEvents: TraceEvent[] };
+  const mains = all.filter(
+    ({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain',
+  );
+  const isPage = ({ pid, tid }: TraceEvent) =>
+    mains.some((one) => one.pid === pid && one.tid === tid);
+  return all
+    .filter((event) => event.name.endsWith('RunTask') && isPage(event))
+    .map(({ tdur = 0 }) => tdur / 1_000);
+}
+
+type TraceEvent = {
+  name: string;
+  pid: number;
+  tid: number;
+  /** Microseconds of processor time. */
+  tdur?: number;
+  args: { name?: string };
+};

@@ -1,0 +1,119 @@
+/** The console in a real browser, signed in, with a mouse and a keyboard to work it by. */
+import assert from 'node:assert/strict';
+import { after } from 'node:test';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { launchBrowser } from '../../../test/browser.ts';
+import { startService, type TestService } from '../../../test/service.ts';
+
+/** What a hand does: the mouse points, the keyboard walks by Tab and never touches the mouse. */
+export type Hand = {
+  name: 'mouse' | 'keyboard';
+  press: (target: Locator, key?: string) => Promise<void>;
+  write: (target: Locator, text: string) => Promise<void>;
+};
+
+export type ConsolePage = {
+  service: TestService;
+  browser: Browser;
+  page: Page;
+  /** What the page has complained of. */
+  errors: string[];
+  mouse: Hand;
+  keyboard: Hand;
+  button: (name: string | RegExp) => Locator;
+  link: (name: string) => Locator;
+  heading: (name: string) => Locator;
+  /** Goes to a view by the navigation. */
+  open: (hand: Hand, view: string) => Promise<void>;
+  /** Moves the focus there by Tab alone. */
+  walkTo: (target: Locator) => Promise<void>;
+  /** Starts over at an address, so that nothing that was left open is in the way. */
+  start: (view?: string) => Promise<void>;
+};
+
+export type ConsoleOptions = { skip: string } | { timeout: number };
+
+/**
+ * Starts a service and a browser. Without a browser, `console` is null and the tests skip by `options`.
+ */
+export async function startConsole(
+  env: Record<string, string> = {},
+): Promise<{ options: ConsoleOptions; console: ConsolePage | null }> {
+  const service = await startService(env);
+  const { browser, reason } = await launchBrowser();
+  if (browser === null) return { options: { skip: reason }, console: null };
+  after(() => browser.close());
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 1_000 },
+    reducedMotion: 'reduce',
+  });
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => {
+    // The first request of a page that is not signed in is refused, as it has to be.
+    const isExpected = message.text().includes('401');
+    if (message.type() === 'error' && !isExpected) errors.push(message.text());
+  });
+  return {
+    options: { timeout: 180_000 },
+    console: { service, browser, page, errors, ...handsOn(page), ...pathsOn(page, service) },
+  };
+}
+
+const maxSteps = 150;
+
+function handsOn(page: Page): Pick<ConsolePage, 'mouse' | 'keyboard' | 'walkTo'> {
+  const walkTo = async (target: Locator): Promise<void> => {
+    await target.waitFor({ state: 'attached' });
+    const isThere = () => target.evaluate((element) => element === document.activeElement);
+    for (let step = 0; step < maxSteps; step += 1) {
+      if (await isThere()) return;
+      await page.keyboard.press('Tab');
+    }
+    assert.fail(`the keyboard does not reach ${target.toString()}`);
+  };
+  const mouse: Hand = {
+    name: 'mouse',
+    press: (target) => target.click(),
+    async write(target, text) {
+      await target.click();
+      await target.fill(text);
+    },
+  };
+  const keyboard: Hand = {
+    name: 'keyboard',
+    async press(target, key = 'Enter') {
+      await walkTo(target);
+      await page.keyboard.press(key);
+    },
+    async write(target, text) {
+      await walkTo(target);
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.insertText(text);
+    },
+  };
+  return { mouse, keyboard, walkTo };
+}
+
+function pathsOn(
+  page: Page,
+  service: TestService,
+): Pick<ConsolePage, 'button' | 'link' | 'heading' | 'open' | 'start'> {
+  const heading = (name: string) => page.getByRole('heading', { name, exact: true, level: 1 });
+  return {
+    heading,
+    button: (name) => page.getByRole('button', { name }),
+    link: (name) => page.getByRole('link', { name, exact: true }),
+    async open(hand, view) {
+      const navigation = page.getByRole('navigation', { name: 'Main' });
+      await hand.press(navigation.getByRole('link', { name: view, exact: true }));
+      await heading(view).waitFor();
+    },
+    async start(view = '/overview') {
+      await page.goto(`${service.url}/console/#${view}`);
+      await page.reload();
+      await page.locator('h1').waitFor();
+    },
+  };
+}
