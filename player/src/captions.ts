@@ -5,7 +5,7 @@ import { webAddress } from './slides.ts';
 /** Lines from the bottom at which captions stand, so that title and buttons do not cover them. */
 const captionLine = -7;
 
-/** Gives the video the caption tracks of its new clip in place of those of the last one. */
+/** Gives the video the caption tracks of its new clip instead of those of the last one. */
 export function attachCaptions(video: HTMLVideoElement, tracks: readonly CaptionTrack[]): void {
   video.replaceChildren();
   for (const { url, language, label, status } of tracks) {
@@ -27,7 +27,7 @@ export function showCaptions(video: HTMLVideoElement, shown: boolean): void {
 
 function raise(track: TextTrack): void {
   const mode = track.mode;
-  // A cue that is on screen already stays where it is unless it is shown anew.
+  // A cue that is on screen already stays where it is unless it is shown again.
   track.mode = 'hidden';
   for (const cue of Array.from(track.cues ?? [])) {
     if (cue instanceof VTTCue && cue.line === 'auto') cue.line = captionLine;

@@ -7,7 +7,7 @@ const mountedEachSide = 2;
 /** Without a scroll event for this long the column has come to rest. */
 const settledMs = 160;
 
-export interface ColumnEvents {
+export type ColumnEvents = {
   /** Nothing outside of the column can have the focus: it may take it. */
   readonly ownsPage: boolean;
   /** Builds the content of a slide that comes near. */
@@ -16,7 +16,7 @@ export interface ColumnEvents {
   moved(): void;
   /** The column has come to rest. */
   settled(): void;
-}
+};
 
 /** The scrolling column: one article per slide, of which only those near the window have content. */
 export class Column {
@@ -104,7 +104,7 @@ export class Column {
     this.#mountNear();
   }
 
-  /** Moves the focus along, so that Tab goes on from the slide that is watched. */
+  /** Moves the focus along, so that Tab continues from the slide that is watched. */
   takeFocus(): void {
     const tree = this.#root.getRootNode();
     const focused = tree instanceof ShadowRoot ? tree.activeElement : null;

@@ -69,12 +69,12 @@ function failure(code: string, status: number | null): ReelfeedError {
   return new ReelfeedError({ code, status, message: code, ...fields });
 }
 
-interface Listed {
+type Listed = {
   readonly list: FeedList;
   readonly cursors: (string | null)[];
   readonly phases: string[];
   readonly ids: () => string[];
-}
+};
 
 /** A list over the given answers, one per request; it records cursors and the phases passed. */
 function listOver(context: TestContext, answers: (FeedPage | Error)[]): Listed {

@@ -10,7 +10,7 @@ import { slidesOf, type Slide } from './slides.ts';
  *                         loading ──any other refusal──▶ refused
  *   any ──restart──▶ loading
  *
- * 1. At most one page is being read.  2. An id stands in the list at most once.
+ * 1. At most one page is being read.  2. An id is in the list at most once.
  * 3. Slides keep their order; new ones are only added at the end.
  */
 export type FeedPhase =
@@ -70,7 +70,7 @@ export class FeedList {
     if (this.#phase.name === 'waiting' || this.#phase.name === 'refused') await this.#load();
   }
 
-  /** Forgets everything and reads the feed anew. */
+  /** Forgets everything and reads the feed again. */
   async restart(): Promise<void> {
     this.stop();
     this.#slides = [];

@@ -22,7 +22,7 @@ import { type Texts } from './texts.ts';
 /** While there is nothing to watch the feed is asked again, so that the first clip appears by itself. */
 const emptyPollMs = 5000;
 
-export interface SessionOptions {
+export type SessionOptions = {
   /** The element, which events of the keyboard reach and whose place in the window counts. */
   readonly host: HTMLElement;
   /** What the template was copied into. */
@@ -43,7 +43,7 @@ export interface SessionOptions {
   /** Asks for the permission to watch a protected item; null asks the service. */
   readonly getToken: () => GetToken | null;
   readonly tracked: (event: EngagementEvent) => void;
-}
+};
 
 /** One feed with one key and viewer, from its first request to `close`. */
 export class FeedSession {

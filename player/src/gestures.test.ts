@@ -46,11 +46,11 @@ test('turning back counts at once, even within the momentum', () => {
   );
 });
 
-test('a wheel that keeps turning goes on, at most one slide every 650 ms', () => {
+test('a wheel that keeps turning moves on, at most one slide every 650 ms', () => {
   const steady = Array.from({ length: 125 }, () => 100);
   assert.deepEqual(stepsOf([{ pixels: steady, atMs: 0 }]), [4]);
 });
 
-test('a touch of the trackpad that is no swipe moves nothing', () => {
+test('a touch of the trackpad that is not a swipe moves nothing', () => {
   assert.deepEqual(stepsOf([{ pixels: [2, 4, 5, 3, 1], atMs: 0 }]), [0]);
 });

@@ -18,10 +18,10 @@ export function listenToTaps(target: HTMLElement, single: () => void, double: ()
   });
 }
 
-export interface WheelSample {
+export type WheelSample = {
   readonly deltaPixels: number;
   readonly atMs: number;
-}
+};
 
 /**
  * Turns wheel events into steps of one slide. A trackpad sends a hundred events per swipe and

@@ -3,13 +3,14 @@ import { element, find, setIcon, setName } from './dom.ts';
 import { fillsFrame, formatCount } from './format.ts';
 import { type Permission } from './permissions.ts';
 import { Pictures } from './pictures.ts';
+import { placeholderOf } from './placeholder.ts';
 import { type PlaybackState, type PlaybackView } from './playback.ts';
 import { SeekBar } from './seek-bar.ts';
 import { webAddress, type Slide } from './slides.ts';
 import { type Texts } from './texts.ts';
 
 /** What a viewer can do with the slide before them; other slides cannot be reached. */
-export interface SlideActions {
+export type SlideActions = {
   togglePlay(): void;
   toggleLike(): void;
   toggleSave(): void;
@@ -19,7 +20,7 @@ export interface SlideActions {
   retry(): void;
   skip(): void;
   seekTo(fraction: number): void;
-}
+};
 
 /** One slide in the column: the words, the buttons and the place for the picture. */
 export class ItemView implements PlaybackView {
@@ -76,6 +77,7 @@ export class ItemView implements PlaybackView {
     this.#permission = permission;
     if (!this.#mounted) return;
     this.#showThumbnail(permission.thumbnailUrl ?? null);
+    this.seekBar.storyboard.use(permission.storyboardUrl ?? null);
     this.pictures?.show(permission.images ?? []);
     const { captionTracks } = permission;
     if (captionTracks === undefined || this.#video?.parentNode !== this.#media) return;
@@ -88,6 +90,7 @@ export class ItemView implements PlaybackView {
     const isVideo = this.slide.media.kind === 'video';
     const stopped = state === 'paused' || state === 'blocked';
     if (state === 'playing') this.#article.classList.add('started');
+    if (state === 'blocked') this.#showPreview();
     if (state === 'empty') this.#article.classList.remove('started');
     this.#article.classList.toggle('paused', isVideo && stopped);
     this.#part('.spinner', HTMLElement).hidden = state !== 'loading' && state !== 'buffering';
@@ -184,6 +187,7 @@ export class ItemView implements PlaybackView {
   #writePictures(): void {
     const { item, media } = this.slide;
     this.#showThumbnail(item.thumbnailUrl);
+    this.seekBar.storyboard.use(item.storyboardUrl);
     this.#article.classList.toggle('sound-only', item.resolutionTier === 'audio-only');
     this.seekBar.root.hidden = media.kind !== 'video' || item.isLive;
     this.#part('.mute', HTMLElement).hidden = media.kind !== 'video';
@@ -193,15 +197,26 @@ export class ItemView implements PlaybackView {
     this.#media.append(this.pictures.root);
   }
 
+  /** The blurred picture of the hash stands there until the thumbnail has come. */
   #showThumbnail(url: string | null): void {
-    const thumbnail = webAddress(url);
-    if (thumbnail === null) return;
+    const placeholder = placeholderOf(this.slide.item.thumbnailHash);
+    const source = webAddress(url) ?? placeholder;
+    if (source === null) return;
     const names = ['.ambient', '.backdrop', ...(this.pictures === null ? ['.poster'] : [])];
     for (const image of names.map((name) => this.#part(name, HTMLImageElement))) {
       image.hidden = false;
+      image.style.backgroundImage = placeholder === null ? '' : `url("${placeholder}")`;
       image.addEventListener('error', () => (image.hidden = true), { once: true });
-      image.src = thumbnail;
+      image.addEventListener('load', () => (image.style.backgroundImage = ''), { once: true });
+      image.src = source;
     }
+  }
+
+  /** A clip that waits for a tap shows what is in it, unless the viewer wants nothing to move. */
+  #showPreview(): void {
+    const preview = webAddress(this.#permission?.previewUrl ?? this.slide.item.previewUrl);
+    const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    if (preview !== null && !isCalm) this.#part('.poster', HTMLImageElement).src = preview;
   }
 
   #connect(actions: SlideActions): void {

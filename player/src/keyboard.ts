@@ -1,5 +1,5 @@
 /** What the keys do. The same actions stand behind buttons, so no key is the only way. */
-export interface KeyActions {
+export type KeyActions = {
   step(offset: number): void;
   togglePlay(): void;
   toggleMute(): void;
@@ -8,7 +8,7 @@ export interface KeyActions {
   toggleCaptions(): void;
   share(): void;
   seekBy(seconds: number): void;
-}
+};
 
 const seekSeconds = 5;
 

@@ -1,14 +1,16 @@
 import { type CaptionTrack, type CarouselImage } from '@reelfeed/client';
 
 /** Addresses at which a protected item can be watched, as a playback token has them. */
-export interface Permission {
+export type Permission = {
   readonly streamingUrl: string | null;
   readonly thumbnailUrl?: string | null;
+  readonly previewUrl?: string | null;
+  readonly storyboardUrl?: string | null;
   readonly images?: readonly CarouselImage[];
   readonly captionTracks?: readonly CaptionTrack[];
-  /** ISO 8601. Without it the permission is asked for anew at each load. */
+  /** ISO 8601. Without it the permission is requested at each load. */
   readonly expiresAt?: string;
-}
+};
 
 export type GetToken = (item: { readonly id: string }) => Promise<Permission>;
 

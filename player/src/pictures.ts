@@ -36,7 +36,7 @@ export class Pictures {
     }
   }
 
-  /** Shows these pictures in place of those before. */
+  /** Shows these pictures instead of the previous ones. */
   show(pictures: readonly CarouselImage[]): void {
     const shown = pictures.filter(({ imageUrl }) => webAddress(imageUrl) !== null);
     this.#count = shown.length;

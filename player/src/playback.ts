@@ -27,37 +27,37 @@ export type PlaybackState =
   | 'failed';
 
 /** Where a slot shows itself. */
-export interface PlaybackView {
+export type PlaybackView = {
   mount(video: HTMLVideoElement): void;
   showState(state: PlaybackState): void;
   /** A request for the clip has failed and is being repeated; or it came through after all. */
   showTrouble(isTrying: boolean): void;
-}
+};
 
-export interface PlaybackSource {
+export type PlaybackSource = {
   readonly id: string;
   /** Where the master playlist is; asked for at each load, because a protected clip's expires. */
   address(): Promise<string>;
   readonly view: PlaybackView;
-}
+};
 
 /** Why a clip is in the state `failed`. */
-export interface PlaybackFailure {
+export type PlaybackFailure = {
   readonly code: string;
   readonly message: string;
-}
+};
 
 /** The variant that is shown: its short side, such as `720p`, and its video codec. */
-export interface PlaybackLevel {
+export type PlaybackLevel = {
   readonly rendition: string;
   readonly codec: string | null;
-}
+};
 
 /** What one clip learned about the line and the browser, for the clips after it. */
-export interface SharedConditions {
+export type SharedConditions = {
   bandwidthBps: number | null;
   muted: boolean;
-}
+};
 
 /** Seconds that the playing clip and a clip that waits for its turn load ahead. */
 const playingBufferSeconds = 12;

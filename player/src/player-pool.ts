@@ -6,11 +6,11 @@ const poolSize = 3;
 const comfortableSeconds = 4;
 const longestWarmWaitMs = 3000;
 
-export interface Neighbours {
+export type Neighbours = {
   readonly previous: PlaybackSource | null;
   readonly active: PlaybackSource | null;
   readonly next: PlaybackSource | null;
-}
+};
 
 /**
  * At most three players live at any time, however long the session: memory and connections stay

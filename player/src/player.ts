@@ -26,7 +26,7 @@ const silentSlides = 2;
 const keptSlides = 300;
 const droppedSlides = 100;
 
-export interface PlayerOptions {
+export type PlayerOptions = {
   readonly root: HTMLElement;
   readonly slideTemplate: HTMLTemplateElement;
   readonly chrome: Chrome;
@@ -47,7 +47,7 @@ export interface PlayerOptions {
   readonly track: (event: EngagementEvent) => void;
   /** Called after each change of the list, when the column shows it. */
   readonly listChanged: (list: FeedList) => void;
-}
+};
 
 /** Brings list, column and players together: what is watched, what comes next, what the viewer does. */
 export class Player implements SlideActions, KeyActions {

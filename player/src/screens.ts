@@ -63,7 +63,7 @@ export class Screens {
    * pages of others, whose viewers can't upload. */
   showEmpty(command: string | null, copy: (text: string) => void): void {
     const texts = this.#texts;
-    // It is asked for again and again; building it anew would take the focus from its button.
+    // It is asked for again and again; rebuilding it would take the focus from its button.
     if (this.#screen.dataset['name'] === 'empty' && !this.#screen.hidden) return;
     if (command === null) {
       this.#show('empty', texts.emptyTitle);

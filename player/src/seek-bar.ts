@@ -1,5 +1,6 @@
 import { find } from './dom.ts';
 import { formatTime } from './format.ts';
+import { Storyboard } from './storyboard.ts';
 import { type Texts } from './texts.ts';
 
 const steps = 1000;
@@ -10,24 +11,29 @@ const steps = 1000;
  */
 export class SeekBar {
   readonly root: HTMLElement;
+  /** Shown while the viewer drags. */
+  readonly storyboard: Storyboard;
   readonly #texts: Texts;
   readonly #input: HTMLInputElement;
   readonly #played: HTMLElement;
   readonly #buffered: HTMLElement;
   readonly #clock: HTMLElement;
   #spokenSecond = -1;
+  #lengthSeconds = 0;
   #dragging = false;
 
   constructor(root: HTMLElement, actions: { seekTo(fraction: number): void }, texts: Texts) {
     this.#texts = texts;
     this.root = root;
+    this.storyboard = new Storyboard(find(root, '.glance', HTMLElement));
     this.#input = find(root, 'input', HTMLInputElement);
     this.#played = find(root, '.played', HTMLElement);
     this.#buffered = find(root, '.buffered', HTMLElement);
     this.#clock = find(root, '.clock', HTMLElement);
     this.#input.setAttribute('aria-label', texts.position);
     this.#input.addEventListener('input', () => {
-      actions.seekTo(Number(this.#input.value) / steps);
+      actions.seekTo(this.#fraction);
+      void this.storyboard.show(this.#fraction * this.#lengthSeconds);
     });
     this.#input.addEventListener('pointerdown', () => this.#drag(true));
     for (const end of ['pointerup', 'pointercancel', 'blur']) {
@@ -38,6 +44,7 @@ export class SeekBar {
   /** Draws a position. All three are seconds; the length may still be unknown. */
   show(positionSeconds: number, lengthSeconds: number, bufferedSeconds: number): void {
     if (!Number.isFinite(lengthSeconds) || lengthSeconds <= 0) return;
+    this.#lengthSeconds = lengthSeconds;
     const fraction = Math.min(1, positionSeconds / lengthSeconds);
     this.#played.style.transform = `scaleX(${fraction})`;
     this.#buffered.style.transform = `scaleX(${Math.min(1, bufferedSeconds / lengthSeconds)})`;
@@ -48,6 +55,11 @@ export class SeekBar {
     const [position, length] = [formatTime(positionSeconds), formatTime(lengthSeconds)];
     this.#clock.textContent = `${position} / ${length}`;
     this.#input.setAttribute('aria-valuetext', this.#texts.timeOf(position, length));
+  }
+
+  /** Where the viewer has put the handle, from 0 to 1. */
+  get #fraction(): number {
+    return Number(this.#input.value) / steps;
   }
 
   #drag(dragging: boolean): void {

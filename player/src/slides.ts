@@ -1,16 +1,16 @@
 import { type CarouselImage, type FeedItem } from '@reelfeed/client';
 
 /** What the player shows at one stop of the column. */
-export interface Slide {
+export type Slide = {
   readonly id: string;
   readonly item: FeedItem;
   readonly media:
     | { readonly kind: 'video'; /** Null until a token is there. */ readonly url: string | null }
     /** Addresses of protected pictures are empty until a token is there. */
     | { readonly kind: 'pictures'; readonly pictures: readonly CarouselImage[] };
-  /** Where the clip stands in the video carousel that it came from. */
+  /** The position of the clip in the video carousel that it came from. */
   readonly member: { readonly position: number; readonly count: number } | null;
-}
+};
 
 /**
  * The slides of one feed item: none for what cannot be played here (a stream that has not begun, a

@@ -2,11 +2,11 @@
  * A browser's storage that may be forbidden, full or absent. Reading then gives null and writing
  * does nothing: the player works without it, it only forgets.
  */
-export interface Store {
+export type Store = {
   read(name: string): string | null;
   write(name: string, value: string): void;
   remove(name: string): void;
-}
+};
 
 export function openStore(kind: 'localStorage' | 'sessionStorage'): Store {
   return {

@@ -52,7 +52,7 @@ export const defaultTexts = {
     'That is a secret key. It must stay on your server: use the publishable one (rf_pk_…).',
   keyRefused: (code: string, message: string) =>
     `The service refused this key: ${message} (${code})`,
-  keyMalformed: 'That is no key: keys are letters, digits and underscores.',
+  keyMalformed: 'That is not a key: keys are letters, digits and underscores.',
   otherKey: 'Use another key',
   emptyTitle: 'Nothing to watch yet',
   emptyText: 'Upload the first video with your secret key. It appears here as soon as it is ready.',

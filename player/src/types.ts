@@ -11,7 +11,11 @@ export interface ReelfeedEvent {
 export interface ReelfeedPermission {
   readonly streamingUrl: string | null;
   readonly thumbnailUrl?: string | null;
-  /** ISO 8601. Without it the permission is asked for anew at each load. */
+  /** Moving pictures for a clip that waits for a tap. */
+  readonly previewUrl?: string | null;
+  /** Pictures to look for a moment by. */
+  readonly storyboardUrl?: string | null;
+  /** ISO 8601. Without it the permission is requested at each load. */
   readonly expiresAt?: string;
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type EngagementEvent } from '@reelfeed/client';
 import { ViewMeter, type Sample } from './view-meter.ts';
 
-interface Watched {
+type Watched = {
   readonly meter: ViewMeter;
   readonly events: EngagementEvent[];
   /** Plays on from the last sample, 16 samples a second, unless `changes` say otherwise. */
@@ -11,7 +11,7 @@ interface Watched {
   /** One sample, a sixteenth of a second after the last. */
   readonly take: (changes: Partial<Sample>) => void;
   readonly kinds: () => string[];
-}
+};
 
 function watch(length = 10): Watched {
   const events: EngagementEvent[] = [];
@@ -64,7 +64,7 @@ test('the start is told once, with the time from being asked to play to the firs
   ]);
 });
 
-test('a start that waits for the viewer counts from the press, and is no autoplay', () => {
+test('a start that waits for the viewer counts from the press, and is not autoplay', () => {
   const { events, take, play } = watch();
   for (let step = 0; step < 100; step += 1) take({ paused: true });
   take({ paused: false });
@@ -137,7 +137,7 @@ test('a clip whose last picture stands at its very end, or behind it, is complet
   }
 });
 
-test('jumps and pauses add no watch time, and jumping back from the middle is no loop', () => {
+test('jumps and pauses add no watch time, and jumping back from the middle is not a loop', () => {
   const { events, meter, take, play } = watch(100);
   play(3);
   take({ position: 80, seeking: true });
@@ -173,12 +173,12 @@ test('a stall is told with its length when it ends, or when the viewer leaves', 
     viewId: 'view-1',
     rendition: '720p',
   });
-  assert.equal(stalls.length, 2, 'a frame that came late is no stall');
+  assert.equal(stalls.length, 2, 'a frame that came late is not a stall');
   assert.equal(stalls[1]?.['currentTime'], 4);
   assert.equal(meter.watchTime, 4);
 });
 
-test('waiting before the start and after a jump is no stall', () => {
+test('waiting before the start and after a jump is not a stall', () => {
   const { events, take, play } = watch(100);
   for (let step = 0; step < 20; step += 1) take({ starved: true });
   take({ starved: false });

@@ -1,7 +1,7 @@
 import { type EngagementEvent } from '@reelfeed/client';
 
 /** What the player shows at one moment. Positions and lengths are in seconds. */
-export interface Sample {
+export type Sample = {
   readonly atMs: number;
   readonly position: number;
   /** Not a finite number while it is unknown, and for live streams. */
@@ -12,7 +12,7 @@ export interface Sample {
   readonly starved: boolean;
   readonly rendition: string | null;
   readonly codec: string | null;
-}
+};
 
 /** Watched seconds from one report of progress to the next. */
 const progressSeconds = 5;
@@ -26,7 +26,7 @@ const clockSlackSeconds = 0.25;
  * tell: start, progress, stalls, changes of quality, the first time that the end was reached.
  *
  * 1. Watch time counts what was played, at the speed of the clock; jumps by the viewer add nothing.
- * 2. Waiting after a jump is no stall; neither is waiting before the first frame.
+ * 2. Waiting after a jump is not a stall; neither is waiting before the first frame.
  * 3. A clip plays in a loop. The first end is a completion at once; the loops after it are told by
  *    one more, marked as looped, when nobody watches any more.
  */
@@ -175,22 +175,21 @@ export class ViewMeter {
   }
 }
 
-interface Played {
+type Played = {
   readonly seconds: number;
   /** The end was passed. */
   readonly loops: boolean;
-}
+};
 
 /** What was played between two samples; null where the player stood or jumped. */
 function playedBetween(last: Sample, sample: Sample): Played | null {
   if (last.paused) return null;
-  const mostSeconds = (sample.atMs - last.atMs) / 1_000 + clockSlackSeconds;
+  const maxSeconds = (sample.atMs - last.atMs) / 1_000 + clockSlackSeconds;
   const movedSeconds = sample.position - last.position;
   // The last picture may stand a little behind the length.
   const roundSeconds = Math.max(0, last.length - last.position) + sample.position;
-  if (movedSeconds < 0 && roundSeconds <= mostSeconds)
-    return { seconds: roundSeconds, loops: true };
-  const isPlayed = movedSeconds > 0 && movedSeconds <= mostSeconds && !sample.seeking;
+  if (movedSeconds < 0 && roundSeconds <= maxSeconds) return { seconds: roundSeconds, loops: true };
+  const isPlayed = movedSeconds > 0 && movedSeconds <= maxSeconds && !sample.seeking;
   return isPlayed ? { seconds: movedSeconds, loops: false } : null;
 }
 

@@ -5,14 +5,14 @@ import { type Slide } from './slides.ts';
 import { ViewMeter } from './view-meter.ts';
 
 /** How the viewer has come to a slide. */
-export interface Arrival {
+export type Arrival = {
   /** Place in the feed, the first is 0. */
   readonly position: number;
   /** The address of the page named this item. */
   readonly isLinked: boolean;
   /** By moving the column, not because the list has changed. */
   readonly isSwipe: boolean;
-}
+};
 
 /** Pictures count as seen once they were visible for more than a second. */
 const seenMs = 1_100;

@@ -25,7 +25,7 @@ export function pageHeaders(mediaOrigins: readonly string[]): Record<string, str
   };
 }
 
-/** Throws for text that is no http(s) URL: it would otherwise become part of the policy. */
+/** Throws for text that is not an http(s) URL: it would otherwise become part of the policy. */
 function originOf(address: string): string {
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {

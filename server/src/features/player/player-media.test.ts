@@ -108,6 +108,39 @@ test(
 );
 
 test(
+  'the placeholder stands where the thumbnail will be, and dragging shows pictures of the storyboard',
+  options,
+  async (context) => {
+    await eventually('the storyboard', async () => {
+      const { body } = await pages.service.call('GET', `/v1/content/${items.clip}`);
+      return body.data.storyboardUrl;
+    });
+    const { page, errors } = await pages.visit(context, '');
+    // Thumbnails that never come leave the placeholder to be seen.
+    await page.route('**/thumbnail.jpg', () => undefined);
+    await page.goto(`${pages.service.url}/feed${pages.withKey}`);
+    await playing(page);
+    const backgroundOf = (selector: string) =>
+      watched(page)
+        .locator(selector)
+        .evaluate((one) => getComputedStyle(one).backgroundImage);
+    assert.match(await backgroundOf('.backdrop'), /^url\("data:image\/png/);
+    const bar = await watched(page).locator('.position').boundingBox();
+    assert(bar !== null);
+    await page.mouse.move(bar.x + bar.width * 0.2, bar.y + bar.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(bar.x + bar.width * 0.9, bar.y + bar.height / 2, { steps: 5 });
+    const glance = watched(page).locator('.glance');
+    await glance.waitFor();
+    assert.match(await backgroundOf('.glance'), /storyboard\.jpg"\)$/);
+    const place = await glance.evaluate((one) => getComputedStyle(one).backgroundPosition);
+    assert.notEqual(place, '0px 0px', 'the second picture');
+    await page.mouse.up();
+    assert.deepEqual(errors, []);
+  },
+);
+
+test(
   'a page may permit protected clips itself, and a refusal is said',
   options,
   async (context) => {

@@ -7,13 +7,13 @@ import { launchBrowser } from '../../../test/browser.ts';
 import { mediaSample, type ClipName } from '../../../test/media-samples.ts';
 import { eventually, startService, type TestService } from '../../../test/service.ts';
 
-export interface Visit {
+export type Visit = {
   readonly page: Page;
   /** Errors of the console and uncaught ones, in the order in which they came. */
   readonly errors: string[];
   /** Hosts that the page asked for anything. */
   readonly hosts: Set<string>;
-}
+};
 
 /** Of the tests: they are skipped where there is no browser. */
 type TestOptions = { readonly skip: string } | { readonly timeout: number };

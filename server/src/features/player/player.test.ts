@@ -42,7 +42,7 @@ test(
 );
 
 test(
-  'clips play, the keyboard goes on, at most three players live, and nothing leaves the service',
+  'clips play, the keyboard moves on, at most three players live, and nothing leaves the service',
   options,
   async (context) => {
     const { service: started } = pages;
@@ -175,7 +175,7 @@ test('a clip whose media is gone is left by itself', options, async (context) =>
 });
 
 test(
-  'without a connection the page says so, and goes on when it is back',
+  'without a connection the page says so, and continues when it is back',
   options,
   async (context) => {
     const { page } = await pages.visit(context);

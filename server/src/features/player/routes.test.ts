@@ -114,7 +114,7 @@ test('the page allows no inline script, no foreign host and no framing by others
   assert.doesNotMatch(html, /https?:\/\//);
 });
 
-test('text that is no web address cannot become part of the policy', () => {
+test('text that is not a web address cannot become part of the policy', () => {
   const app = Fastify();
   for (const origin of ['data:; script-src *', 'nonsense', "javascript:'unsafe-inline'"]) {
     assert.throws(() => registerPlayerRoutes(app, { mediaOrigins: [origin] }), TypeError);

@@ -4,12 +4,12 @@ import { sendBuiltFile } from '../../platform/http/built-file.ts';
 import { feedPage, playerFiles } from './assets.ts';
 import { pageHeaders } from './page-headers.ts';
 
-export interface PlayerOptions {
+export type PlayerOptions = {
   /** Other origins that media comes from, such as the public URL's or a CDN's. */
   readonly mediaOrigins: readonly string[];
   /** Handed to everyone who opens the page; only for demonstrations. */
   readonly defaultPublishableKey?: string;
-}
+};
 
 const route = { schema: { hide: true }, config: { access: 'public' as const } };
 

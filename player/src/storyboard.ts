@@ -1,0 +1,67 @@
+import { webAddress } from './slides.ts';
+
+/** A part of a picture that stands for a part of the clip. */
+export type Tile = {
+  readonly startSeconds: number;
+  readonly url: string;
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+};
+
+const cue = /^(\d+):(\d+):([\d.]+) --> .*\n(\S+)#xywh=(\d+),(\d+),(\d+),(\d+)$/gm;
+
+/** Reads the WebVTT track of a storyboard, which lies at `address`. */
+export function readStoryboard(track: string, address: string): Tile[] {
+  return [...track.matchAll(cue)].map(([, hours, minutes, seconds, name = '', ...place]) => {
+    const [x = 0, y = 0, width = 0, height = 0] = place.map(Number);
+    const startSeconds = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
+    return { startSeconds, url: new URL(name, address).href, x, y, width, height };
+  });
+}
+
+/** Shows the picture of a moment while the viewer looks for it. Nothing is fetched before that. */
+export class Storyboard {
+  readonly #root: HTMLElement;
+  #address: string | null = null;
+  #tiles: Promise<Tile[]> | null = null;
+  #seconds = 0;
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+  }
+
+  /** Null where a clip has none. */
+  use(url: string | null): void {
+    this.#address = webAddress(url);
+    this.#tiles = null;
+    this.#root.hidden = true;
+  }
+
+  /** Shows the picture of a moment as soon as it is there. */
+  async show(seconds: number): Promise<void> {
+    this.#seconds = seconds;
+    if (this.#address === null) return;
+    this.#tiles ??= load(this.#address);
+    const tiles = await this.#tiles;
+    const tile = tiles.findLast(({ startSeconds }) => startSeconds <= this.#seconds) ?? tiles[0];
+    this.#root.hidden = tile === undefined;
+    if (tile === undefined) return;
+    const { style } = this.#root;
+    style.backgroundImage = `url("${tile.url}")`;
+    style.backgroundPosition = `${-tile.x}px ${-tile.y}px`;
+    style.width = `${tile.width}px`;
+    style.height = `${tile.height}px`;
+  }
+}
+
+/** A storyboard that can't be read is as good as none. */
+async function load(address: string): Promise<Tile[]> {
+  try {
+    const answer = await fetch(address);
+    return answer.ok ? readStoryboard(await answer.text(), address) : [];
+  } catch {
+    return [];
+  }
+}
