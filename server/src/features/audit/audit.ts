@@ -27,13 +27,13 @@ export type AuditEntry = {
   /** A verb and its object, as operations of the API are named: `completeExperiment`. */
   action: string;
   resourceId: string | null;
-  /** What was changed to what. Values of fields that are named like secrets are left out. */
+  /** The new values of the changed fields, except those whose names suggest a secret. */
   changes?: unknown;
 };
 
 /**
- * Records a change in its transaction, without a round trip of its own: the entry travels with the
- * next statement, at the latest with the commit.
+ * Records a change in its transaction without a separate round trip: the entry is sent with the
+ * next statement or with the commit.
  */
 export function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
   const { actor } = entry;
@@ -65,8 +65,8 @@ export async function auditRequest(tx: Tx, request: FastifyRequest, answer: Answ
 }
 
 /**
- * The id in the path, else that of what the request has made. Never the id of a viewer: the audit log
- * would keep it when the viewer has been erased.
+ * The id in the path, or that of the object that the request created. Never the id of a viewer,
+ * which would stay in the audit log after the viewer is erased.
  */
 function resourceOf({ params }: FastifyRequest, { data }: Answer): string | null {
   const given = (params ?? {}) as Record<string, unknown>;

@@ -3,7 +3,10 @@ import { mayHoldBadText } from '../../platform/http/text-rules.ts';
 const maxBytes = 4_096;
 const secretName = /secret|password|token|authorization|credential|api_?key/i;
 
-/** A value as JSON without what is named like a secret; null when it can't be kept. */
+/**
+ * Serializes a value as JSON without fields whose names suggest a secret. Null when it can't be
+ * stored.
+ */
 export function withoutSecrets(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   try {

@@ -11,6 +11,9 @@ type Parts = { db: Db; cursors: ListCursors };
 
 export const audit = defineFeature({
   name: 'audit',
+  apiTags: {
+    Audit: 'Who changed what, when, from which key.',
+  },
   settings: {
     auditRetentionMs: setting({
       env: 'REELFEED_AUDIT_RETENTION',

@@ -4,7 +4,7 @@ import { deleteOldEntries } from './queries.ts';
 
 const deletedAtOnce = 2_000;
 
-/** Drops entries older than `retentionMs`, some at a time. */
+/** Deletes entries older than `retentionMs` in batches. */
 export async function pruneAudit(db: Db, retentionMs: number, signal: AbortSignal): Promise<void> {
   await inBatches(db, deletedAtOnce, signal, (tx) =>
     deleteOldEntries(tx, retentionMs, deletedAtOnce),

@@ -7,20 +7,20 @@ import { createAdmission } from './allowance.ts';
 import { hashKey, keyType } from './key-format.ts';
 import { findKeyOwner, touchKeys, type KeyOwner, type OrganizationOrigins } from './queries.ts';
 
-/** Less than the five seconds within which every process must refuse a revoked key. */
+/** Shorter than the five seconds within which every process must reject a revoked key. */
 const cachedForMs = 3_000;
 const maxCachedKeys = 10_000;
 const touchIntervalMs = 60_000;
 
-/** The monotonic moment at which a key expires makes that exact, however long it is cached. */
+/** Expiry is exact however long a key is cached, because the cache holds its monotonic deadline. */
 type Known = KeyOwner & { expiresAt: number };
 
 export type Authenticator = {
   authenticate: Authenticate;
   admit: Admit;
-  /** Forgets what it knows of keys: a key that this process revokes is refused at once. */
+  /** Clears the cache, so that a key revoked by this process is rejected at once. */
   forget(): void;
-  /** Writes down which keys were used since the last call. */
+  /** Stores which keys were used since the last call. */
   recordUse(): Promise<void>;
 };
 

@@ -6,6 +6,7 @@ import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { RequestObserver } from '../../platform/http/request-log.ts';
+import { scopeOf } from './scopes.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { hourMs } from '../../platform/time.ts';
@@ -24,6 +25,9 @@ type Parts = {
 
 export const keys = defineFeature({
   name: 'keys',
+  apiTags: {
+    Keys: 'Secret and publishable keys: scopes, rotation, rate limits, requests.',
+  },
   settings: {
     publishableKeyRateLimit: setting({
       env: 'REELFEED_PUBLISHABLE_KEY_RATE_LIMIT',
@@ -50,18 +54,20 @@ export const keys = defineFeature({
     const observeRequest: RequestObserver =
       requestLogMs === 0 ? () => undefined : (observation) => requestLog.observe(observation);
     return {
-      provides: { authenticator, observeRequest },
+      provides: { authenticator, observeRequest, scopeOf },
       routes: (app) => addKeyRoutes(app, { db, cursors, mutations, authenticator }),
       chores: [
         {
           name: 'record key use',
           intervalMs: 10_000,
+          isLocal: true,
           roles,
           run: () => authenticator.recordUse(),
         },
         {
           name: 'write request log',
           intervalMs: writeEveryMs,
+          isLocal: true,
           roles: ['api'],
           run: () => requestLog.write(),
         },

@@ -1,6 +1,6 @@
 /**
  * Keys: `rf_sk_` or `rf_pk_`, 43 base62 characters of 256 random bits, and a six-character CRC32
- * checksum over all that stands before it, so that a mistyped key fails without a database read.
+ * checksum of everything before it, so that a mistyped key is rejected without a database read.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -27,7 +27,7 @@ export function keyType(key: string): KeyType | null {
   return match[1] === 'sk' ? 'secret' : 'publishable';
 }
 
-/** What lists show of a key: enough to tell keys apart, too little to use one. */
+/** The part of a key that lists show: enough to tell keys apart, too little to use one. */
 export function keyPrefix(key: string): string {
   return key.slice(0, prefixes.secret.length + 4);
 }

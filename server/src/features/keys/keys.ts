@@ -31,7 +31,7 @@ export type KeyRequest = {
   type: KeyType;
   name: string;
   expiresAt: Date | null;
-  /** Default: everything that keys of its type may. */
+  /** Default: no limit beyond the type. */
   scopes?: readonly string[] | null;
   /** Requests in any 60 seconds. Default: no limit. */
   rateLimit?: number | null;
@@ -39,12 +39,12 @@ export type KeyRequest = {
 
 const maxKeysListed = 1_000;
 
-/** The keys of an organization, newest first; the command line has no pages. */
+/** All keys of an organization, newest first, without paging: for the command line. */
 export function allKeys(db: Db, organizationId: OrganizationId): Promise<KeyRow[]> {
   return listKeys(db, organizationId, { limit: maxKeysListed, after: null });
 }
 
-/** A key as lists show it. */
+/** Presents a key without its text. */
 export function presentKey(row: KeyRow) {
   return {
     id: row.api_key_id,
@@ -60,14 +60,14 @@ export function presentKey(row: KeyRow) {
   };
 }
 
-/** Makes a key. Its text is in the answer and nowhere else: only its hash is stored. */
+/** Creates a key and returns its text, which can't be read again: only a hash is stored. */
 export async function createKey(tx: Tx, organizationId: OrganizationId, request: KeyRequest) {
   return storeKey(tx, organizationId, generateKey(request.type), request);
 }
 
 /**
- * Makes a given key work, such as one from the configuration. One that the organization has
- * already is left as it is.
+ * Registers a given key, such as one from the configuration. Does nothing if the organization has
+ * it already.
  *
  * @throws ApiError VALIDATION_ERROR when the text is not a key of that type, or another
  *   organization's
@@ -113,7 +113,7 @@ async function storeKey(
 }
 
 /**
- * Makes a key that may do the same as another one, which goes on working for `graceSeconds`.
+ * Creates a key with the same rights as another one, which keeps working for `graceSeconds`.
  *
  * @throws ApiError NOT_FOUND for a key that does not work any more, FORBIDDEN
  */
@@ -143,7 +143,8 @@ export function requireWithin({ scopes: held }: Principal, wanted: readonly stri
 }
 
 /**
- * Revokes a key for good. The last working secret key stays, since nobody could make another.
+ * Revokes a key permanently. The last working secret key can't be revoked, since nobody could
+ * create another.
  *
  * @throws ApiError NOT_FOUND, CONFLICT
  */

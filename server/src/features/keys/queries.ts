@@ -86,7 +86,7 @@ export async function countKeys(db: Db, organizationId: OrganizationId): Promise
   return count;
 }
 
-/** Whether the organization has, or had, that key. */
+/** Returns whether the key belongs to the organization, revoked or not. */
 export async function hasKey(
   db: Db,
   organizationId: OrganizationId,
@@ -101,7 +101,10 @@ export async function hasKey(
   return row !== undefined;
 }
 
-/** Revokes a key; of one that is revoked already, the first moment stays. Null when unknown. */
+/**
+ * Revokes a key. A key that is already revoked keeps its first time of revocation. Null when
+ * unknown.
+ */
 export async function revokeKey(
   tx: Tx,
   organizationId: OrganizationId,
@@ -117,7 +120,7 @@ export async function revokeKey(
   return row ?? null;
 }
 
-/** A key that still works, locked until the transaction ends. */
+/** Finds a key that still works, and locks it until the transaction ends. */
 export async function lockWorkingKey(
   tx: Tx,
   organizationId: OrganizationId,
@@ -135,7 +138,7 @@ export async function lockWorkingKey(
   return row ?? null;
 }
 
-/** Lets a key expire after a time, unless it expires sooner. */
+/** Sets a key to expire after a time, unless it expires sooner. */
 export async function expireAfter(
   tx: Tx,
   organizationId: OrganizationId,
@@ -150,7 +153,7 @@ export async function expireAfter(
     .execute();
 }
 
-/** Lets one request at a time decide which secret key is the last one. */
+/** Serializes requests that check whether a secret key is the last one. */
 export async function lockSecretKeys(tx: Tx, organizationId: OrganizationId): Promise<void> {
   await tx
     .selectFrom('api_key')
@@ -187,7 +190,7 @@ export type KeyOwner = {
   isRevoked: boolean;
   scopes: string[] | null;
   rateLimit: number | null;
-  /** From the moment of reading; Infinity for a key that never expires. */
+  /** Measured from the time of reading; Infinity for a key that never expires. */
   expiresInMs: number;
   allowedOrigins: string[];
 };
@@ -251,7 +254,7 @@ export async function findOrganizationOf(db: Db, hash: Buffer): Promise<string |
   return row?.organization_id ?? null;
 }
 
-/** Marks keys as used now, in one statement for all that were used since the last call. */
+/** Marks all given keys as used now, in one statement. */
 export async function touchKeys(tx: Tx, keyIds: readonly ApiKeyId[]): Promise<void> {
   await tx
     .updateTable('api_key')

@@ -8,6 +8,7 @@ import { eventually, send, startService } from '../../../test/service.ts';
 import { openDatabase } from '../../platform/database/database.ts';
 import { newTypeId, newTypeIdAt } from '../../platform/ids.ts';
 import { RequestLog } from './request-log.ts';
+import { dayMs } from '../../platform/time.ts';
 
 const service = await startService();
 const { db, ...database } = openDatabase({
@@ -85,7 +86,6 @@ test('a flood leaves a bounded number, says how many it left out, and hides no f
 
 test('old entries go, and so does what is over the limit of a key', async () => {
   const { id } = await makeKey();
-  const dayMs = 86_400_000;
   const idAt = (daysAgo: number) => newTypeIdAt('req', new Date(Date.now() - daysAgo * dayMs));
   const log = new RequestLog(db, silentLog);
   for (const daysAgo of [0, 2, 4]) {

@@ -1,7 +1,7 @@
 /**
- * The latest requests of each key, for whoever looks for what went wrong. It knows the pattern of a
- * route and never the path, so nothing of viewers. It costs a request nothing but a place in memory:
- * what was answered is written down once a second, and what can't be written is dropped.
+ * Keeps the latest requests of each key, for debugging. It knows the pattern of a route and never
+ * the path, so nothing of viewers. It costs a request nothing but a place in memory: what was
+ * answered is written down once a second, and what can't be written is dropped.
  *
  * It is bounded by key, so that no key's flood hides another's requests, and failures have places
  * of their own, so that no flood of successes hides them.
@@ -13,12 +13,12 @@ import type { RequestObservation } from '../../platform/http/request-log.ts';
 import { newTypeIdAt } from '../../platform/ids.ts';
 import { insertRequests, pruneRequests, type RequestEntry } from './request-queries.ts';
 
-/** Between two writes. */
+/** Interval between writes. */
 export const writeEveryMs = 1_000;
-/** Of a key, a process keeps at most so many successes and so many failures of that time. */
+/** Maximum number of successes, and of failures, that a process buffers per key between writes. */
 export const maxAtOnce = 20;
 const maxEntries = 5_000;
-/** Of a key, in all. */
+/** Maximum number of stored requests per key. */
 const maxRequests = 50_000;
 
 type Gathered = { entries: RequestEntry[]; successes: number; failures: number; leftOut: number };
@@ -34,7 +34,7 @@ export class RequestLog {
     this.#log = log;
   }
 
-  /** Notes a request that has been answered; those without a key are of no interest. */
+  /** Records an answered request. Requests without a key are ignored. */
   observe({ keyId, requestId, method, route, statusCode, durationMs }: RequestObservation): void {
     if (keyId === null) return;
     let gathered = this.#gathered.get(keyId);
@@ -60,7 +60,7 @@ export class RequestLog {
     });
   }
 
-  /** Writes down what has gathered. */
+  /** Writes the buffered requests. */
   async write(): Promise<void> {
     const entries: RequestEntry[] = [];
     for (const { entries: some, leftOut } of this.#gathered.values()) {

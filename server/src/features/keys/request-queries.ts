@@ -30,10 +30,10 @@ export async function insertRequests(db: Db, entries: readonly RequestEntry[]): 
 
 export type RequestRow = Omit<RequestEntry, 'keyId'>;
 
-/** Of requests with at least this status. */
+/** Only requests with at least this status. */
 export type RequestFilter = { keyId: string; minStatus: number };
 
-/** The latest first. */
+/** Reads the requests of a key, latest first. */
 export async function listRequests(
   db: Db,
   { keyId, minStatus }: RequestFilter,

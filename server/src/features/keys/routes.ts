@@ -120,7 +120,7 @@ function addRotateRoute(app: HttpApp, { mutations, authenticator }: KeyRoutePart
         operationId: 'rotateKey',
         summary: 'Replace a key by a new one',
         description:
-          'The new key has the same type, name, scopes and limit. The old one goes on working for ' +
+          'The new key has the same type, name, scopes and limit. The old one keeps working for ' +
           '`gracePeriod` seconds. The new key is in this answer and is never shown again.',
         tags: ['Keys'],
         params: IdParams,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { scopes } from '../../platform/http/scopes.ts';
+import { scopes } from './scopes.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 
 const keyTypes = ['secret', 'publishable'] as const;
@@ -95,7 +95,7 @@ export const KeyRotation = Closed({
       minimum: 0,
       maximum: 2_592_000,
       default: 86_400,
-      description: 'Seconds for which the old key goes on working.',
+      description: 'Seconds for which the old key keeps working.',
     }),
   ),
 });

@@ -11,25 +11,28 @@ type Parts = {
   db: Db;
   mutations: Mutations;
   hints: Hints;
-  /** Told of the keys that this start has made, since nobody can read them later. */
+  /** Receives the keys that this start has created, since they can't be read later. */
   onFreshKeys: (keys: KeyPair) => void;
 };
 
 export const organizations = defineFeature({
   name: 'organizations',
+  apiTags: {
+    Organization: 'The organization that a key belongs to.',
+  },
   settings: {
     secretKey: setting({
       env: 'REELFEED_SECRET_KEY',
       parse: optional(text()),
       fallback: '',
-      about: 'Secret key of the first organization, in place of a generated one.',
+      about: 'Secret key of the first organization, instead of a generated one.',
       secret: true,
     }),
     publishableKey: setting({
       env: 'REELFEED_PUBLISHABLE_KEY',
       parse: optional(text()),
       fallback: '',
-      about: 'Publishable key of the first organization, in place of a generated one.',
+      about: 'Publishable key of the first organization, instead of a generated one.',
       secret: true,
     }),
   },

@@ -14,7 +14,7 @@ export class OrganizationClocks {
     return this.#known.get(organizationId)?.clock;
   }
 
-  /** Reads those that are not known, or have not been read for a second. */
+  /** Loads clocks that are missing or older than a second. */
   async load(db: Db, organizationIds: Iterable<string>): Promise<void> {
     const now = Date.now();
     const wanted = [...organizationIds].filter((id) => {

@@ -39,7 +39,7 @@ export function presentOrganization(row: OrganizationRow) {
 /** Keys by type; null where there is none. */
 export type KeyPair = { secretKey: string | null; publishableKey: string | null };
 
-/** An organization with one key of each type, which are shown this once. */
+/** A new organization with one key of each type. The keys can't be read again. */
 export async function createOrganization(
   tx: Tx,
   name: string,
@@ -53,8 +53,8 @@ export async function createOrganization(
 const noKeys: KeyPair = { secretKey: null, publishableKey: null };
 
 /**
- * Sees to it that there is an organization and that the configured keys open it. Any number of
- * processes may call it at the same moment.
+ * Ensures that an organization exists and that the configured keys work. Safe to call from several
+ * processes at once.
  *
  * @returns the keys that were generated, which nobody has seen yet
  */

@@ -3,8 +3,8 @@ import type { Db } from '../../platform/database/database.ts';
 import { selectViewerSecrets } from './queries.ts';
 
 /**
- * Keyed hashes of viewers' ids. Each organization has a secret of its own, made with it and never
- * changed: without it, a hash of a guessable id can't be told to be that id's.
+ * Keyed hashes of viewers' ids. Each organization has its own secret, which never changes. Without
+ * it, nobody can check a guessed id against a hash.
  */
 export class ViewerSecrets {
   readonly #secrets = new Map<string, string>();

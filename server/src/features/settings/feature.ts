@@ -10,6 +10,9 @@ type Parts = { db: Db; cursors: ListCursors; mutations: Mutations; hints: Hints 
 
 export const settings = defineFeature({
   name: 'settings',
+  apiTags: {
+    Configuration: 'Settings and flags, and what clients get of them.',
+  },
   tables: ['configuration_version', 'setting'],
   build({ db, cursors, mutations, hints }: Parts) {
     const onChange = () => hints.give(configurationChanged);

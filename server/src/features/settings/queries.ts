@@ -8,8 +8,8 @@ export type SettingRow = { key: string; value: unknown; updated_at: Date };
 export type BaseValue = SettingRow & { kind: SettingKind };
 
 /**
- * Locks what an organization's viewers are given until the transaction ends, and marks it changed.
- * Call it first: two changes that must not both win come one after the other.
+ * Locks an organization's configuration until the transaction ends, and marks it as changed. Call
+ * it first, so that concurrent changes are serialized.
  */
 export async function lockConfiguration(tx: Tx, organizationId: string): Promise<void> {
   await sql`

@@ -1,4 +1,4 @@
-/** The routes of base values: the same four and a list, once for settings and once for flags. */
+/** The routes of base values: the same five for settings and for flags. */
 import type { Db } from '../../platform/database/database.ts';
 import type { SettingKind } from './tables.ts';
 import type { HttpApp } from '../../platform/http/app.ts';

@@ -14,7 +14,7 @@ export {
 } from './queries.ts';
 export type { SettingKind } from './tables.ts';
 
-/** The hint that what viewers are given has changed; give it after the commit. */
+/** The hint that the configuration of viewers has changed. Give it after the commit. */
 export const configurationChanged = 'configuration-changed';
 
 /** A setting's name: parts of letters, digits, `_` and `-`, joined by dots. */
@@ -27,7 +27,7 @@ export function isKey(text: string): boolean {
   return text.length <= maxKeyCharacters && keyForm.test(text);
 }
 
-/** What is wrong with the value of a setting or flag; null when nothing is. */
+/** Checks the value of a setting or flag. Returns the problem, or null. */
 export function problemOfValue(kind: 'setting' | 'flag', value: unknown): string | null {
   if (kind === 'setting') {
     const isScalar = ['string', 'number', 'boolean'].includes(typeof value);
