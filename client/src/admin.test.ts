@@ -95,7 +95,7 @@ test('a refusal is final and says code, status, request and fields', async (t) =
   assert.equal(requests.length, 1);
 });
 
-test('a list is read page by page, as far as its reader goes', async (t) => {
+test('a list is read page by page, only as far as the caller reads', async (t) => {
   const { admin, requests } = await startApi(t, ({ url }, response) => {
     const page = Number(new URL(url, 'http://localhost').searchParams.get('cursor') ?? 0);
     const data = [{ id: `${page}a` }, { id: `${page}b` }];

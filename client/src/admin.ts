@@ -13,12 +13,12 @@ import { openTransport, type ConnectionOptions } from './transport.ts';
 import { upload, type UploadOptions } from './upload.ts';
 import { newUuid7 } from './uuid7.ts';
 
-export interface AdminOptions extends ConnectionOptions {
+export type AdminOptions = ConnectionOptions & {
   /** A secret key (`rf_sk_…`). It may call everything: keep it on your server. */
   readonly secretKey: string;
   /** Tries after the first one, for network errors, 408, 425, 429 and 503. Default 3. */
   readonly maxRetries?: number | undefined;
-}
+};
 
 /**
  * Every call of the API, typed by its description. Each method takes the path as the API reference
@@ -29,7 +29,7 @@ export interface AdminOptions extends ConnectionOptions {
  * A call is tried again when nothing is known about its outcome or the service asked for a pause.
  * Calls that change something carry an `Idempotency-Key`, so a repeat has no second effect.
  */
-export interface Admin {
+export type Admin = {
   get<P extends PathOf<'get'>>(
     path: P,
     ...call: CallArguments<'get', P>
@@ -52,8 +52,8 @@ export interface Admin {
   ): Promise<Answer<'delete', P>>;
   /**
    * Makes a video item of a file and sends its bytes, resuming after every break. Resolves to the
-   * item when all bytes are stored; its processing goes on in the background. With an
-   * `idempotencyKey` a process that was killed goes on with the same upload for up to 24 hours: call
+   * item when all bytes are stored; its processing continues in the background. With an
+   * `idempotencyKey` a process that was killed continues with the same upload for up to 24 hours: call
    * again with the same key, file and metadata.
    */
   upload(file: Blob, upload: AdminUpload): Promise<Answer<'get', '/v1/content/{id}'>['data']>;
@@ -62,26 +62,26 @@ export interface Admin {
     path: P,
     ...call: CallArguments<'get', P>
   ): AsyncGenerator<ItemOf<P>, void, undefined>;
-}
+};
 
 /** The metadata of the item to make, and how to send the file. */
-export interface AdminUpload extends Pick<UploadOptions, 'onProgress' | 'signal' | 'maxRetries'> {
+export type AdminUpload = Pick<UploadOptions, 'onProgress' | 'signal' | 'maxRetries'> & {
   readonly metadata: CallOptions<'post', '/v1/content/upload'>['body'];
   readonly idempotencyKey?: string | undefined;
-}
+};
 
 type QueryValue = string | number | boolean | readonly string[] | null | undefined;
 type Query = Readonly<Record<string, QueryValue>>;
 
 /** The parts of a call as they are at run time. */
-interface Call {
+type Call = {
   readonly path?: Readonly<Record<string, string | number>> | undefined;
   readonly query?: Query | undefined;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-}
+};
 
 /** Makes a client for the whole API of one service. Throws `TypeError` for unusable options. */
 export function createAdmin(options: AdminOptions): Admin {

@@ -911,7 +911,7 @@ export interface paths {
         put?: never;
         /**
          * How many participants and days an effect needs
-         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows beforehand who will come with a segment.
+         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows in advance who will come with a segment.
          */
         post: operations["planExperiment"];
         delete?: never;
@@ -1107,7 +1107,7 @@ export interface paths {
         put?: never;
         /**
          * Replace a key by a new one
-         * @description The new key has the same type, name, scopes and limit. The old one goes on working for `gracePeriod` seconds. The new key is in this answer and is never shown again.
+         * @description The new key has the same type, name, scopes and limit. The old one keeps working for `gracePeriod` seconds. The new key is in this answer and is never shown again.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -2279,6 +2279,8 @@ export interface components {
             headerNames: string[];
             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
+            /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
+            previousSecretExpiresAt: string | null;
             rateLimit: number | null;
             /** @enum {string} */
             status: "active" | "disabled";
@@ -2471,16 +2473,35 @@ export interface operations {
     getAudienceAnalytics: {
         parameters: {
             query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
                 /**
                  * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
+                /** @description Only of items that are in this section now. */
+                section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
             };
             header?: never;
             path?: never;
@@ -2587,6 +2608,8 @@ export interface operations {
     listContentAnalytics: {
         parameters: {
             query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
                 /** @description Only of this item. */
@@ -2605,6 +2628,8 @@ export interface operations {
                  * @example 2026-01-31
                  */
                 endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Items on a page. */
@@ -2752,6 +2777,8 @@ export interface operations {
     getContentAnalytics: {
         parameters: {
             query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
                 /**
                  * @description Only from this country.
                  * @example DE
@@ -2764,6 +2791,8 @@ export interface operations {
                  * @example 2026-01-31
                  */
                 endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
@@ -2999,6 +3028,8 @@ export interface operations {
     getEngagementAnalytics: {
         parameters: {
             query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
                 /** @description Only of this item. */
@@ -3015,6 +3046,8 @@ export interface operations {
                  * @example 2026-01-31
                  */
                 endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Only of items that are in this section now. */
@@ -3165,6 +3198,8 @@ export interface operations {
     getMovers: {
         parameters: {
             query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
                 /** @description Only of this item. */
@@ -3183,6 +3218,8 @@ export interface operations {
                  * @example 2026-01-31
                  */
                 endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Items. Default: 10. */
@@ -3276,6 +3313,8 @@ export interface operations {
     getAnalyticsOverview: {
         parameters: {
             query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
                 /** @description Only of this item. */
@@ -3292,6 +3331,8 @@ export interface operations {
                  * @example 2026-01-31
                  */
                 endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Only of items that are in this section now. */
@@ -3613,7 +3654,8 @@ export interface operations {
                                 swipeAwayRate: number | null;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                uniqueViewers: number | null;
+                                /** @description Distinct viewers that have played. */
+                                uniqueViewers: number;
                                 /** @description Views that have played. */
                                 views: number;
                             };
@@ -3643,7 +3685,8 @@ export interface operations {
                                 swipeAwayRate: number | null;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                uniqueViewers: number | null;
+                                /** @description Distinct viewers that have played. */
+                                uniqueViewers: number;
                                 /** @description Views that have played. */
                                 views: number;
                             }[];
@@ -3670,6 +3713,8 @@ export interface operations {
     getQualityAnalytics: {
         parameters: {
             query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
                 /** @description Only of this item. */
@@ -3686,6 +3731,8 @@ export interface operations {
                  * @example 2026-01-31
                  */
                 endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Only of items that are in this section now. */
@@ -3869,18 +3916,37 @@ export interface operations {
     getRetentionAnalytics: {
         parameters: {
             query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
                 /**
                  * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
+                /** @description Only of items that are in this section now. */
+                section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
             };
             header?: never;
             path?: never;
@@ -3970,18 +4036,37 @@ export interface operations {
     getTrafficSources: {
         parameters: {
             query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
                 /**
                  * @description Last day, included; at most 366 days in all. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
+                /** @description Only of items that are in this section now. */
+                section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
             };
             header?: never;
             path?: never;
@@ -4199,7 +4284,7 @@ export interface operations {
                 device?: "ios" | "android" | "web";
                 /** @description Device of the viewer. The header X-Device-Id says the same. */
                 deviceId?: string;
-                /** @description Comma list of the viewer's segments. The header X-User-Segments says the same. */
+                /** @description Comma-separated list of the viewer's segments. The header X-User-Segments says the same. */
                 segments?: string;
                 /** @description Identified user. The header X-User-Id says the same. */
                 userId?: string;
@@ -7622,6 +7707,8 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    /** @description Version of the app. Reports can be filtered by it. */
+                    appVersion?: string;
                     /** @description The content item; of a swipe, the one that was swiped to. */
                     contentId: string;
                     /** @description ISO 3166-1 alpha-2. */
@@ -7642,7 +7729,9 @@ export interface operations {
                      *     - `qualityChange`: `fromQuality` (text that is not empty), `toQuality` (text that is not empty)
                      *     - `error`: `errorCode` (text that is not empty), `errorMessage` (text)
                      */
-                    data?: Record<string, never>;
+                    data?: {
+                        [key: string]: unknown;
+                    };
                     /** @enum {string} */
                     device?: "ios" | "android" | "web";
                     deviceId?: string;
@@ -7666,6 +7755,8 @@ export interface operations {
                      */
                     timestamp?: string;
                     userId?: string;
+                } & {
+                    [key: string]: unknown;
                 };
             };
         };
@@ -7775,7 +7866,9 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    events: {
+                    events: ({
+                        /** @description Version of the app. Reports can be filtered by it. */
+                        appVersion?: string;
                         /** @description The content item; of a swipe, the one that was swiped to. */
                         contentId: string;
                         /** @description ISO 3166-1 alpha-2. */
@@ -7796,7 +7889,9 @@ export interface operations {
                          *     - `qualityChange`: `fromQuality` (text that is not empty), `toQuality` (text that is not empty)
                          *     - `error`: `errorCode` (text that is not empty), `errorMessage` (text)
                          */
-                        data?: Record<string, never>;
+                        data?: {
+                            [key: string]: unknown;
+                        };
                         /** @enum {string} */
                         device?: "ios" | "android" | "web";
                         deviceId?: string;
@@ -7820,7 +7915,9 @@ export interface operations {
                          */
                         timestamp?: string;
                         userId?: string;
-                    }[];
+                    } & {
+                        [key: string]: unknown;
+                    })[];
                     /**
                      * Format: date-time
                      * @description When the request is sent, by the clock of the device. Where that differs from the service's clock by more than a minute, timestamps are corrected by the difference.
@@ -9623,13 +9720,13 @@ export interface operations {
                 device?: "ios" | "android" | "web";
                 /** @description Device of the viewer. The header X-Device-Id says the same. */
                 deviceId?: string;
-                /** @description Comma list of item ids to leave out. */
+                /** @description Comma-separated list of item ids to leave out. */
                 excludeIds?: string;
                 /** @description With a secret key: adds `ranking` to each item. */
                 explain?: boolean;
                 limit?: number;
                 section?: string;
-                /** @description Comma list of the viewer’s segments, for experiments. The header X-User-Segments says the same. */
+                /** @description Comma-separated list of the viewer’s segments, for experiments. The header X-User-Segments says the same. */
                 segments?: string;
                 /** @description Viewing session. The header X-Session-Id says the same. */
                 sessionId?: string;
@@ -10593,7 +10690,7 @@ export interface operations {
                  */
                 "application/json": {
                     /**
-                     * @description Seconds for which the old key goes on working.
+                     * @description Seconds for which the old key keeps working.
                      * @default 86400
                      */
                     gracePeriod?: number;
@@ -13363,6 +13460,7 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "previousSecretExpiresAt": null,
                      *         "createdAt": "2026-11-22T15:57:56.439Z",
                      *         "webhookId": "whk_01m81zmyb2ezprhb1nc489sn0q",
                      *         "secret": "whsec_…"
@@ -13388,6 +13486,8 @@ export interface operations {
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
+                            /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
+                            previousSecretExpiresAt: string | null;
                             rateLimit: number | null;
                             /** @description Signs the deliveries. Shown in this answer only. */
                             secret: string;
@@ -13468,6 +13568,7 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "previousSecretExpiresAt": null,
                      *         "createdAt": "2026-11-22T15:57:56.468Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
@@ -13497,6 +13598,8 @@ export interface operations {
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
+                            /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
+                            previousSecretExpiresAt: string | null;
                             rateLimit: number | null;
                             stats: {
                                 /** @description All their attempts are used. */
@@ -13680,6 +13783,7 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "previousSecretExpiresAt": null,
                      *         "createdAt": "2026-11-22T15:57:56.806Z"
                      *       },
                      *       "meta": {

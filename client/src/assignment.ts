@@ -78,7 +78,7 @@ const encoder = new TextEncoder();
 const scratch = new Uint8Array(1_024);
 
 function encode(text: string): Uint8Array {
-  // A code unit is three bytes at the most.
+  // A code unit is at most three bytes.
   if (text.length * 3 > scratch.length) return encoder.encode(text);
   return scratch.subarray(0, encoder.encodeInto(text, scratch).written);
 }

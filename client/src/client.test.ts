@@ -7,11 +7,11 @@ import { parseRetryAfterMs } from './errors.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
-interface Service {
+type Service = {
   readonly baseUrl: string;
   readonly urls: string[];
   readonly headers: IncomingMessage['headers'][];
-}
+};
 
 /** A real HTTP server that answers each request with the given function and records what it got. */
 async function startFeedService(context: TestContext, answer: Answer): Promise<Service> {

@@ -32,12 +32,13 @@ export type {
   RankingExplanation,
 } from './types.ts';
 
-export interface ReelfeedOptions extends ServiceOptions, Viewer {
-  /** Tries after the first one, for network errors, 408, 425, 429 and 503. Default 3. */
-  readonly maxRetries?: number | undefined;
-}
+export type ReelfeedOptions = ServiceOptions &
+  Viewer & {
+    /** Tries after the first one, for network errors, 408, 425, 429 and 503. Default 3. */
+    readonly maxRetries?: number | undefined;
+  };
 
-export interface Reelfeed {
+export type Reelfeed = {
   /** One page of the feed. Throws `ReelfeedError`, or the signal's reason once it is aborted. */
   feed(query?: FeedQuery): Promise<FeedPage>;
   /** Settings and flags for the viewer. Throws as `feed` does. */
@@ -54,7 +55,7 @@ export interface Reelfeed {
   feedPages(query?: FeedQuery): AsyncGenerator<FeedPage, void, undefined>;
   /** The items of all pages, one after the other. */
   feedItems(query?: FeedQuery): AsyncGenerator<FeedItem, void, undefined>;
-}
+};
 
 /** Makes a client for one service, key and viewer. Throws `TypeError` for unusable options. */
 export function createReelfeed(options: ReelfeedOptions): Reelfeed {

@@ -4,21 +4,21 @@ import { getJson, type RetryingTransport } from './request.ts';
 import { type ExperimentAssignment } from './types.ts';
 
 /** What the service gives this viewer: base values, overlaid by the variants that the viewer is in. */
-export interface ClientConfig {
+export type ClientConfig = {
   /** Scalars by dotted names. */
   readonly settings: Readonly<Record<string, string | number | boolean>>;
   /** Any JSON by keys. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly experiments: readonly ExperimentAssignment[];
-}
+};
 
-export interface ConfigQuery {
+export type ConfigQuery = {
   /** ISO 3166-1 alpha-2, such as `DE`. */
   readonly country?: string | undefined;
   /** Segments that the viewer belongs to. */
   readonly segments?: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
-}
+};
 
 /** Reads the configuration. Throws `ReelfeedError`, or the signal's reason once it is aborted. */
 export async function readConfig(

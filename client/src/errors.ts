@@ -1,10 +1,10 @@
 /** One field that the service refused, as it names it. */
-export interface ErrorDetail {
+export type ErrorDetail = {
   readonly path: string;
   readonly message: string;
-}
+};
 
-export interface ReelfeedErrorFields {
+export type ReelfeedErrorFields = {
   readonly code: string;
   readonly message: string;
   readonly status: number | null;
@@ -12,7 +12,7 @@ export interface ReelfeedErrorFields {
   readonly retryAfterMs: number | null;
   readonly details: readonly ErrorDetail[];
   readonly cause?: unknown;
-}
+};
 
 /**
  * A call that failed for good. `code` is the service's own (`UNAUTHORIZED`, `RATE_LIMITED`, …) or

@@ -3,7 +3,7 @@ import { type TrackedEvent } from './events.ts';
 /** How far an event has come; see event-sender.ts. */
 export type EventState = 'waiting' | 'sending' | 'parting' | 'beaconed';
 
-export interface QueuedEvent {
+export type QueuedEvent = {
   readonly event: TrackedEvent;
   readonly json: string;
   readonly sizeBytes: number;
@@ -12,12 +12,12 @@ export interface QueuedEvent {
   /** By the monotonic clock. */
   readonly addedAtMs: number;
   state: EventState;
-}
+};
 
-export interface QueueBounds {
+export type QueueBounds = {
   readonly events: number;
   readonly sizeBytes: number;
-}
+};
 
 /** Bounds of one request. A browser sends at most 64 KiB from a page that ends. */
 export const batchBounds: QueueBounds = { events: 100, sizeBytes: 60_000 };
@@ -97,13 +97,13 @@ export class EventQueue {
    * The oldest events in one of `states` that fit one request. One that fits none goes alone, so
    * that the service refuses it.
    */
-  batch(states: readonly EventState[], mostBytes = batchBounds.sizeBytes): QueuedEvent[] {
+  batch(states: readonly EventState[], maxBytes = batchBounds.sizeBytes): QueuedEvent[] {
     const batch: QueuedEvent[] = [];
     let sizeBytes = 0;
     for (const queued of this.#events.values()) {
       if (!states.includes(queued.state)) continue;
       sizeBytes += queued.sizeBytes;
-      const fits = sizeBytes <= mostBytes && batch.length < batchBounds.events;
+      const fits = sizeBytes <= maxBytes && batch.length < batchBounds.events;
       if (!fits && batch.length > 0) break;
       batch.push(queued);
     }

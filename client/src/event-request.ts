@@ -2,7 +2,7 @@ import { isRecord, isTransientStatus, ReelfeedError } from './errors.ts';
 import { type TrackedEvent } from './events.ts';
 
 /** An event that the service does not take; it is not sent again. */
-export interface RefusedEvent {
+export type RefusedEvent = {
   readonly event: TrackedEvent;
   /**
    * The service sends codes such as `VALIDATION_ERROR`, `NOT_FOUND`, `EVENT_TOO_OLD` or `UNAUTHORIZED`.
@@ -10,7 +10,7 @@ export interface RefusedEvent {
    */
   readonly code: string;
   readonly message: string;
-}
+};
 
 /** What came of one request: the refusals by place in the batch, or no answer that counts. */
 export type BatchOutcome =
@@ -24,7 +24,7 @@ export type BatchOutcome =
 
 export type Refusal = Pick<RefusedEvent, 'code' | 'message'>;
 
-/** Reads what a request came to. It throws for what is no answer of a request at all. */
+/** Reads what a request came to. It throws for anything that is not an answer to a request. */
 export async function outcomeOf(request: Promise<unknown>): Promise<BatchOutcome> {
   try {
     return readOutcome(await request);
@@ -39,7 +39,7 @@ export async function outcomeOf(request: Promise<unknown>): Promise<BatchOutcome
 
 /**
  * Something is wrong with the request itself. Everything else may pass, and repeating is safe: also
- * a 502 of a proxy, or the page of a hotel's network in place of an answer.
+ * a 502 of a proxy, or the page of a hotel's network instead of an answer.
  */
 function isFinal({ status }: ReelfeedError): boolean {
   return status !== null && status >= 400 && status < 500 && !isTransientStatus(status);

@@ -213,7 +213,7 @@ test('503 and 429 are waited out, at least as long as Retry-After says; other 5x
   assert.deepEqual(refused, []);
 });
 
-test('a page of something in between is no answer', async (context) => {
+test('a page from something in between is not an answer', async (context) => {
   const relay = await startRelay(service.url, (count) =>
     count === 1 ? (response) => void response.end('<h1>Please sign in</h1>') : 'pass',
   );

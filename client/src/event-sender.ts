@@ -33,39 +33,39 @@ import { createTransport, type ServiceOptions, type Transport } from './transpor
 import { newUuid7 } from './uuid7.ts';
 import { ViewerIdentity } from './viewer-identity.ts';
 
-export interface EventSenderOptions
-  extends ServiceOptions, Omit<EventViewer, 'deviceId' | 'sessionId'> {
-  /** Left out: made once and kept by the browser. Null: events name no device unless they do so. */
-  readonly deviceId?: string | null | undefined;
-  /** Left out: made for each visit. Null: events name no session unless they do so. */
-  readonly sessionId?: string | null | undefined;
-  /** Flushes as soon as this many events wait (1–100). Default 10. */
-  readonly batchSize?: number | undefined;
-  /** Longest wait for more events, in milliseconds. Default 5,000. */
-  readonly batchInterval?: number | undefined;
-  /** Send what waits when the page is hidden or left. Default true. */
-  readonly flushOnBackground?: boolean | undefined;
-  /** Most events that wait, at most 2 MiB; beyond, the oldest are dropped. Default 1,000. */
-  readonly maxWaiting?: number | undefined;
-  /** Keeps what has no answer for the next sender. */
-  readonly storage?: EventStorage | undefined;
-  /** The service does not take this event. */
-  readonly onRefused?: ((refused: RefusedEvent) => void) | undefined;
-  /** This event was given up; see `maxWaiting` and `close`. */
-  readonly onDropped?: ((event: TrackedEvent) => void) | undefined;
-  /** Reading or writing the storage failed; sending goes on without. */
-  readonly onStorageError?: ((error: unknown) => void) | undefined;
-}
+export type EventSenderOptions = ServiceOptions &
+  Omit<EventViewer, 'deviceId' | 'sessionId'> & {
+    /** Left out: made once and kept by the browser. Null: events name no device unless they do so. */
+    readonly deviceId?: string | null | undefined;
+    /** Left out: made for each visit. Null: events name no session unless they do so. */
+    readonly sessionId?: string | null | undefined;
+    /** Flushes as soon as this many events wait (1–100). Default 10. */
+    readonly batchSize?: number | undefined;
+    /** Longest wait for more events, in milliseconds. Default 5,000. */
+    readonly batchInterval?: number | undefined;
+    /** Send what waits when the page is hidden or left. Default true. */
+    readonly flushOnBackground?: boolean | undefined;
+    /** Most events that wait, at most 2 MiB; beyond, the oldest are dropped. Default 1,000. */
+    readonly maxWaiting?: number | undefined;
+    /** Keeps what has no answer for the next sender. */
+    readonly storage?: EventStorage | undefined;
+    /** The service does not take this event. */
+    readonly onRefused?: ((refused: RefusedEvent) => void) | undefined;
+    /** This event was given up; see `maxWaiting` and `close`. */
+    readonly onDropped?: ((event: TrackedEvent) => void) | undefined;
+    /** Reading or writing the storage failed; sending continues without. */
+    readonly onStorageError?: ((error: unknown) => void) | undefined;
+  };
 
 const path = 'v1/events/batch';
 const maxWaitingBytes = 2 * 1024 * 1024;
 
-interface FlushWaiter {
+type FlushWaiter = {
   /** Events up to this one must have their answer. */
   readonly sequence: number;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
-}
+};
 
 /** Sends engagement events in batches, each event until it has an answer. */
 export class EventSender {
@@ -115,8 +115,8 @@ export class EventSender {
   track(event: EngagementEvent): string {
     const eventId = newUuid7();
     const timestamp = new Date().toISOString();
-    const { device, country } = this.#options;
-    const viewer: EventViewer = { ...this.#identity.ids, device, country };
+    const { device, country, appVersion } = this.#options;
+    const viewer: EventViewer = { ...this.#identity.ids, device, country, appVersion };
     let tracked = { ...viewer, eventId, timestamp } as TrackedEvent;
     let json: string;
     try {
@@ -293,7 +293,7 @@ export class EventSender {
     this.#schedule();
   }
 
-  /** Hands everything without an answer to the browser, as far as it takes it. */
+  /** Hands everything without an answer to the browser, as much as it takes. */
   #handOver(): void {
     const taken = this.#queue.bytesIn(['parting', 'beaconed']);
     for (let roomBytes = batchBounds.sizeBytes - taken; roomBytes > 0;) {

@@ -11,13 +11,13 @@ import {
   type TrackedEvent,
 } from './client.ts';
 
-export interface Heard {
+export type Heard = {
   readonly sender: EventSender;
   readonly refused: RefusedEvent[];
   readonly dropped: TrackedEvent[];
-}
+};
 
-export interface EventService {
+export type EventService = {
   readonly service: TestService;
   readonly contentId: string;
   readonly otherId: string;
@@ -27,7 +27,7 @@ export interface EventService {
   /** A sender to the service, or to `baseUrl`, that ends with the test. */
   readonly startSender: (context: TestContext, options?: Partial<EventSenderOptions>) => Heard;
   readonly like: (fields?: Partial<EngagementEvent>) => EngagementEvent;
-}
+};
 
 /** Starts the service with two items. */
 export async function startEventService(): Promise<EventService> {

@@ -104,7 +104,7 @@ test('`track` never throws: what is not JSON is reported as refused', async (con
   assert.match(refused[0]?.message ?? '', /not JSON/);
 });
 
-test('every request tells when it was sent, anew each time', async (context) => {
+test('every request tells when it was sent, also when it is repeated', async (context) => {
   const relay = await startRelay(service.url, (count) => (count === 1 ? 'lose answer' : 'pass'));
   const { sender } = startSender(context, { baseUrl: relay.url });
   const startedAt = Date.now();

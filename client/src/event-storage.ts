@@ -6,12 +6,12 @@ import { newUuid7 } from './uuid7.ts';
  * Where events outlive the page or the process. Both calls are synchronous, because a page that is
  * being closed does not wait. The text is one event of JSON a line.
  */
-export interface EventStorage {
+export type EventStorage = {
   /** What was saved last; null when there is nothing. Called once. */
   load(): string | null;
   /** Replaces what is stored. Empty text: nothing waits. */
   save(text: string): void;
-}
+};
 
 const saveDelayMs = 1_000;
 

@@ -1,16 +1,16 @@
 /** Fields that any event may have beside those of its kind. */
-export interface CommonData {
+export type CommonData = {
   /** Tells several views of the same item in one session apart. */
   readonly viewId?: string;
   /** Whatever else your app wants to know; kept as it is. At most 8 KiB of JSON in all. */
   readonly [further: string]: unknown;
-}
+};
 
 /**
  * The fields of `data` by kind. Positions and times are in seconds and may have a fraction, unless
  * the name or the comment says milliseconds: those are whole.
  */
-export interface EventDataByKind {
+export type EventDataByKind = {
   impression: {
     /** Place in the feed, the first is 0. */
     readonly position: number;
@@ -60,12 +60,12 @@ export interface EventDataByKind {
   };
   qualityChange: { readonly fromQuality: string; readonly toQuality: string };
   error: { readonly errorCode: string; readonly errorMessage: string };
-}
+};
 
 export type EventKind = keyof EventDataByKind;
 
 /** Who watches. An event that says it itself goes before what the sender was made with. */
-export interface EventViewer {
+export type EventViewer = {
   readonly userId?: string | undefined;
   readonly deviceId?: string | undefined;
   /** Groups what belongs to one visit. */
@@ -74,22 +74,24 @@ export interface EventViewer {
   readonly device?: 'ios' | 'android' | 'web' | undefined;
   /** ISO 3166-1 alpha-2. Left out: from the proxy in front of the service. */
   readonly country?: string | undefined;
-}
+  /** Version of your app, at most 64 characters; reports can be filtered by it. */
+  readonly appVersion?: string | undefined;
+};
 
-interface EventOf<Kind extends EventKind> extends EventViewer {
+type EventOf<Kind extends EventKind> = EventViewer & {
   readonly event: Kind;
   readonly contentId: string;
   readonly data: EventDataByKind[Kind] & CommonData;
-}
+};
 
 type BareKind = 'like' | 'unlike' | 'save' | 'unsave';
 
 /** Kinds without fields of their own need no `data`. */
-interface BareEvent extends EventViewer {
+type BareEvent = EventViewer & {
   readonly event: BareKind;
   readonly contentId: string;
   readonly data?: CommonData;
-}
+};
 
 /** What an app says: what happened, to which item. */
 export type EngagementEvent =
@@ -105,7 +107,7 @@ export type TrackedEvent = EngagementEvent & {
 };
 
 /** What has become of the events so far. */
-export interface EventCounts {
+export type EventCounts = {
   /** Waiting for their turn or for an answer. */
   readonly waiting: number;
   /** Stored by the service. */
@@ -114,4 +116,4 @@ export interface EventCounts {
   readonly refused: number;
   /** Given up, because too many waited or the sender was closed. */
   readonly dropped: number;
-}
+};

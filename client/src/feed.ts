@@ -8,11 +8,11 @@ import {
 } from './types.ts';
 
 /** Who watches, sent with every page so that ranking and experiments follow the viewer. */
-export interface Viewer {
+export type Viewer = {
   readonly userId?: string | undefined;
   readonly deviceId?: string | undefined;
   readonly device?: 'ios' | 'android' | 'web' | undefined;
-}
+};
 
 /** Reads one page. Throws `ReelfeedError`, or the signal's reason once it is aborted. */
 export async function readFeedPage(

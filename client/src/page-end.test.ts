@@ -26,13 +26,13 @@ async function bundleClient(): Promise<string> {
   return outputFiles[0]?.text ?? '';
 }
 
-interface Setting {
+type Setting = {
   /** Where the browser finds the library. */
   readonly library: string;
   readonly baseUrl: string;
   readonly publishableKey: string;
   readonly contentId: string;
-}
+};
 
 /** A page of the service's origin that `window.show` hides and shows, and what a sender needs. */
 async function openPage(context: TestContext): Promise<{ page: Page; setting: Setting }> {
@@ -57,7 +57,7 @@ async function openPage(context: TestContext): Promise<{ page: Page; setting: Se
   return { page, setting: { library, baseUrl, publishableKey, contentId } };
 }
 
-test('a hidden page sends what waits at once and once, and goes on', options, async (context) => {
+test('a hidden page sends what waits at once and once, and continues', options, async (context) => {
   const { page, setting } = await openPage(context);
   const bodies: (string | null)[] = [];
   page.on('request', (request) => {
@@ -217,7 +217,7 @@ test(
     assert.deepEqual(
       first.after,
       { userId: 'ada', deviceId, sessionId },
-      'login goes on with both',
+      'login continues with both',
     );
     const second = await visit(undefined);
     assert.deepEqual(second.before, first.after, 'the next page of the visit knows all three');

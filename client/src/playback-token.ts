@@ -3,7 +3,7 @@ import { sendJson, type RetryingTransport } from './request.ts';
 import { type CaptionTrack, type CarouselImage } from './types.ts';
 
 /** Addresses that play a protected item for a while. */
-export interface PlaybackToken {
+export type PlaybackToken = {
   /** HLS master playlist; null for image carousels. */
   readonly streamingUrl: string | null;
   readonly thumbnailUrl: string | null;
@@ -13,7 +13,7 @@ export interface PlaybackToken {
   readonly expiresAt: string;
   /** Seconds. */
   readonly expiresIn: number;
-}
+};
 
 /** Gets a token. Throws `ReelfeedError`, or the signal's reason once it is aborted. */
 export async function createPlaybackToken(

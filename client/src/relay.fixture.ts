@@ -5,14 +5,14 @@ import { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { atEnd } from '../../server/test/database.ts';
 
-/** What becomes of a request: the service's answer, its answer lost on the way, or another one. */
+/** What happens to a request: the service's answer, its answer lost on the way, or another one. */
 export type Passage = 'pass' | 'lose answer' | ((response: ServerResponse) => void);
 
-export interface Relay {
+export type Relay = {
   readonly url: string;
   /** Bodies and moments of the requests so far. */
   readonly requests: { readonly body: string; readonly atMs: number }[];
-}
+};
 
 /** Starts a relay that ends with the test file. `passage` decides from the count, which begins at 1. */
 export async function startRelay(

@@ -6,15 +6,15 @@ const maxWaitMs = 30_000;
 const maxBackoffMs = 8_000;
 
 /** A transport for calls that somebody waits for: at some point the failure is the answer. */
-export interface RetryingTransport extends Transport {
+export type RetryingTransport = Transport & {
   /** Tries after the first one, for network errors, 408, 425, 429 and 503 only. */
   readonly maxRetries: number;
-  /** Says who is calling, in place of the key. */
+  /** Says who is calling, instead of the key. */
   readonly signature?: Readonly<Record<string, string>> | undefined;
-}
+};
 
 /** One request; its body is JSON text. */
-export interface JsonRequest {
+export type JsonRequest = {
   readonly method: string;
   /** Relative to the transport's base URL, without a slash in front. */
   readonly path: string;
@@ -22,7 +22,7 @@ export interface JsonRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-}
+};
 
 /** Reads one JSON resource. See {@link sendJson}. */
 export function getJson(
@@ -82,7 +82,7 @@ export function postJson(transport: Transport, path: string, json: string): Prom
 }
 
 /**
- * The same for a page that may end at any moment: the browser goes on sending. It is sent as text
+ * The same for a page that may end at any moment: the browser continues sending. It is sent as text
  * with the key in the URL, because a request that first needed a preflight would be lost.
  */
 export function postBeforeEnd(transport: Transport, path: string, json: string): Promise<unknown> {

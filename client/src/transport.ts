@@ -1,5 +1,5 @@
 /** Where a service is, and how long to wait for it. */
-export interface ConnectionOptions {
+export type ConnectionOptions = {
   /** Where the service answers, such as `https://video.example.com` or `https://example.com/reels/`. */
   readonly baseUrl: string | URL;
   /** Replaces the platform's `fetch`. */
@@ -8,16 +8,16 @@ export interface ConnectionOptions {
   readonly timeoutMs?: number | undefined;
   /** First pause between tries, doubled for each further one. Default 300. */
   readonly retryDelayMs?: number | undefined;
-}
+};
 
 /** How a client in a browser or an app reaches a service. */
-export interface ServiceOptions extends ConnectionOptions {
+export type ServiceOptions = ConnectionOptions & {
   /** A publishable key (`rf_pk_…`). Secret keys must never reach a browser and are refused. */
   readonly publishableKey: string;
-}
+};
 
 /** Everything a call needs to reach the service. */
-export interface Transport {
+export type Transport = {
   readonly baseUrl: URL;
   readonly key: string;
   readonly fetch: typeof fetch;
@@ -25,7 +25,7 @@ export interface Transport {
   readonly timeoutMs: number;
   /** First pause between tries; it doubles and is spread at random. */
   readonly retryDelayMs: number;
-}
+};
 
 /** Throws `TypeError` for unusable options. */
 export function createTransport(options: ServiceOptions): Transport {

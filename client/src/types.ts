@@ -3,7 +3,7 @@ export type ContentType = 'video' | 'carousel' | 'video_carousel' | 'live_stream
 
 export type LiveStreamStatus = 'idle' | 'active' | 'ended';
 
-export interface CaptionTrack {
+export type CaptionTrack = {
   readonly id: string;
   /** ISO 639-1 code such as `en`. */
   readonly language: string;
@@ -14,35 +14,35 @@ export interface CaptionTrack {
   readonly trackId: string;
   readonly status: 'preparing' | 'ready';
   readonly createdAt: string;
-}
+};
 
-export interface CarouselImage {
+export type CarouselImage = {
   readonly id: string;
   readonly imageUrl: string;
   readonly altText: string | null;
   /** Display order, counted from 0. */
   readonly position: number;
   readonly createdAt: string;
-}
+};
 
-export interface Engagement {
+export type Engagement = {
   readonly views: number;
   readonly likes: number;
   readonly shares: number;
   readonly saves: number;
-}
+};
 
 /** Why an item stands where it stands. Sent only to secret keys that ask for `explain`. */
-export interface RankingExplanation {
+export type RankingExplanation = {
   readonly score: number;
   readonly signals: Readonly<Record<string, number>>;
   /** Score = Σ weight·signal / Σ weight. */
   readonly weights: Readonly<Record<string, number>>;
   readonly reasons: readonly string[];
-}
+};
 
 /** One entry of the feed. Times are ISO 8601 in UTC, lengths are seconds, sizes are pixels. */
-export interface FeedItem {
+export type FeedItem = {
   readonly id: string;
   readonly contentType: ContentType;
   readonly title: string;
@@ -102,15 +102,15 @@ export interface FeedItem {
   /** The members of a video carousel, in their order. */
   readonly videos?: readonly FeedItem[];
   readonly ranking?: RankingExplanation | null;
-}
+};
 
 /** The variant of an experiment that shaped this page for this viewer. */
-export interface ExperimentAssignment {
+export type ExperimentAssignment = {
   readonly experimentId: string;
   readonly variantId: string;
-}
+};
 
-export interface FeedPage {
+export type FeedPage = {
   readonly items: readonly FeedItem[];
   /** Hand this back to read the next page; null on the last one. */
   readonly nextCursor: string | null;
@@ -121,9 +121,9 @@ export interface FeedPage {
   readonly exhausted: boolean;
   readonly experiments: readonly ExperimentAssignment[];
   readonly requestId: string | null;
-}
+};
 
-export interface FeedQuery {
+export type FeedQuery = {
   /** Items per page, 1 to 50. */
   readonly limit?: number | undefined;
   readonly cursor?: string | null | undefined;
@@ -136,4 +136,4 @@ export interface FeedQuery {
   readonly contentType?: ContentType | undefined;
   readonly excludeIds?: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
-}
+};

@@ -5,24 +5,24 @@
  *
  * 1. The service's offset decides where the next part begins: after every failure it is asked again.
  * 2. Failures that may heal are tried again with growing pauses, until several in a row have brought
- *    no byte further. The URL stays good: a later call with the same file goes on.
+ *    no byte further. The URL stays good: a later call with the same file continues.
  * 3. A part's length follows the line, so that a cut costs little and a fast line is not slowed.
  */
 import { errorFromResponse, ReelfeedError } from './errors.ts';
 import { delay } from './request.ts';
 
-export interface UploadProgress {
+export type UploadProgress = {
   /** Bytes that the service has stored. */
   readonly sentBytes: number;
   readonly totalBytes: number;
-}
+};
 
-export interface UploadOptions {
+export type UploadOptions = {
   /** The `uploadUrl` of `POST /v1/content/upload`. It holds its own token: no key is sent. */
   readonly uploadUrl: string | URL;
   /** Told the offset before the first part and after each one. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** Ends the call, not the upload: a later call goes on where this one was. */
+  /** Ends the call, not the upload: a later call continues where this one was. */
   readonly signal?: AbortSignal | undefined;
   /** Replaces the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
@@ -32,7 +32,7 @@ export interface UploadOptions {
   readonly retryDelayMs?: number | undefined;
   /** Longest wait for the answer to one part. Default 120,000. */
   readonly timeoutMs?: number | undefined;
-}
+};
 
 const minPartBytes = 256 * 1024;
 const firstPartBytes = 1024 * 1024;

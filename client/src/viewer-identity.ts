@@ -3,11 +3,11 @@ import { type EventViewer } from './events.ts';
 import { newUuid7 } from './uuid7.ts';
 
 /** Ids that a sender was made with; null for a kind of id that its events are not to have. */
-export interface GivenIds {
+export type GivenIds = {
   readonly userId?: string | undefined;
   readonly deviceId?: string | null | undefined;
   readonly sessionId?: string | null | undefined;
-}
+};
 
 type Ids = Pick<EventViewer, 'userId' | 'deviceId' | 'sessionId'>;
 
@@ -37,7 +37,7 @@ export class ViewerIdentity {
   }
 
   /**
-   * The user has logged in, or out with null. The session goes on unless another user was logged in.
+   * The user has logged in, or out with null. The session continues unless another user was logged in.
    *
    * @returns whether nobody was logged in before
    */

@@ -6,7 +6,7 @@ import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** What the `data` of each kind of event holds; `GET /v1/webhook-events` has the schemas. */
-export interface WebhookEventData {
+export type WebhookEventData = {
   'content.ready': {
     contentId: string;
     title: string;
@@ -72,7 +72,7 @@ export interface WebhookEventData {
     failingSince: string;
     disabledAt: string;
   };
-}
+};
 
 /** A verified delivery of any known kind: `event` tells the type of `data`. */
 export type KnownWebhookEvent = {
@@ -80,7 +80,7 @@ export type KnownWebhookEvent = {
 }[keyof WebhookEventData];
 
 /** A verified delivery. */
-export interface WebhookEvent<Data = unknown> {
+export type WebhookEvent<Data = unknown> = {
   readonly event: string;
   readonly data: Data;
   /** When it happened, ISO 8601. */
@@ -88,15 +88,15 @@ export interface WebhookEvent<Data = unknown> {
   readonly webhookId: string;
   /** The same on every attempt. A delivery may come more than once: keep what you have handled. */
   readonly deliveryId: string;
-}
+};
 
-export interface VerifyWebhookOptions {
+export type VerifyWebhookOptions = {
   /**
    * How far the moment of sending may lie from now, either way. Default 300. Infinity accepts
    * requests of any age, for example recorded ones in tests.
    */
   readonly toleranceSeconds?: number;
-}
+};
 
 /** Headers as Node, Express and Fastify give them, or as `fetch` does. */
 export type WebhookHeaders =
@@ -175,7 +175,7 @@ function requireSignature(given: readonly string[], right: readonly string[]): v
 function requireFresh(sentAt: string, toleranceSeconds: number): void {
   const seconds = /^\d{1,12}$/.test(sentAt) ? Number(sentAt) : Number.NaN;
   if (Number.isNaN(seconds)) {
-    throw new WebhookVerificationError('The header webhook-timestamp is no number of seconds.');
+    throw new WebhookVerificationError('The header webhook-timestamp is not a number of seconds.');
   }
   if (Math.abs(Date.now() / 1_000 - seconds) > toleranceSeconds) {
     throw new WebhookVerificationError(
