@@ -1,4 +1,4 @@
-/** Joins features to one service, and lets the compiler check that each gets the parts it asks for. */
+/** Combines features into one service. The compiler checks that each gets the parts it asks for. */
 import type { Db } from '../platform/database/database.ts';
 import type { Contribution, EveryFeature, Feature } from '../platform/feature.ts';
 import type { Projection } from '../platform/projections/projection.ts';
@@ -6,7 +6,7 @@ import { eraseFromProjections, purgeFromProjections } from '../platform/projecti
 import { platformErrors, type ErrorKind } from '../platform/http/errors.ts';
 import type { SettingTable } from '../platform/settings.ts';
 
-/** A feature of which nobody needs to know what parts it asks for. */
+/** A feature whose parts have been checked already. */
 type AnyFeature = Omit<Feature<never, SettingTable, Contribution>, 'build' | 'projections'> & {
   readonly build: (parts: never, settings: never) => Contribution | Promise<Contribution>;
   readonly projections: (settings: never) => readonly Projection<never>[];
@@ -16,7 +16,7 @@ type Provided<Added> = Added extends { readonly provides: infer Parts } ? Parts 
 
 export type Composition<Parts, Settings> = {
   readonly list: readonly AnyFeature[];
-  /** Adds a feature that needs nothing but the parts that there are so far. */
+  /** Adds a feature that needs only parts that exist so far. */
   add<Declared extends SettingTable, Added extends Contribution>(
     feature: Feature<Parts, Declared, Added>,
   ): Composition<Parts & Provided<Added>, Settings & Declared>;
@@ -24,7 +24,10 @@ export type Composition<Parts, Settings> = {
   build(given: GivenParts<Parts>, config: object): Promise<BuiltFeatures<Parts>>;
 };
 
-/** The parts that the root hands in; `everyFeature` is made here, and features provide the rest. */
+/**
+ * The parts that the caller supplies. `everyFeature` is created here, and features provide the
+ * rest.
+ */
 type GivenParts<Parts> = Omit<Partial<Parts>, 'everyFeature'> & { readonly db: Db };
 
 export type BuiltFeatures<Parts> = {
@@ -61,7 +64,7 @@ function compose<Parts, Settings>(list: readonly AnyFeature[]): Composition<Part
   };
 }
 
-/** The list fills up while features are built, and nobody asks before the service runs. */
+/** `contributions` is filled while features are built, and is read only once the service runs. */
 function askEvery(
   db: Db,
   projections: readonly Projection<never>[],
@@ -92,11 +95,16 @@ export function errorCodes(list: readonly AnyFeature[]): string[] {
   return errorKinds(list).map(({ code }) => code);
 }
 
-/** The same with what each of them means. */
+/** The same codes with their meanings. */
 export function errorKinds(list: readonly AnyFeature[]): ErrorKind[] {
   return [platformErrors, ...list.map(({ errors }) => errors)].flatMap((errors) =>
     Object.values<ErrorKind>(errors),
   );
+}
+
+/** The descriptions of all groups of routes, in the order of the list. */
+export function apiTags(list: readonly AnyFeature[]): Record<string, string> {
+  return Object.assign({}, ...list.map((feature) => feature.apiTags)) as Record<string, string>;
 }
 
 /** The settings of every feature as one table. */

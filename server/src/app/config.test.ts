@@ -6,6 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { ConfigurationError, describeSettings, unknownVariables } from '../platform/settings.ts';
 import { readConfig, settings } from './config.ts';
+import { dayMs } from '../platform/time.ts';
 
 let folder = '';
 before(async () => {
@@ -37,7 +38,7 @@ test('an empty environment gives the documented defaults', () => {
   assert.equal(config.databaseUrl, null);
   assert.equal(config.maxUploadBytes, 5 * 2 ** 30);
   assert.deepEqual(config.roles, ['api', 'worker', 'media']);
-  assert.equal(config.archiveRetentionMs, 30 * 86_400_000);
+  assert.equal(config.archiveRetentionMs, 30 * dayMs);
   assert.deepEqual(Object.keys(config).toSorted(), Object.keys(settings).toSorted());
 });
 

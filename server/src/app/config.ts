@@ -15,7 +15,7 @@ export const settings = {
 
 export type Config = SettingValues<AllSettings>;
 
-/** @throws ConfigurationError naming every wrong value at once, each with what was expected */
+/** @throws ConfigurationError listing every wrong value and what was expected instead */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   return readSettings(settings, env);
 }

@@ -6,8 +6,8 @@ const drainDelayBesideOthersMs = 10_000;
 const findOthersTimeoutMs = 1_000;
 
 /**
- * How long to go on serving after the signal to stop. Beside other processes there is a load
- * balancer, which needs time to notice `/readyz`.
+ * How long to keep serving after the stop signal. With several processes there is a load balancer,
+ * which needs time to notice `/readyz`.
  */
 export async function drainDelayMs(config: Config, db: Db, ownName: string): Promise<number> {
   if (config.drainDelayMs !== null) return config.drainDelayMs;

@@ -14,6 +14,7 @@ const platformTables = [
   'idempotent_request',
   'job',
   'job_turn',
+  'lease',
   'projection',
   'schema_function',
   'schema_migration',

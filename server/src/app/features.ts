@@ -1,4 +1,4 @@
-/** The one list of what Reelfeed consists of. A new feature is one line here. */
+/** The list of all features. A new feature is one line here. */
 import { analytics } from '../features/analytics/feature.ts';
 import { audit } from '../features/audit/feature.ts';
 import { assets } from '../features/assets/feature.ts';

@@ -1,4 +1,4 @@
-/** What answers requests: the HTTP server with the routes of every feature. */
+/** The HTTP server with the routes of every feature. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { FastifyRequest } from 'fastify';
@@ -14,9 +14,9 @@ import { explainListening } from '../platform/http/listen-problem.ts';
 import { createHttpServer } from '../platform/http/server.ts';
 import { version } from '../version.ts';
 import { readApiExamples } from './api-examples.ts';
-import { apiTags } from './api-tags.ts';
 import type { Config } from './config.ts';
 import { observeRequests } from './metrics.ts';
+import type { ScopeOf } from '../platform/http/scopes.ts';
 import type { PlatformParts } from './platform-parts.ts';
 import type { Shutdown } from './shutdown.ts';
 
@@ -25,18 +25,31 @@ export type ServerOptions = {
   readonly port: number;
   readonly authenticate: Authenticate;
   readonly admit: Admit;
-  /** Told of every request that has been answered. */
+  /** Called for every answered request. */
   readonly observe: RequestObserver;
   readonly sessionKey: (request: FastifyRequest) => string | null;
-  /** The whole catalogue, for the API description. */
+  readonly scopeOf: ScopeOf;
+  /** All error codes, for the API description. */
   readonly errors: readonly ErrorKind[];
+  readonly tags: Readonly<Record<string, string>>;
   readonly contributions: readonly Contribution[];
 };
 
 /** Builds the HTTP server with every feature's routes and listens. */
 export async function listen(
   parts: PlatformParts,
-  { config, port, authenticate, admit, observe, sessionKey, errors, contributions }: ServerOptions,
+  {
+    config,
+    port,
+    authenticate,
+    admit,
+    observe,
+    sessionKey,
+    scopeOf,
+    errors,
+    tags,
+    contributions,
+  }: ServerOptions,
   shutdown: Shutdown,
 ): Promise<string> {
   const { log, publicUrl, metrics, isDraining, isClosing } = parts;
@@ -48,9 +61,10 @@ export async function listen(
     authenticate,
     admit,
     sessionKey,
+    scopeOf,
     errors,
     outgoing: Object.assign({}, ...contributions.map((one) => one.outgoing ?? {})),
-    texts: { tags: apiTags, examples: readApiExamples() },
+    texts: { tags, examples: readApiExamples() },
     observe: (observation) => {
       measure(observation);
       observe(observation);
@@ -71,8 +85,8 @@ export async function listen(
 }
 
 /**
- * What must hold before this process gets requests. A storage that is nearly full refuses uploads
- * only: behind a load balancer, an answer of 503 would take the feed away as well.
+ * Conditions for receiving requests. A nearly full storage refuses uploads only: behind a load
+ * balancer, a 503 here would take the feed down as well.
  */
 function readinessChecks({ db, storage }: PlatformParts): ReadinessCheck[] {
   return [
@@ -80,22 +94,22 @@ function readinessChecks({ db, storage }: PlatformParts): ReadinessCheck[] {
     {
       name: 'storage',
       check: async () => {
-        await storage.work.freeBytes();
+        await storage.scratch.freeBytes();
         return null;
       },
     },
   ];
 }
 
-/** How the process that parses uploads is held, once that is known. */
+/** The sandbox level of the process that parses uploads, once it is known. */
 function facts(): Record<string, string> {
   const cage = knownCage();
   return cage === null ? {} : { mediaCage: describeCage(cage) };
 }
 
 /**
- * The port to listen on, after a look whether it can be had. Port 0 is for tests: URLs that are
- * handed out need the number before the server listens.
+ * Checks that the port is free and returns it. For port 0, which tests use, it picks a free one:
+ * generated URLs contain the number before the server listens.
  */
 export async function findFreePort({ port, host }: Pick<Config, 'port' | 'host'>): Promise<number> {
   const probe = createServer().listen(port, host);

@@ -35,7 +35,7 @@ export function observeAttempts(metrics: Metrics): (report: AttemptReport) => vo
   };
 }
 
-/** What is found at scrape time: connections, the queue, free disk space. */
+/** Metrics that are read at scrape time: connections, the queue, free disk space. */
 export function collectServiceMetrics(
   metrics: Metrics,
   parts: { database: Database; storage: Storage; workers: () => QueueWorkers | null },
@@ -86,6 +86,6 @@ export function collectServiceMetrics(
     type: 'gauge',
     name: 'disk_free_bytes',
     help: 'Free space on the disk of the media files.',
-    collect: () => storage.work.freeBytes(),
+    collect: () => storage.scratch.freeBytes(),
   });
 }

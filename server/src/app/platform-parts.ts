@@ -1,4 +1,4 @@
-/** Opens what features are built from. */
+/** Opens the parts that features are built from. */
 import path from 'node:path';
 import type { Logger } from 'pino';
 import { auditRequest } from '../features/audit/audit.ts';
@@ -31,19 +31,21 @@ import { version } from '../version.ts';
 import type { Config } from './config.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** Keys that a start has made; null where there was one already. */
+/** Keys that this start has created; null where one existed. */
 export type FreshKeys = { secretKey: string | null; publishableKey: string | null };
 
-/** Every part that a feature may ask for. It names those that it needs, never this type. */
+/**
+ * All parts that features may ask for. A feature names only those that it needs, never this type.
+ */
 export type PlatformParts = {
   roles: readonly Role[];
   log: Logger;
   metrics: Metrics;
   database: Database;
-  /** For what needs a connection of its own. */
+  /** For code that opens its own connection. */
   connection: DatabaseConnection;
   db: Db;
-  /** Whether no other process shares the data directory. */
+  /** True if no other process shares the data directory. */
   ownsDataDirectory: boolean;
   storage: Storage;
   egress: Egress;
@@ -53,9 +55,9 @@ export type PlatformParts = {
   mutations: Mutations;
   hints: Hints;
   publicUrl: string;
-  /** Whether the process was told to stop; it may still serve for a while. */
+  /** True once the process was told to stop. It may still serve for a while. */
   isDraining: () => boolean;
-  /** Whether it takes no new requests any more. */
+  /** True once it refuses new requests. */
   isClosing: () => boolean;
   onFreshKeys: (keys: FreshKeys) => void;
   playerKey: string | null;
@@ -71,11 +73,11 @@ type PlatformOptions = {
   log: Logger;
   signal: AbortSignal;
   publicUrl: string;
-  /** By which the database knows this process. */
+  /** The `application_name` of this process's connections. */
   applicationName: string;
 };
 
-/** The storage of media that the configuration names. */
+/** Opens the media storage that the configuration names. */
 export function openInstalledStorage(config: Config): Promise<Storage> {
   return openDiskStorage(path.join(config.dataDir, 'media'));
 }
@@ -130,7 +132,7 @@ type Postgres = {
   sessionSettings: SessionSettings;
 };
 
-/** The outside server that the configuration names, or the embedded one. */
+/** Connects to the external server in the configuration, or starts the embedded one. */
 async function openPostgres(
   config: Config,
   log: Logger,
@@ -147,7 +149,7 @@ async function openPostgres(
   return { connection: postgres.connection, ownsDataDirectory: true, sessionSettings: {} };
 }
 
-/** The way out for every request to a host that a customer has named. */
+/** The client for all requests to hosts that customers name. */
 function openEgress(config: Config, metrics: Metrics): Egress {
   const blocked = metrics.counter({
     name: 'egress_blocked_total',

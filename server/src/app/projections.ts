@@ -1,4 +1,4 @@
-/** What is done for the projections of every feature together. */
+/** Runs the projections of all features. */
 import {
   withoutBots,
   type EngagementLog,
@@ -14,7 +14,7 @@ import type { Config } from './config.ts';
 import { features } from './features.ts';
 import type { PlatformParts } from './platform-parts.ts';
 
-/** The projections of all features: `reelfeed rebuild` makes each of them anew. */
+/** The projections of all features, each of which `reelfeed rebuild` can rebuild. */
 export function allProjections(config: Config): readonly EventProjection[] {
   const all: readonly EventProjection[] = projectionsOf(features.list, config);
   return config.botEvents === 'count' ? all : all.map(withoutBots);
@@ -22,7 +22,7 @@ export function allProjections(config: Config): readonly EventProjection[] {
 
 type Parts = Pick<PlatformParts, 'db' | 'log' | 'metrics' | 'hints'> & { eventLog: EngagementLog };
 
-/** Follows the log, and expires what is old. */
+/** Follows the event log and deletes expired rows. */
 export function projectionWork(config: Config, parts: Parts): Contribution {
   const { db, log, metrics, hints, eventLog } = parts;
   const projections = allProjections(config);

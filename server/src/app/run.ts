@@ -1,4 +1,4 @@
-/** Running the service in the foreground until it is told to stop. */
+/** Runs the service in the foreground until it is told to stop. */
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { DataDirectoryError } from '../platform/data-directory.ts';
@@ -16,7 +16,7 @@ import { startService, type Service, type ServiceOptions } from './service.ts';
 export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
   /** The key that the printed link to the console signs in with. Default: one made by this start. */
   consoleKey?: string;
-  /** Called when the service answers; aborted with the first signal to stop. */
+  /** Called once the service accepts requests. Its signal aborts on the first stop signal. */
   onReady?: (service: Service, config: Config, signal: AbortSignal) => Promise<void>;
 };
 
@@ -27,8 +27,8 @@ export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
 const sameSignalMs = 500;
 
 /**
- * Starts the service, says where it is, and stops it on SIGTERM or SIGINT. A second signal, half a
- * second later or more, ends the process at once.
+ * Starts the service, prints its address, and stops it on SIGTERM or SIGINT. A second signal, half
+ * a second later or more, ends the process at once.
  */
 export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {}): Promise<void> {
   const config = readConfig(env);
@@ -87,7 +87,7 @@ function announce(service: Service, config: Config, consoleKey: string | null): 
   process.stdout.write(`${lines.join('\n')}\n\n`);
 }
 
-/** The only place where keys are printed, and only those that were made just now. */
+/** Prints keys that this start has created. Keys are printed nowhere else. */
 function announceKeys({ secretKey, publishableKey }: FreshKeys): void {
   if (secretKey === null && publishableKey === null) return;
   const lines = [''];
@@ -97,7 +97,7 @@ function announceKeys({ secretKey, publishableKey }: FreshKeys): void {
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** What to do after the very first start, in four lines that can be copied as they are. */
+/** The next steps after the first start, as four lines to copy. */
 function announceSteps({ publicUrl, listeningUrl }: Service, keys: FreshKeys): void {
   const { secretKey, publishableKey } = keys;
   if (listeningUrl === null || secretKey === null || publishableKey === null) return;
@@ -113,7 +113,7 @@ function announceSteps({ publicUrl, listeningUrl }: Service, keys: FreshKeys): v
   process.stdout.write(`${lines.join('\n')}\n\n`);
 }
 
-/** Errors whose message tells a person what to do; any other one is shown with its stack. */
+/** Errors whose message tells the operator what to do. All others are printed with their stack. */
 const explained = [
   ConfigurationError,
   DataDirectoryError,
@@ -123,13 +123,13 @@ const explained = [
   ApiError,
 ];
 
-/** Prints why the process could not go on, and makes it end with a failure. */
+/** Prints why the process failed, and sets a failing exit code. */
 export function reportFailure(error: unknown): void {
   process.stderr.write(`${explain(error)}\n`);
   process.exitCode = 1;
 }
 
-/** What to tell a person of an error; of one that nobody foresaw, also where it happened. */
+/** The text of an error for the operator. Unexpected errors include their stack. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (explained.some((type) => error instanceof type)) return error.message;

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { serviceName } from '../platform/database/database.ts';
 import { randomName } from '../platform/ids.ts';
-import { errorKinds } from './composition.ts';
+import { apiTags, errorKinds } from './composition.ts';
 import type { Config } from './config.ts';
 import { drainDelayMs } from './drain-delay.ts';
 import { features } from './features.ts';
@@ -18,7 +18,7 @@ export type Service = AsyncDisposable & {
   /** Where this process listens; null without the role `api`. */
   listeningUrl: string | null;
   publicUrl: string;
-  /** An address that opens the console signed in with this key, once and within an hour. */
+  /** A URL that signs in to the console with this key. It works once, within an hour. */
   consoleLink: (secretKey: string) => string;
 };
 
@@ -27,17 +27,17 @@ export type ServiceOptions = {
   /** Aborts the start. A started service is stopped by disposing of it. */
   signal: AbortSignal;
   /**
-   * Told of the keys that this start has made, right after they began to work: nobody could learn
-   * them later, even where the start fails.
+   * Receives the keys that this start has created as soon as they are valid, even if the start
+   * fails later: they can't be read again.
    */
   onFreshKeys?: (keys: FreshKeys) => void;
-  /** Given to everyone who opens the feed page: for demonstrations. */
+  /** A publishable key for everyone who opens the feed page, for demonstrations. */
   playerKey?: string;
 };
 
 /**
- * Starts the service and resolves when it answers. Disposing drains it: it serves for the drain
- * delay, then everything closes in the order of `shutdown.ts`.
+ * Starts the service and resolves once it accepts requests. Disposing drains it: it keeps serving
+ * for the drain delay, then everything closes in the order of `shutdown.ts`.
  */
 export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
   const { log, signal, onFreshKeys = () => undefined, playerKey = null } = options;
@@ -72,7 +72,9 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     admit,
     observe: parts.observeRequest,
     sessionKey,
+    scopeOf: parts.scopeOf,
     errors: errorKinds(features.list),
+    tags: apiTags(features.list),
     contributions,
   };
   const listeningUrl = config.roles.includes('api') ? await listen(parts, serving, shutdown) : null;

@@ -1,13 +1,13 @@
 /**
- * The order of a shutdown. Each step ends before the next begins, so nothing is taken away from what
- * still works with it.
+ * The order of a shutdown. Each step ends before the next begins, so nothing is closed while
+ * something still uses it.
  */
 export const shutdownOrder = [
   /** New requests are refused; those under way are answered. */
   'server',
-  /** What routes have opened: the event intake stores what it has accepted. */
+  /** Resources that routes opened. The event intake stores what it has accepted. */
   'routes',
-  /** Jobs under way are handed back to the queue. */
+  /** Running jobs are released to the queue. */
   'jobs',
   'chores',
   /** Long-running work: the webhook sender, the projections. */
@@ -16,15 +16,15 @@ export const shutdownOrder = [
   'egress',
   'metrics',
   'database',
-  /** The embedded server, where there is one. */
+  /** The embedded server, if there is one. */
   'postgres',
-  /** Another process may own the data directory from here on. */
+  /** From here on another process may own the data directory. */
   'data directory',
 ] as const;
 
 type ShutdownStep = (typeof shutdownOrder)[number];
 
-/** Everything that has to be closed. Disposing closes it in the order above. */
+/** Collects resources. Disposing closes them in the order above. */
 export class Shutdown implements AsyncDisposable {
   readonly #opened = new Map<ShutdownStep, (AsyncDisposable | Disposable)[]>();
 

@@ -1,6 +1,8 @@
-/** Background work, as far as the roles of a process ask for it. */
+/** Background work that the roles of a process ask for. */
+import { randomUUID } from 'node:crypto';
 import type { Role } from '../platform/config.ts';
 import type { Chore, Contribution } from '../platform/feature.ts';
+import { electedLoop } from '../platform/leases/elected-chore.ts';
 import { background, every } from '../platform/lifecycle.ts';
 import { pruneFailedJobs } from '../platform/queue/queue-reports.ts';
 import {
@@ -28,10 +30,10 @@ export function startWork(
     shutdown.add('services', background(name, run, log));
   }
   const chores = [...platformChores(parts), ...contributions.flatMap((one) => one.chores ?? [])];
-  for (const { name, intervalMs, run } of chores.filter(isOurs)) {
-    const loop = (signal: AbortSignal) =>
-      every(intervalMs, async () => void (await run(signal)), signal);
-    shutdown.add('chores', background(name, loop, log));
+  const holderId = randomUUID();
+  for (const chore of chores.filter(isOurs)) {
+    const loop = chore.isLocal === true ? localLoop(chore) : electedLoop(parts.db, holderId, chore);
+    shutdown.add('chores', background(chore.name, loop, log));
   }
   const jobs = contributions.flatMap((one) => one.jobs ?? []).filter(isOurs);
   if (jobs.length === 0) return null;
@@ -48,6 +50,10 @@ export function startWork(
     ...(parts.ownsDataDirectory && { exclusiveName: 'owner of the data directory' }),
   });
   return shutdown.add('jobs', workers);
+}
+
+function localLoop({ intervalMs, run }: Chore): (signal: AbortSignal) => Promise<void> {
+  return (signal) => every(intervalMs, async () => void (await run(signal)), signal);
 }
 
 function platformChores({ db, mutations }: PlatformParts): Chore[] {

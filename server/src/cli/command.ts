@@ -1,4 +1,4 @@
-/** What a command of the command line is given. */
+/** The arguments of a command. */
 export type CommandInput = {
   env: NodeJS.ProcessEnv;
   positionals: string[];
@@ -6,20 +6,20 @@ export type CommandInput = {
   org?: string | undefined;
   type?: string | undefined;
   name?: string | undefined;
-  /** Where `webhooks listen` posts what it receives. */
+  /** The URL that `webhooks listen` forwards events to. */
   forward?: string | undefined;
-  /** Whether `import` waits until what it brought is processed. */
+  /** Whether `import` waits until its items are processed. */
   wait: boolean;
-  /** The time of what `webhooks recover` sends again. */
+  /** The period that `webhooks recover` covers. */
   since?: string | undefined;
   until?: string | undefined;
-  /** Whether a backup takes the encryption key along. */
+  /** Whether a backup includes the encryption key. */
   includeKey: boolean;
 };
 
 export type Command = (input: CommandInput) => Promise<void>;
 
-/** The command was called in a way that it does not know; the message says how to call it. */
+/** The command was called with wrong arguments. The message says how to call it. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

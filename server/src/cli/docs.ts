@@ -1,11 +1,17 @@
 /** `npm run docs`: writes the generated parts of the documentation between their markers. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { describeEventKinds } from '../features/events/events.ts';
+import { errorKinds } from '../app/composition.ts';
 import { settings } from '../app/config.ts';
+import { features } from '../app/features.ts';
+import { describeErrors } from '../platform/http/error-pages.ts';
 import { describeSettings } from '../platform/settings.ts';
 import type { Command } from './command.ts';
 
-/** A part of a document that is made from the code, between `<!-- name: … -->` and `<!-- /name -->`. */
+/**
+ * A part of a document that is generated from the code, between `<!-- name: … -->` and `<!-- /name
+ * -->`.
+ */
 export type GeneratedPart = {
   readonly file: URL;
   readonly name: string;
@@ -23,9 +29,14 @@ export const generatedParts: readonly GeneratedPart[] = [
     name: 'event kinds',
     generate: describeEventKinds,
   },
+  {
+    file: new URL('../../../docs/troubleshooting.md', import.meta.url),
+    name: 'error codes',
+    generate: () => describeErrors(errorKinds(features.list)),
+  },
 ];
 
-/** The document with the part as the code has it now. */
+/** The document with this part regenerated. */
 export function withPart(text: string, { name, generate }: Omit<GeneratedPart, 'file'>): string {
   const part = new RegExp(`(<!-- ${name}: .*? -->\\n)[\\s\\S]*?(<!-- /${name} -->)`);
   if (!part.test(text)) throw new Error(`There are no markers for the part "${name}".`);

@@ -1,4 +1,4 @@
-/** `reelfeed doctor`: what is wrong with this installation, and how to mend it. */
+/** `reelfeed doctor`: finds problems of this installation and says how to fix them. */
 import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -19,7 +19,7 @@ import { version } from '../version.ts';
 import { print, type Command } from './command.ts';
 import { withConnection } from './with-database.ts';
 
-/** One thing that was looked at. `mend` says what to do where it is not in order. */
+/** The result of one check. `mend` says how to fix a problem. */
 export type Finding = {
   subject: string;
   state: 'ok' | 'note' | 'problem';
@@ -196,7 +196,7 @@ const checks: Record<string, Check> = {
   },
 };
 
-/** Whether speech can be recognised: the model is loaded, and hears a second of a tone. */
+/** Checks speech recognition by loading the model and running it on a second of a tone. */
 async function describeSpeech({ whisperModel, whisperMemoryBytes }: Config): Promise<Finding> {
   const subject = 'Speech';
   if (whisperModel === null) {
@@ -206,7 +206,7 @@ async function describeSpeech({ whisperModel, whisperMemoryBytes }: Config): Pro
     return { subject, state: 'note', detail, mend };
   }
   const mend =
-    'Name a readable ggml model of whisper.cpp, and run npm ci if FFmpeg lacks the filter.';
+    'Name a readable ggml model of whisper.cpp, install what is missing, and run npm ci if FFmpeg lacks the filter.';
   const problem = (detail: string): Finding => ({ subject, state: 'problem', detail, mend });
   const isThere = await access(whisperModel, constants.R_OK).then(
     () => true,
@@ -242,13 +242,13 @@ async function describeSpeech({ whisperModel, whisperMemoryBytes }: Config): Pro
   }
 }
 
-/** The first line of what the engine says is enough to tell a wrong file from a missing filter. */
+/** The first line of the engine's error is enough to tell a wrong file from a missing filter. */
 function reasonOf(error: unknown): string {
   const text = error instanceof MediaError ? error.detail : (error as Error).message;
   return text.split('\n')[0] ?? text;
 }
 
-/** Opens a secret of the database, as the first webhook to be signed would. */
+/** Decrypts a secret from the database, as signing a webhook would. */
 async function describeKey(db: Db, config: Config): Promise<Finding> {
   const subject = 'Encryption key';
   try {
@@ -280,7 +280,7 @@ async function describeDurability(
     : { subject, state: 'note', detail: `accepted as it may be: ${accepted.join(', ')}` };
 }
 
-/** How well the process that parses uploads is locked in. */
+/** Checks how well the process that parses uploads is sandboxed. */
 async function describeCage(): Promise<Finding> {
   const subject = 'Media cage';
   const { level, hasSeccomp, reason } = await findCage();
@@ -314,7 +314,7 @@ function describeMigrations({ applied, pending, unknown, changed }: MigrationSta
   return { subject, state: 'ok', detail: `reachable, ${applied.length} migrations applied` };
 }
 
-/** Says who uses the directory, or null when nobody does. */
+/** Names the process that uses the directory. Null when there is none. */
 async function findOwner(dataDir: string): Promise<string | null> {
   try {
     await using _claim = await claimDataDirectory(dataDir, undefined, 0);

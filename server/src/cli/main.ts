@@ -9,11 +9,11 @@ enableCompileCache();
 
 type Entry = {
   summary: string;
-  /** How it is called, where that is more than its name. */
+  /** The usage line, if it is more than the name. */
   usage?: string | readonly string[];
-  /** Words behind the command's name; none unless it says so. */
+  /** The number of arguments after the name. Default: none. */
   maxWords?: number;
-  /** Loaded when it is asked for, so that `reelfeed help` does not wait for the whole service. */
+  /** Loaded on demand, so that `reelfeed help` does not load the whole service. */
   load: () => Promise<Command>;
 };
 
@@ -67,11 +67,11 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./import/import.ts')).importCommand,
   },
   doctor: {
-    summary: 'tell what is wrong with this installation and how to mend it',
+    summary: 'tell what is wrong with this installation and how to fix it',
     load: async () => (await import('./doctor.ts')).doctor,
   },
   rebuild: {
-    summary: '`rebuild <projection>|all` makes statistics anew from the event log',
+    summary: '`rebuild <projection>|all` rebuilds statistics from the event log',
     usage: 'rebuild <projection>|all',
     maxWords: 1,
     load: async () => (await import('./rebuild.ts')).rebuild,
@@ -163,7 +163,10 @@ function isHelpOption(argument: string): boolean {
   return argument === '--help' || argument === '-h';
 }
 
-/** What was typed is at fault: our own usage errors, and those of the parser of options. */
+/**
+ * Returns whether the error is about the command line: our usage errors and those of the option
+ * parser.
+ */
 function isUsageError(error: unknown): boolean {
   if (error instanceof UsageError) return true;
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;

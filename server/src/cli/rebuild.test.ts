@@ -9,7 +9,7 @@ const service = await startService();
 const env = { REELFEED_DATA_DIR: service.dataDir, DATABASE_URL: toUrl(service.connection) };
 const reelfeed = (...args: string[]) => runCommand(['rebuild', ...args], { env });
 
-test('rebuild makes the statistics anew while the service goes on', async () => {
+test('rebuild makes the statistics again while the service continues', async () => {
   const [contentId = ''] = await createItems(service, 1);
   const watch = async () => {
     const sent = await send(`${service.url}/v1/events/batch`, 'POST', {
@@ -40,7 +40,7 @@ test('rebuild makes the statistics anew while the service goes on', async () => 
   assert.equal(code, 0, stderr);
   assert.match(
     stdout,
-    /^Rebuilt: engagement, quality, retention, reactions, live, feed-viewers\n$/,
+    /^Rebuilt: engagement, quality, retention, links, reactions, live, feed-viewers\n$/,
   );
   assert.match(stderr, /engagement: 100 % of 20 events/);
   assert.equal(await plays(), 20);
@@ -56,7 +56,7 @@ test('rebuild says what there is when it is asked for something else', async () 
     assert.equal(code, 2);
     assert.match(
       stderr,
-      /^Usage: reelfeed rebuild engagement\|quality\|retention\|reactions\|live\|feed-viewers\|all/,
+      /^Usage: reelfeed rebuild engagement\|quality\|retention\|links\|reactions\|live\|feed-viewers\|all/,
     );
   }
 });

@@ -5,7 +5,7 @@ import { readConfig } from '../app/config.ts';
 import { print, UsageError, type Command } from './command.ts';
 import { withDatabase } from './with-database.ts';
 
-/** Makes projections anew from the event log. The service may run meanwhile. */
+/** Rebuilds projections from the event log. The service may keep running. */
 export const rebuild: Command = async ({ env, positionals: [wanted], json }) => {
   const config = readConfig(env);
   const known = allProjections(config);

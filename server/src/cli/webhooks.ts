@@ -20,7 +20,7 @@ A time is a timestamp such as 2026-01-31T12:00:00Z, or how long ago it was, such
 The service is REELFEED_PUBLIC_URL, or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.`;
 
 const pollEveryMs = 500;
-/** An event appears when its transaction has committed, which may take as long as this. */
+/** An event becomes visible when its transaction commits, which may take this long. */
 const lookBackMs = 10_000;
 const forwardTimeoutMs = 30_000;
 
@@ -41,7 +41,7 @@ async function trigger(input: CommandInput, event: string): Promise<void> {
   ]);
 }
 
-/** Sends again, call by call, everything that failed of what was created in the time. */
+/** Resends all failed deliveries of the period, one request after another. */
 async function recover(input: CommandInput, webhookId: string): Promise<void> {
   if (input.since === undefined) throw new UsageError(`--since is missing.\n\n${usage}`);
   const now = await serviceClock(input);
@@ -105,7 +105,7 @@ async function listen(input: CommandInput): Promise<void> {
   }
 }
 
-/** All events since a moment, page by page. */
+/** Reads all events since a moment, page by page. */
 async function eventsSince(input: CommandInput, since: Date): Promise<HappenedEvent[]> {
   const found = new Map<string, HappenedEvent>();
   let from = since.toISOString();
@@ -175,8 +175,17 @@ async function ask(
   });
   const text = await answer.text();
   if (answer.ok) return JSON.parse(text);
-  const problem = /"message":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? text;
-  throw new UsageError(`${method} ${path} was answered ${answer.status}: ${problem}`);
+  throw new UsageError(`${method} ${path} was answered ${answer.status}: ${messageOf(text)}`);
+}
+
+/** What an error of the service says; the whole text where something else has answered. */
+function messageOf(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } };
+    return typeof error?.message === 'string' ? error.message : text;
+  } catch {
+    return text;
+  }
 }
 
 function serviceUrl({ env }: CommandInput): string {

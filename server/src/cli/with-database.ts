@@ -15,8 +15,8 @@ import { startEmbeddedPostgres } from '../platform/postgres/embedded-postgres.ts
 import { connectionToRunningServer } from '../platform/postgres/running-server.ts';
 
 /**
- * Gives a command the database of the installation: the outside one, the embedded one of a running
- * service, or the embedded one started for this command alone.
+ * Connects a command to the installation's database: an external one, the embedded one of a running
+ * service, or the embedded one started just for this command.
  */
 export async function withConnection<T>(
   config: PlatformConfig,
@@ -34,7 +34,7 @@ export async function withConnection<T>(
   return await work(postgres.connection);
 }
 
-/** Only `start` and `demo` make a database: a command in the wrong folder must not make another. */
+/** Only `start` and `demo` create a database, so that a command in the wrong folder doesn't. */
 async function requireDatabase(dataDir: string): Promise<void> {
   const isMissing = await stat(path.join(dataDir, 'postgres')).then(
     () => false,
@@ -47,7 +47,7 @@ async function requireDatabase(dataDir: string): Promise<void> {
   );
 }
 
-/** The data directory, or the way to the server of the service that owns it. */
+/** The data directory, or the connection to the server of the service that owns it. */
 async function claimUnlessOwned(
   folder: string,
 ): Promise<{ dataDir: DataDirectory } | { connection: DatabaseConnection }> {

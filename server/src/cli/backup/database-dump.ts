@@ -1,4 +1,4 @@
-/** Reads a whole database in one snapshot, while the service goes on working with it. */
+/** Reads a whole database in one snapshot, while the service keeps working with it. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';

@@ -1,35 +1,27 @@
-/** Puts the rows of a backup into an empty database, all of them or none. */
+/** Loads the rows of a backup into an empty database, all or none. */
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress } from 'node:zlib';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { poolConnection, type DatabaseConnection } from '../../platform/database/database.ts';
+import type { DatabaseConnection } from '../../platform/database/database.ts';
+import { withSession } from '../../platform/database/session.ts';
 import { ConfigurationError } from '../../platform/settings.ts';
 import { quote } from './database-dump.ts';
 import type { Manifest, TableEntry } from './manifest.ts';
 import { useUpIds } from './transaction-ids.ts';
 
 /** A session for a backup or its restore, which may take long. */
-export async function withBackupClient<T>(
+export function withBackupClient<T>(
   connection: DatabaseConnection,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = new Client({
-    ...poolConnection(connection),
-    application_name: 'reelfeed-backup',
-    connectionTimeoutMillis: 10_000,
-    keepAlive: true,
-    options: '-c timezone=UTC -c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
-  });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+  const options = {
+    applicationName: 'reelfeed-backup',
+    unlimited: ['statement_timeout', 'idle_in_transaction_session_timeout'],
+  };
+  return withSession(connection, options, work);
 }
 
 /** @throws ConfigurationError when there is an organization already */
@@ -89,7 +81,7 @@ async function loadTable(
   await pipeline(createReadStream(path.join(folder, file)), createZstdDecompress(), sink);
   await client.query(`alter table ${name} enable trigger user`);
   if (sink.rowCount !== rows) {
-    throw new Error(`${table}: ${sink.rowCount} rows were restored in place of ${rows}`);
+    throw new Error(`${table}: ${sink.rowCount} rows were restored instead of ${rows}`);
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * What a backup holds: a folder with `manifest.json`, the rows of each table under `database/`, the
  * media under `media/`, and the encryption key where that was asked for. The manifest is written
- * last, so a folder without one is no backup.
+ * last, so a folder without one is not a backup.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -40,7 +40,7 @@ export type Manifest = {
 
 const manifestFile = 'manifest.json';
 
-/** Makes the folder a backup. The name appears when the content is on the disk. */
+/** Writes the manifest durably, which completes the backup. */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
   const text = JSON.stringify({ sha256: digest(manifest), manifest }, null, 1);
   const draft = path.join(folder, `${manifestFile}.part`);
@@ -50,7 +50,7 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
   await sync(folder);
 }
 
-/** @throws ConfigurationError when the folder is no backup, or its manifest is damaged */
+/** @throws ConfigurationError when the folder is not a backup, or its manifest is damaged */
 export async function readManifest(folder: string): Promise<Manifest> {
   let text: string;
   try {
@@ -82,12 +82,12 @@ export function filesOf({ tables, media, encryptionKey }: Manifest): FileEntry[]
   return [...tables, ...media, ...(encryptionKey === null ? [] : [encryptionKey])];
 }
 
-/** What is wrong with one file of a backup; null when it is as it was written. */
+/** Checks one file of a backup. Returns the problem, or null. */
 export async function fileProblem(folder: string, entry: FileEntry): Promise<string | null> {
   const file = path.join(folder, entry.path);
   try {
     const { size } = await stat(file);
-    if (size !== entry.sizeBytes) return `has ${size} bytes in place of ${entry.sizeBytes}`;
+    if (size !== entry.sizeBytes) return `has ${size} bytes instead of ${entry.sizeBytes}`;
     const isSame = (await hashFile(file)) === entry.sha256;
     return isSame ? null : 'has other content than it was written with';
   } catch (error) {

@@ -63,15 +63,14 @@ export class MediaCopy {
   }
 }
 
-/** Puts the media of a backup into the storage, whatever kind it is. */
+/** Puts the media of a backup into the storage. */
 export async function restoreMedia(
   storage: Storage,
   folder: string,
   media: readonly MediaEntry[],
 ): Promise<void> {
-  for (const { key, path: relative, sizeBytes } of media) {
+  for (const { key, path: relative } of media) {
     const source = createReadStream(path.join(folder, relative));
-    await using file = await storage.work.receive(source, { maxBytes: sizeBytes });
-    await storage.putFile(file.path, key);
+    await storage.put(key, source);
   }
 }

@@ -1,4 +1,4 @@
-/** `reelfeed restore <folder>`: makes an installation from a backup, in an empty place. */
+/** `reelfeed restore <folder>`: restores a backup into an empty data directory and database. */
 import { copyFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { readConfig, type Config } from '../../app/config.ts';

@@ -1,13 +1,13 @@
 /**
  * Rows of some tables name the transaction that wrote them, and readers remember snapshots, so that
- * nothing is read twice or missed (decision 0002). A restored database counts transactions anew, so
+ * nothing is read twice or missed (decision 0002). A restored database counts transactions from the start, so
  * a backup moves all ids down by the same amount: the oldest that any reader still tells apart comes
  * right behind the first that PostgreSQL gives out. A restore then only has to use up the ids in use,
  * a few thousand under load, for all of them to be in the past.
  */
 import type { Client } from 'pg';
 
-/** PostgreSQL keeps the ids below for itself. What every reader has had gets this one. */
+/** PostgreSQL reserves the ids below this one. Rows that every reader has seen get it. */
 const firstId = 3n;
 const snapshotForm = /^\d+:\d+:[\d,]*$/;
 

@@ -1,4 +1,4 @@
-/** `reelfeed verify <folder>`: whether a backup is complete and as it was written. */
+/** `reelfeed verify <folder>`: checks that a backup is complete and undamaged. */
 import path from 'node:path';
 import { print, UsageError, type Command } from '../command.ts';
 import { fileProblem, filesOf, readManifest } from './manifest.ts';

@@ -4,7 +4,7 @@ import type { FeedClip } from './feed-clips.ts';
 
 export type Connection = {
   startupMs: number;
-  /** Of the largest rendition that it carries. */
+  /** The short side of the largest rendition that it can stream, in pixels. */
   shortSide: number;
   stallsPerMinute: number;
   stallMs: number;

@@ -18,9 +18,9 @@ const platforms = [
   ['email', 1],
 ] as const;
 
-/** Nobody leaves sooner: so long it takes to see what it is. */
+/** Minimum time before leaving: the viewer has to see what the clip is. */
 const shortestLookSeconds = 0.4;
-/** Who has seen this share of a clip may like, save or share it. */
+/** The share of a clip that a viewer must see before liking, saving or sharing it. */
 const enoughSeen = 0.6;
 
 export function decide(viewer: DemoViewer, clip: FeedClip, random: Random): Decision {
@@ -43,7 +43,7 @@ function toTheEnd({ duration }: FeedClip, appeal: number, random: Random): numbe
   return duration + again + between(random, 0.05, 0.6);
 }
 
-/** Who leaves does so early on the whole. */
+/** Viewers who leave mostly leave early. */
 function partOf({ duration }: FeedClip, random: Random): number {
   return duration * 0.95 * random() ** 1.5;
 }

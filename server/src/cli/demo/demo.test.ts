@@ -9,6 +9,7 @@ const env = {
   REELFEED_DATA_DIR: await temporaryFolder(),
   REELFEED_MIN_FREE_BYTES: '0',
   REELFEED_LOG_LEVEL: 'info',
+  REELFEED_MEDIA_NICENESS: '0',
 };
 
 type Demo = {

@@ -1,10 +1,10 @@
 /**
  * The experiments of the demo: one that makes its viewers stay longer, one that makes no difference, and
- * one that has ended. They are told apart by their names, so that a later start makes none twice.
+ * one that has ended. They are recognized by their names, so that a later start makes none twice.
  */
 type Access = { url: string; secretKey: string };
 
-/** What viewers of the demo stay longer for. */
+/** The flag that makes viewers stay longer. */
 export const autoAdvanceFlag = 'auto-advance';
 
 const halves = (config: object) => [
@@ -46,7 +46,7 @@ export async function startExperiments(access: Access, signal: AbortSignal): Pro
   }
 }
 
-/** Ends the one that is there to have ended. */
+/** Ends the experiment that should appear as completed. */
 export async function endExperiment(access: Access, signal: AbortSignal): Promise<void> {
   const running = (await list(access, signal)).find(
     ({ name, status }) => name === fresherFeed.name && status === 'running',

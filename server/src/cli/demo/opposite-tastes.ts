@@ -12,7 +12,9 @@ export const oppositeTastes: readonly Taste[] = [
   { userId: 'carl-likes-calm', likes: 'calm', dislikes: 'maths' },
 ];
 
-/** Each sees two clips of the liked tag to the end, likes them, and leaves one of the other at once. */
+/**
+ * Each watches two clips of the liked tag to the end, likes them, and skips one of the other tag.
+ */
 export async function sendOppositeTastes(access: FeedAccess, signal: AbortSignal): Promise<void> {
   const { clips } = await readClips(
     access,

@@ -11,7 +11,7 @@ import { momentsOf, visitId, type Visit } from './visit.ts';
 import { hourMs, visitsBetween } from './visiting-hours.ts';
 import type { DemoViewer } from './viewers.ts';
 
-/** The service takes 24 hours; the rest is for the sending. */
+/** The service accepts events up to 24 hours old; the rest is time for sending. */
 const pastMs = 23.5 * hourMs;
 
 /** Sends them, one viewer's after the other's, so that one request is under way at most. */
@@ -43,7 +43,7 @@ export function pastEvents(
     .flat();
 }
 
-/** As the sender of that time would have kept them: complete, and with the viewer in each. */
+/** As an event queue would have stored them: complete, with the viewer in each. */
 function eventsOf(visit: Visit, feed: FeedClips): TrackedEvent[] {
   const sessionId = visitId(visit);
   const told = new Map<string, number>();

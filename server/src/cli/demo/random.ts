@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 /** The next number, from 0 to below 1. */
 export type Random = () => number;
 
-/** Numbers that follow from the text alone, so that what is made up with them can be made again. */
+/** Random numbers seeded by the text, so that the demo is reproducible. */
 export function randomFrom(text: string): Random {
   let drawn = 0;
   return () => {

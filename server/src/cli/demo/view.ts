@@ -6,7 +6,7 @@ import type { FeedClip } from './feed-clips.ts';
 import type { Random } from './random.ts';
 import type { DemoViewer } from './viewers.ts';
 
-/** Something that happens, so long after the beginning. */
+/** An action at a time after the start. */
 export type Moment = { atMs: number; event: EngagementEvent };
 
 export type View = {
@@ -17,7 +17,7 @@ export type View = {
   endMs: number;
 };
 
-/** Something that happens when so many seconds have been played. */
+/** An action at a position of the clip, in seconds. */
 type Mark = { second: number; event: EngagementEvent };
 
 const progressSeconds = 5;
@@ -47,7 +47,7 @@ export function watchClip(viewer: DemoViewer, clip: FeedClip, random: Random): V
   return { moments, watchTime: rounded(decision.watchSeconds), endMs };
 }
 
-/** The viewer sees the player give up, and goes on a moment later. */
+/** The viewer sees the player give up, and continues a moment later. */
 function failedView(
   { id: contentId }: FeedClip,
   afterMs: number,

@@ -1,4 +1,4 @@
-/** The viewers of the demo: their last day at once, and what they do from now on. */
+/** The viewers of the demo: sends their past day at once, then simulates them live. */
 import type { Logger } from 'pino';
 import { keepRunning } from '../../platform/lifecycle.ts';
 import { untilProcessed } from './clip-uploads.ts';
@@ -8,7 +8,7 @@ import { sendPastVisits } from './past-visits.ts';
 import { oppositeTastes, sendOppositeTastes } from './opposite-tastes.ts';
 import { demoViewers } from './viewers.ts';
 
-/** So many watch at the same time, which makes three or four events a second. */
+/** Viewers at the same time; together they send three or four events per second. */
 const maxAtATime = 5;
 
 /** Runs until the signal aborts and the last events are sent. */

@@ -38,7 +38,7 @@ test('all of it lies within the last day, and in each hour somebody watches', ()
   assert.equal(new Set(past.map(({ timestamp }) => timestamp.slice(0, 13))).size, 24);
 });
 
-test('an hour later the visits are the same, as far as they are not a day ago by then', () => {
+test('an hour later the visits are the same, except those that are a day ago by then', () => {
   const later = idsOf(pastOf(feed.clips, nowMs + 3_600_000));
   const both = past.filter(({ timestamp }) => Date.parse(timestamp) > nowMs - 22 * 3_600_000);
   assert.ok(both.length > 1_000);

@@ -1,4 +1,4 @@
-/** When viewers come: by the hours of their own day. */
+/** When viewers visit, by their local hour. */
 import { pickWeighted, randomFrom, type Random } from './random.ts';
 import type { Visit } from './visit.ts';
 import type { DemoViewer } from './viewers.ts';
@@ -30,7 +30,7 @@ export function visitsBetween(viewer: DemoViewer, fromMs: number, toMs: number):
     .toSorted((a, b) => a.startMs - b.startMs);
 }
 
-/** Who comes next. */
+/** The next viewer. */
 export function whoComes(
   viewers: readonly DemoViewer[],
   nowMs: number,

@@ -3,7 +3,7 @@
  *
  * 1. An item is known by its externalId. One that is there is left alone.
  * 2. An upload is opened with an idempotency key made of the row, so a repeated run gets the same
- *    upload URL and goes on at the byte where the one before ended, for up to 24 hours.
+ *    upload URL and continues at the byte where the one before ended, for up to 24 hours.
  * 3. An item whose bytes never came (its upload URL has expired) is replaced by a new one. Items that
  *    failed for another reason are reported and stay.
  */
@@ -50,7 +50,7 @@ export async function bringFile(
   }
 }
 
-/** Hands up to 100 URLs to the service, which fetches them in the background. */
+/** Submits up to 100 URLs to the service, which fetches them in the background. */
 export async function bringUrls(
   admin: Admin,
   rows: readonly UrlRow[],
@@ -115,7 +115,7 @@ function problemOf(error: unknown, signal: AbortSignal): string {
 
 export type Settled = { uploadStatus: string; problem: string | null };
 
-/** Where processing has brought an item; null while it goes on. */
+/** The final state of an item; null while it is being processed. */
 export async function findSettled(
   admin: Admin,
   id: string,

@@ -1,6 +1,7 @@
 /**
- * `reelfeed import`: a folder of videos, or a list of files and URLs, into a running service. A run that
- * ended early is repeated with the same words; see `bring.ts` for why nothing comes in twice.
+ * `reelfeed import`: a folder of videos, or a list of files and URLs, into a running service. To
+ * continue an interrupted run, repeat the same command; `bring.ts` explains why nothing is imported
+ * twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdmin, ReelfeedError, type Admin } from '@reelfeed/client/server';
@@ -110,7 +111,7 @@ class Import {
     return this.#results;
   }
 
-  /** Waits until what this run brought, or found waiting, is ready or has failed. */
+  /** Waits until all items of this run, including those found waiting, are ready or have failed. */
   async #waitForAll(): Promise<void> {
     for (const [index, result] of this.#results.entries()) {
       if (result.status === 'failed') continue;

@@ -1,4 +1,4 @@
-/** One line on a terminal that is drawn anew; nothing where the output is a file or a pipe. */
+/** A progress line on a terminal. Prints nothing when the output is a file or a pipe. */
 const width = 28;
 const drawEveryMs = 100;
 

@@ -1,4 +1,4 @@
-/** What an import consists of: the files of a folder, or the rows of a list. */
+/** Reads the rows of an import: the files of a folder, or the rows of a list. */
 import { createHash } from 'node:crypto';
 import { open, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { UsageError } from '../command.ts';
 export type Metadata = Record<string, unknown> & { title: string; externalId: string };
 
 export type Row = {
-  /** Where it stands, for messages: `row 7` or a path. */
+  /** Its place for messages: `row 7` or a path. */
   place: string;
   metadata: Metadata;
   /** A local file, or a URL that the service fetches. */
