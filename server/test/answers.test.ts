@@ -75,14 +75,6 @@ test('a nearly full disk refuses uploads and leaves the process in service', asy
   assert.deepEqual([refused.status, refused.body.error.code], [507, 'INSUFFICIENT_STORAGE']);
 });
 
-test('the pages of the API reference work on a plain http address', async () => {
-  const { status, headers } = await service.call('GET', '/docs', { key: null });
-  assert.equal(status, 200);
-  const policy = headers.get('content-security-policy') ?? '';
-  assert.match(policy, /default-src 'self'/);
-  assert.doesNotMatch(policy, /upgrade-insecure-requests/);
-});
-
 test('the description tells of retries, conditions and streamed bodies', async () => {
   const { body: api } = await service.call('GET', '/openapi.json', { key: null });
   const headersOf = (path: string, method: string) =>

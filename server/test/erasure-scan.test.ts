@@ -5,6 +5,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
+import { decodeFacts } from '../src/features/analytics/facts/codec.ts';
+import { factColumn } from '../src/features/analytics/facts/facts.ts';
 import { sampleEvent } from './event-samples.ts';
 import { createReadyItems, query } from './seed.ts';
 import { eventually, send, startService, type TestService } from './service.ts';
@@ -56,6 +58,14 @@ async function readEverything(): Promise<Map<string, string>> {
     'event_block, unpacked',
     blocks.map(({ events }) => zstdDecompressSync(events as Buffer).toString()).join('\n'),
   );
+  const facts = await query(service, 'select body from view_fact');
+  const members = facts.flatMap(({ body }) => [
+    ...(decodeFacts(body as Buffer).columns[factColumn.member] ?? []),
+  ]);
+  texts.set(
+    'view_fact, decoded',
+    members.map((member) => member.toString(16).padStart(14, '0')).join('\n'),
+  );
   for (const file of await readdir(service.dataDir, { recursive: true, withFileTypes: true })) {
     if (!file.isFile()) continue;
     const name = path.join(file.parentPath, file.name);
@@ -103,7 +113,13 @@ test('a scan of every table, set and file finds neither the id nor its hash', as
     key: service.publishableKey,
   });
   const before = await search();
-  for (const where of ['event_block, unpacked', 'event_rejection', 'viewer_set', 'feed_viewer']) {
+  for (const where of [
+    'event_block, unpacked',
+    'event_rejection',
+    'viewer_set',
+    'view_fact, decoded',
+    'feed_viewer',
+  ]) {
     assert.ok(
       before.some((found) => found.includes(where)),
       `the search finds it in ${where}: ${before.join('; ')}`,

@@ -267,9 +267,9 @@ test(
     await holder.connect();
     await holder.query('begin');
     await holder.query('select pg_advisory_xact_lock(7205019834)');
-    let mostMb = before;
+    let maxMb = before;
     const watch = setInterval(
-      () => void residentMb(loaded.pid).then((mb) => (mostMb = Math.max(mostMb, mb))),
+      () => void residentMb(loaded.pid).then((mb) => (maxMb = Math.max(maxMb, mb))),
       50,
     );
     const pending = Array.from({ length: 900 }, () => sendBatch(key, contentId));
@@ -296,8 +296,8 @@ test(
     assert.equal(new Set(ids).size, ids.length);
     const kept = new Set(ids);
     assert.ok(acknowledged.every((id) => kept.has(id)));
-    t.diagnostic(`${Math.round(before)} MB before, at most ${Math.round(mostMb)} MB`);
-    assert.ok(mostMb - before < 200);
+    t.diagnostic(`${Math.round(before)} MB before, at most ${Math.round(maxMb)} MB`);
+    assert.ok(maxMb - before < 200);
     await loaded.kill();
   },
 );

@@ -109,7 +109,7 @@ describe('a refused event names what is wrong, and leaves the others alone', () 
   const nested = (levels: number): unknown => (levels === 1 ? {} : { a: nested(levels - 1) });
   const cases: Record<string, [raw: unknown, code: string | null, message?: RegExp]> = {
     'no event': [event('like', { event: undefined }), 'VALIDATION_ERROR', /^event: is required/],
-    'an event that is no text': [event('like', { event: 5 }), 'VALIDATION_ERROR', /^event: /],
+    'an event that is not text': [event('like', { event: 5 }), 'VALIDATION_ERROR', /^event: /],
     'an event that is an odd object': [
       event('like', { event: { toString: 5, valueOf: 5 } }),
       'VALIDATION_ERROR',
@@ -126,7 +126,7 @@ describe('a refused event names what is wrong, and leaves the others alone', () 
       'VALIDATION_ERROR',
       /^contentId: is required/,
     ],
-    'a contentId that is no text': [event('like', { contentId: 5 }), 'VALIDATION_ERROR'],
+    'a contentId that is not text': [event('like', { contentId: 5 }), 'VALIDATION_ERROR'],
     'a contentId that is null': [event('like', { contentId: null }), 'VALIDATION_ERROR'],
     'an empty contentId': [event('like', { contentId: '' }), 'NOT_FOUND', /^contentId: /],
     'a malformed contentId': [event('like', { contentId: 'clip-1' }), 'NOT_FOUND'],
@@ -137,7 +137,7 @@ describe('a refused event names what is wrong, and leaves the others alone', () 
     'an item that is a text': ['like', 'VALIDATION_ERROR'],
     'an item that is an array': [[event()], 'VALIDATION_ERROR'],
     'an empty object': [{}, 'VALIDATION_ERROR'],
-    'data that is no object': [event('like', { data: [] }), 'VALIDATION_ERROR', /^data: /],
+    'data that is not an object': [event('like', { data: [] }), 'VALIDATION_ERROR', /^data: /],
     'data that is null': [event('like', { data: null }), 'VALIDATION_ERROR', /^data: /],
     'no data where it is needed': [
       event('impression', { data: undefined }),
@@ -192,6 +192,17 @@ describe('a refused event names what is wrong, and leaves the others alone', () 
       event('like', { sessionId: 'x'.repeat(257) }),
       'VALIDATION_ERROR',
     ],
+    'a version of the app': [event('like', { appVersion: '2.4.1 (build 77)' }), null],
+    'an appVersion that is a number': [
+      event('like', { appVersion: 2 }),
+      'VALIDATION_ERROR',
+      /^appVersion: /,
+    ],
+    'an appVersion of 65 characters': [
+      event('like', { appVersion: 'x'.repeat(65) }),
+      'VALIDATION_ERROR',
+      /^appVersion: /,
+    ],
     'a country that does not exist': [
       event('like', { country: 'ZZ' }),
       'VALIDATION_ERROR',
@@ -202,7 +213,7 @@ describe('a refused event names what is wrong, and leaves the others alone', () 
       null,
     ],
     'fields of other kinds': [event('like', { data: { position: 'first' } }), null],
-    'a timestamp that is no text': [event('like', { timestamp: 5 }), 'VALIDATION_ERROR'],
+    'a timestamp that is not text': [event('like', { timestamp: 5 }), 'VALIDATION_ERROR'],
     'a timestamp without offset': [
       event('like', { timestamp: '2026-01-31T12:00:00' }),
       'VALIDATION_ERROR',

@@ -129,7 +129,7 @@ describe('compressed bodies', () => {
     assert.equal((await post(batchJson(), json)).status, 200);
   });
 
-  test('one byte over 1 MiB is 413, packed or not, and the connection goes on', async () => {
+  test('one byte over 1 MiB is 413, packed or not, and the connection continues', async () => {
     const fill = (bytes: number) => {
       const text = batchJson();
       return text + ' '.repeat(bytes - Buffer.byteLength(text));

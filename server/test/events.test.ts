@@ -60,12 +60,12 @@ describe('JSON that no serializer writes', () => {
   });
 });
 
-describe('a body that is no batch is refused whole and stores nothing', () => {
+describe('a body that is not a batch is refused whole and stores nothing', () => {
   const events = (count: number) => Array.from({ length: count }, () => event());
   const cases: Record<string, [body: unknown, code: string]> = {
     'no events': [{ events: [] }, 'VALIDATION_ERROR'],
     '101 events': [{ events: events(101) }, 'LIMIT_EXCEEDED'],
-    'events that is no array': [{ events: { 0: event() } }, 'VALIDATION_ERROR'],
+    'events that is not an array': [{ events: { 0: event() } }, 'VALIDATION_ERROR'],
     'events that is null': [{ events: null }, 'VALIDATION_ERROR'],
     'an empty object': [{}, 'VALIDATION_ERROR'],
     'an array': [events(2), 'INVALID_REQUEST'],
@@ -100,7 +100,7 @@ describe('a body that is no batch is refused whole and stores nothing', () => {
     assert.equal((await stored.fresh()).length, 100);
   });
 
-  test('one event that is no object', async () => {
+  test('one event that is not an object', async () => {
     for (const body of ['null', '[]', '5', '"x"', '']) {
       const headers = { 'content-type': 'application/json' };
       const reply = await post('/v1/events', body, { headers });
@@ -299,7 +299,7 @@ describe('sentAt', () => {
     assert.equal(body.data.errors[0].code, 'EVENT_TOO_OLD');
   });
 
-  test('that is no timestamp is refused by name, and nothing is stored', async () => {
+  test('that is not a timestamp is refused by name, and nothing is stored', async () => {
     await stored.fresh();
     for (const sentAt of ['yesterday', 5, null, '2026-02-30T00:00:00Z']) {
       for (const reply of [

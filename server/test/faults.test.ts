@@ -6,52 +6,14 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fetchAll, form, sampleBytes } from './media.ts';
 import { kill, seededRandom, serviceProcesses } from './process-tree.ts';
-import { ready, startMain, type RunningProcess } from './processes.ts';
-import { eventually, send, temporaryFolder, type Call, type TestService } from './service.ts';
+import { restartInstance, startInstance, stopInstance, type Instance } from './killable-service.ts';
+import { startMain } from './processes.ts';
+import { eventually, send, temporaryFolder, type TestService } from './service.ts';
 import { storedFiles } from './stored-files.ts';
 import { scaled } from './scale.ts';
 
 const isLinux = existsSync('/proc/self/stat');
 const clip = await sampleBytes('portrait.mp4');
-
-/** A service with a database of its own, in its own process, through its starts and ends. */
-type Instance = {
-  dataDir: string;
-  url: string;
-  secretKey: string;
-  process: RunningProcess;
-  call: TestService['call'];
-};
-
-async function start(dataDir: string, env: Record<string, string> = {}): Promise<Instance> {
-  const running = startMain({
-    env: {
-      PORT: '0',
-      REELFEED_DATA_DIR: dataDir,
-      REELFEED_LOG_LEVEL: 'error',
-      REELFEED_MIN_FREE_BYTES: '0',
-      ...env,
-    },
-  });
-  const url = await ready(running);
-  const instance: Instance = {
-    dataDir,
-    url,
-    secretKey: /Secret key +(rf_sk_\w+)/.exec(running.output.stdout)?.[1] ?? '',
-    process: running,
-    call: (method, path, call: Call = {}) =>
-      send(`${url}${path}`, method, { key: instance.secretKey, ...call }),
-  };
-  return instance;
-}
-
-/** Starts again what has ended, on the same data directory, with the key of the first start. */
-async function restart(before: Instance, env: Record<string, string> = {}): Promise<Instance> {
-  const instance = await start(before.dataDir, env);
-  assert.equal(instance.secretKey, '', 'keys are shown by the first start only');
-  instance.secretKey = before.secretKey;
-  return instance;
-}
 
 const hasEnded = ({ process: { child } }: Instance) =>
   child.exitCode !== null || child.signalCode !== null;
@@ -100,11 +62,11 @@ async function strike(instance: Instance, kind: (typeof kinds)[number]): Promise
   return victims.length > 0;
 }
 
-/** Waits until the service answers again; one that has ended is started anew. */
+/** Waits until the service answers again; one that has ended is started again. */
 async function recover(instance: Instance): Promise<Instance> {
   const deadline = performance.now() + 30_000;
   while (performance.now() < deadline) {
-    if (hasEnded(instance)) return restart(instance);
+    if (hasEnded(instance)) return restartInstance(instance);
     const answer = await send(`${instance.url}/readyz`, 'GET').catch(() => null);
     if (answer?.status === 200) return instance;
     await delay(50);
@@ -176,13 +138,7 @@ async function assertTidy(instance: Instance): Promise<void> {
   });
 }
 
-async function stop(instance: Instance): Promise<void> {
-  instance.process.child.kill('SIGTERM');
-  const { code, signal, stderr } = await instance.process.ended;
-  assert.deepEqual([code, signal], [0, null], stderr);
-}
-
-const kills = scaled(5, 20);
+const kills = scaled(3, 20);
 
 const onlyLinux = { skip: isLinux ? false : 'reads /proc, which this system does not have' };
 
@@ -195,7 +151,7 @@ test(
     const random = seededRandom(seed);
     const journal: Journal = { acknowledged: new Set(), refusals: new Set() };
     const struck: string[] = [];
-    let instance = await start(await temporaryFolder());
+    let instance = await startInstance(await temporaryFolder());
     while (struck.length < kills) {
       const pause = new AbortController();
       const uploading = upload(instance, journal, pause.signal);
@@ -213,11 +169,11 @@ test(
     const unexpected = [...journal.refusals].filter((status) => status !== 503);
     assert.deepEqual(unexpected, [], 'only 503 while the database is away');
     await assertAllSettled(instance, journal);
-    await stop(instance);
-    instance = await restart(instance);
+    await stopInstance(instance);
+    instance = await restartInstance(instance);
     await assertAllSettled(instance, journal);
     await assertTidy(instance);
-    await stop(instance);
+    await stopInstance(instance);
     assert.deepEqual(
       (await serviceProcesses(instance.process.pid, instance.dataDir)).all.slice(1),
       [],
@@ -226,7 +182,7 @@ test(
 );
 
 test('a second service on the same data directory is refused with a clear sentence', async () => {
-  const first = await start(await temporaryFolder());
+  const first = await startInstance(await temporaryFolder());
   const second = startMain({ env: { PORT: '0', REELFEED_DATA_DIR: first.dataDir } });
   const { code, stdout, stderr } = await second.ended;
   assert.equal(code, 1);
@@ -235,11 +191,11 @@ test('a second service on the same data directory is refused with a clear senten
   assert.doesNotMatch(stderr, /\n\s+at /, 'no stack');
   assert.doesNotMatch(stdout, /ready/);
   assert.equal((await first.call('GET', '/v1/content')).status, 200);
-  await stop(first);
+  await stopInstance(first);
 });
 
-test('SIGTERM lets an upload finish, ends processing, exits with 0, and a restart goes on', async () => {
-  let instance = await start(await temporaryFolder());
+test('SIGTERM lets an upload finish, ends processing, exits with 0, and a restart continues', async () => {
+  let instance = await startInstance(await temporaryFolder());
   const processing = await instance.call('POST', '/v1/content/upload', {
     body: form([
       ['title', 'Processing'],
@@ -267,23 +223,23 @@ test('SIGTERM lets an upload finish, ends processing, exits with 0, and a restar
     }),
   } as RequestInit);
   await delay(400);
-  const stopping = stop(instance);
+  const stopping = stopInstance(instance);
   await eventually('new requests to be refused', async () => {
     const reply = await instance.call('GET', '/v1/content').catch(() => null);
     return reply === null || reply.status === 503 ? true : null;
   });
   assert.equal((await slow).status, 200, 'the upload under way was finished');
   await stopping;
-  instance = await restart(instance);
+  instance = await restartInstance(instance);
   const journal = { acknowledged: new Set([id, made.body.data.id]), refusals: new Set<number>() };
   await assertAllSettled(instance, journal);
   for (const item of (await allItems(instance)).values()) assert.equal(item.uploadStatus, 'ready');
-  await stop(instance);
+  await stopInstance(instance);
 });
 
 test('SIGTERM does not wait for ever for an upload that does not go on', async () => {
   const grace = { REELFEED_SHUTDOWN_GRACE: '1s' };
-  let instance = await start(await temporaryFolder(), grace);
+  let instance = await startInstance(await temporaryFolder(), grace);
   const made = await instance.call('POST', '/v1/content/upload', { body: { title: 'Stuck' } });
   const pathname = new URL(made.body.data.uploadUrl).pathname;
   const stuck = fetch(instance.url + pathname, {
@@ -298,13 +254,13 @@ test('SIGTERM does not wait for ever for an upload that does not go on', async (
   );
   await delay(400);
   const startedAt = performance.now();
-  await stop(instance);
+  await stopInstance(instance);
   assert.ok(performance.now() - startedAt < 15_000);
   assert.notEqual(await stuck, 200);
-  instance = await restart(instance);
+  instance = await restartInstance(instance);
   const item = await instance.call('GET', `/v1/content/${made.body.data.id}`);
   assert.equal(item.body.data.uploadStatus, 'pending');
   const again = await send(instance.url + pathname, 'PUT', { body: clip });
   assert.equal(again.status, 200, 'its URL is still good');
-  await stop(instance);
+  await stopInstance(instance);
 });

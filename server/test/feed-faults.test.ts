@@ -58,7 +58,7 @@ for (const what of ['refuse', 'freeze'] as const) {
     const next = await service.call('GET', `/v1/feed?userId=ada&limit=7&cursor=${cursor}`, {
       key: service.publishableKey,
     });
-    assert.equal(next.status, 200, 'a cursor from before goes on');
+    assert.equal(next.status, 200, 'a cursor from before continues');
     assert.equal(next.body.data.length, 7);
   });
 }

@@ -118,7 +118,7 @@ test('an import becomes a ready item with its metadata, through redirects as wel
   assert.deepEqual(await query(service, 'select from import_source'), []);
 });
 
-test('a broken transfer goes on where it broke', async () => {
+test('a broken transfer continues where it broke', async () => {
   const id = await importOne('/cut');
   const item = await settledItem(service, id, 'ready');
   assert.ok(item.duration > 0);

@@ -117,7 +117,7 @@ test('a key works until it expires, and not a moment longer though it is cached'
     const { status, body } = await reads(made.key);
     const answeredAt = Date.now();
     const expiry = Date.parse(expiresAt);
-    // A clock step of a few milliseconds between two processes is no failure.
+    // A clock step of a few milliseconds between two processes is not a failure.
     if (answeredAt < expiry - 20) assert.equal(status, 200);
     if (sentAt > expiry + 20) {
       assert.equal(status, 401);

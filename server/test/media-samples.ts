@@ -22,7 +22,7 @@ import { containerWithExternalTrack } from '../src/features/media/testing/extern
  */
 
 /** Grows when a sample changes, so that a cached older one is not taken for it. */
-const REVISION = 7;
+const REVISION = 9;
 
 type ClipOptions = Omit<ClipSpec, 'path'>;
 
@@ -101,6 +101,17 @@ const CLIPS = {
     seconds: 200,
     frameRate: 10,
     keepPictures: 'eq(n,0)+eq(n,1999)',
+  },
+  /** Long enough to be encoded in parts; picture and tone begin together in the second of four. */
+  'long.mp4': {
+    ...PORTRAIT,
+    width: 180,
+    height: 320,
+    seconds: 75,
+    frameRate: 15,
+    bFrames: 3,
+    blackSeconds: 21,
+    silentSeconds: 21,
   },
   'hlg.mp4': { ...PORTRAIT, source: 'smptebars', width: 640, height: 360, hdr: 'hlg' },
   'dolby-vision.mp4': {

@@ -2,15 +2,28 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createConfig, lint } from '@redocly/openapi-core';
 import { descriptionFile, descriptionText, typesFile, typesOf } from '../../client/generate.ts';
 import { startService } from './service.ts';
 
-test('docs/openapi.json is what the service answers; mend it by `npm run docs`', async () => {
+test('docs/openapi.json is what the service answers; fix it by `npm run docs`', async () => {
   const service = await startService();
   const { body } = await service.call('GET', '/openapi.json', { key: null });
   assert.equal(descriptionText(body), await readFile(descriptionFile, 'utf8'));
 });
 
-test('the types of the client are made from docs/openapi.json; mend them by `npm run docs`', async () => {
+test('the types of the client are made from docs/openapi.json; fix them by `npm run docs`', async () => {
   assert.equal(await typesOf(descriptionFile), await readFile(typesFile, 'utf8'));
+});
+
+test('Redocly finds nothing to recommend for docs/openapi.json', async () => {
+  const problems = await lint({
+    ref: fileURLToPath(descriptionFile),
+    config: await createConfig({ extends: ['recommended'] }),
+  });
+  assert.deepEqual(
+    problems.map(({ ruleId, message, location }) => [ruleId, location[0]?.pointer, message]),
+    [],
+  );
 });

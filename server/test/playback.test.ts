@@ -125,6 +125,35 @@ test('HEAD has the length and no body; a known ETag is 304', async () => {
   }
 });
 
+test('media answers conditions and conditional ranges by the book', async () => {
+  const [segment = assert.fail()] = (await fetchAll(service, items.open.streamingUrl))
+    .map(({ url }) => at(url))
+    .filter((url) => !url.endsWith('.m3u8'));
+  const first = await fetch(segment);
+  const whole = Buffer.from(await first.arrayBuffer());
+  const tag = first.headers.get('etag') ?? '';
+  const modified = first.headers.get('last-modified') ?? '';
+  const ask = async (headers: Record<string, string>) => {
+    const answer = await fetch(segment, { headers });
+    return [answer.status, (await answer.arrayBuffer()).byteLength];
+  };
+  const earlier = new Date(Date.parse(modified) - 1_000).toUTCString();
+  const all = [200, whole.length];
+  for (const list of [`"x", ${tag}`, `W/${tag}`, '*']) {
+    assert.deepEqual(await ask({ 'if-none-match': list }), [304, 0], list);
+  }
+  assert.deepEqual(await ask({ 'if-none-match': '"x"', 'if-modified-since': modified }), all);
+  assert.deepEqual(await ask({ 'if-modified-since': modified }), [304, 0]);
+  assert.deepEqual(await ask({ 'if-modified-since': earlier }), all);
+  const range = 'bytes=0-9';
+  for (const current of [tag, modified]) {
+    assert.deepEqual(await ask({ range, 'if-range': current }), [206, 10], current);
+  }
+  for (const other of ['"x"', `W/${tag}`, earlier, 'yesterday']) {
+    assert.deepEqual(await ask({ range, 'if-range': other }), all, other);
+  }
+});
+
 test('a page of any origin may read media, with ranges', async () => {
   const url = at(items.open.streamingUrl);
   const preflight = await send(url, 'OPTIONS', {

@@ -47,7 +47,7 @@ async function descendantsOf(root: number): Promise<number[]> {
   return found;
 }
 
-/** kill -9; a process that is gone already is no failure. */
+/** kill -9; a process that is gone already is not a failure. */
 export function kill(pids: readonly number[]): void {
   for (const pid of pids) {
     try {

@@ -164,6 +164,18 @@ test('a protected item hides what was made from it; a token opens it, and deleti
   for (const url of [open.previewUrl, open.storyboardUrl, open.downloadUrl]) {
     assert.equal(await status(url), 200, url);
   }
+  const unsigned = (url: string) => url.replace(/\/t\/[^/]+/, '');
+  assert.equal(await status(unsigned(open.downloadUrl)), 403, 'a download is signed');
+  const [token = ''] = /\/t\/[^/]+/.exec(open.downloadUrl) ?? [];
+  const stream = open.streamingUrl.replace('/media', `/media${token}`);
+  assert.equal(await status(stream), 403, 'its token opens nothing else');
+  assert.equal((await get(id)).downloadUrl, open.downloadUrl, 'and stays for an hour');
+  const kept = await fetch(local(service, open.downloadUrl));
+  assert.match(kept.headers.get('cache-control') ?? '', /private/);
+  await kept.arrayBuffer();
+  await service.call('PATCH', `/v1/content/${id}`, { body: { protected: true } });
+  assert.equal(await status(open.downloadUrl), 403, 'nor a protected item');
+  await service.call('PATCH', `/v1/content/${id}`, { body: { protected: false } });
   await service.call('POST', '/v1/content/bulk/delete', { body: { ids: [id] } });
   assert.equal(await status(open.downloadUrl), 404);
 });

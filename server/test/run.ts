@@ -18,13 +18,13 @@ import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { shareTestServer, startTestServer } from './database.ts';
 
-interface Outcome {
+type Outcome = {
   readonly file: string;
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
   readonly seconds: number;
-}
+};
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const isFaultRun = process.argv.includes('--faults');

@@ -53,7 +53,7 @@ export type TestServiceOptions = {
   log?: Logger;
   /** A service whose database, data directory and keys this one shares, as in a cluster. */
   beside?: TestService;
-  /** A database in place of a clone of its own. */
+  /** A database instead of a clone of its own. */
   connection?: DatabaseConnection;
 };
 

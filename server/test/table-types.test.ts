@@ -130,7 +130,7 @@ function readTypes(): Map<string, Map<string, Column>> {
   return tables;
 }
 
-/** What stands in the braces of an object type, with those of the type that it extends. */
+/** What is in the braces of an object type, with those of the type that it extends. */
 function readBody(text: string, name: string): string | null {
   const match = new RegExp(`type ${name} = (?:(\\w+) & )?\\{([^}]*)\\};`).exec(text);
   if (match === null) return null;

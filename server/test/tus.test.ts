@@ -86,7 +86,7 @@ test('a standard client uploads in parts, and the item becomes ready', async () 
   assert.ok(row?.['source_key']);
 });
 
-test('an upload that is cut again and again goes on at the right byte', async () => {
+test('an upload that is cut again and again continues at the right byte', async () => {
   const { id, url } = await open();
   assert.equal((await create(url)).status, 201);
   const step = Math.ceil(clip.length / 9);
@@ -100,7 +100,7 @@ test('an upload that is cut again and again goes on at the right byte', async ()
     assert.ok(after <= before + step);
   }
   const offset = await offsetOf(url);
-  // Another process goes on: everything that counts is in the database and the storage.
+  // Another process continues: everything that counts is in the database and the storage.
   await using other = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
   const there = url.replace(service.url, other.url);
   const last = await patch(there, offset, clip.subarray(offset));

@@ -7,15 +7,15 @@ import { createItem, query } from './seed.ts';
 import { eventually, send, startService, type Reply } from './service.ts';
 import { assertNothingLeft, storedFiles } from './stored-files.ts';
 
-const mostBytes = 300_000;
+const maxBytes = 300_000;
 // Without the role `media` nothing is processed: these tests are about the bytes on their way in.
 const service = await startService({
   REELFEED_ROLES: 'api,worker',
-  REELFEED_MAX_UPLOAD_BYTES: String(mostBytes),
+  REELFEED_MAX_UPLOAD_BYTES: String(maxBytes),
   REELFEED_UPLOAD_SILENCE: '2s',
 });
 const clip = await sampleBytes('small.mp4');
-assert.ok(clip.length < mostBytes);
+assert.ok(clip.length < maxBytes);
 
 const get = (id: string) => service.call('GET', `/v1/content/${id}`);
 const put = (uploadUrl: string, body: Buffer | string, headers: Record<string, string> = {}) =>
@@ -36,7 +36,7 @@ test('JSON on the upload route is at most a megabyte, as everywhere', async () =
 });
 
 test('the size limit holds for both ways, declared or not, to the byte', async () => {
-  const exact = Buffer.concat([clip, Buffer.alloc(mostBytes - clip.length)]);
+  const exact = Buffer.concat([clip, Buffer.alloc(maxBytes - clip.length)]);
   const over = Buffer.concat([exact, Buffer.alloc(1)]);
   const { uploadUrl } = await createItem(service);
   const pathname = new URL(uploadUrl).pathname;
@@ -204,7 +204,7 @@ test('keys are checked before the body is read, and publishable ones may not upl
   assert.deepEqual((await ask('rf_sk_wrong')).statuses, [401]);
 });
 
-test('after a refusal the rest of the body is let pass, and the connection goes on', async () => {
+test('after a refusal the rest of the body is let pass, and the connection continues', async () => {
   const strict = await startService({ REELFEED_MIN_FREE_BYTES: '1000TB', REELFEED_ROLES: 'api' });
   const bytes = await sampleBytes('portrait.mp4');
   const { uploadUrl } = await createItem(strict);

@@ -8,14 +8,14 @@ import { createItem, createOrganization } from './seed.ts';
 import { send, startService, type Reply } from './service.ts';
 import { assertNothingLeft, storedFiles } from './stored-files.ts';
 
-const mostBytes = 300_000;
+const maxBytes = 300_000;
 // Without the role `media` nothing is processed: these tests are about the bytes on their way in.
 const service = await startService({
   REELFEED_ROLES: 'api,worker',
-  REELFEED_MAX_UPLOAD_BYTES: String(mostBytes),
+  REELFEED_MAX_UPLOAD_BYTES: String(maxBytes),
 });
 const clip = await sampleBytes('small.mp4');
-assert.ok(clip.length < mostBytes);
+assert.ok(clip.length < maxBytes);
 
 const get = (id: string) => service.call('GET', `/v1/content/${id}`);
 const put = (uploadUrl: string, body: Buffer | string, headers: Record<string, string> = {}) =>

@@ -1,0 +1,116 @@
+/**
+ * Proves that the commands of the guides do what they say, run as they stand there: only the address of
+ * the service, its keys and folders are filled in. `events.md`, `webhooks.md` and `content.sh` have tests
+ * of their own; `npm start` is run by `first-minute.test.ts`.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { readyItem } from './media.ts';
+import { mediaSample } from './media-samples.ts';
+import { eventually, startService, temporaryFolder, toUrl } from './service.ts';
+
+const docs = fileURLToPath(new URL('../../docs/', import.meta.url));
+const read = (name: string) => readFileSync(path.join(docs, name), 'utf8');
+const service = await startService();
+const cwd = await temporaryFolder();
+
+/** The blocks of commands of a guide, with the values of this service. */
+function commandsOf(name: string): string[] {
+  return [...read(name).matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) =>
+    block
+      .replaceAll('http://localhost:4000', service.url)
+      .replaceAll('rf_sk_...', service.secretKey)
+      .replaceAll('rf_pk_...', service.publishableKey),
+  );
+}
+
+/** Runs commands in one shell, which stops at the first that fails or is answered with an error. */
+async function run(commands: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const strict = 'set -eu\ncurl() { command curl -sS --fail-with-body "$@"; }\n';
+  const { stdout } = await promisify(execFile)('sh', ['-c', strict + commands.join('\n')], {
+    cwd,
+    timeout: 120_000,
+    env: {
+      PATH: process.env['PATH'],
+      SECRET_KEY: service.secretKey,
+      PUBLISHABLE_KEY: service.publishableKey,
+      ...env,
+    },
+  });
+  return stdout;
+}
+
+test('the quick start leads from an upload to a report that knows the viewer', async () => {
+  await copyFile(await mediaSample('small.mp4'), path.join(cwd, 'clip.mp4'));
+  const [start = '', ...commands] = commandsOf('quick-start.md');
+  assert.equal(start.trim(), 'npm ci && npm start');
+  const output = await run(commands);
+  assert.match(output, /"title":"My first clip".*"streamingUrl":"http/);
+  assert.match(output, /"received":3,"failed":0/);
+  assert.match(output, /"plays":1/);
+});
+
+test('the commands about ranking, reports and keys are answered as they stand', async () => {
+  const { id } = await readyItem(service, 'small.mp4', { tags: ['summer'] });
+  const values = { ID: id, CONTENT_ID: id, URL: service.url, KEY: service.secretKey };
+  const [feed = '', learn = '', config = '', ...rest] = commandsOf('ranking.md');
+  assert.deepEqual(rest, []);
+  assert.match(await run([feed]), /"ranking":\{"score"/);
+  assert.match(await run([learn], values), new RegExp(id));
+  assert.match(await run([config]), /"recencyHalfLifeHours":12/);
+  assert.match(await run(commandsOf('analytics.md'), values), /"cohorts"/);
+  assert.match(await run(commandsOf('keys.md'), values), /"key":"rf_sk_/);
+});
+
+test('an export is made and downloaded by the commands of its guide', async () => {
+  const [create = '', download = '', ...rest] = commandsOf('exports.md');
+  assert.deepEqual(rest, []);
+  const made = JSON.parse(await run([create]));
+  const { id } = made.data;
+  await eventually('the export', async () => {
+    const { body } = await service.call('GET', `/v1/exports/${id}`);
+    return body.data.status === 'ready' ? true : null;
+  });
+  await run([download], { REELFEED: service.url, EXPORT_ID: id });
+  assert.ok(existsSync(path.join(cwd, 'events.parquet')));
+});
+
+test('a backup is made, verified and restored by the commands of the guide', async () => {
+  const all = commandsOf('operations.md');
+  const backup = all.find((block) => block.includes('reelfeed backup')) ?? '';
+  const doctor = all.find((block) => block.includes('reelfeed doctor')) ?? '';
+  const folder = path.join(cwd, 'backup');
+  const program = fileURLToPath(new URL('../bin/reelfeed.js', import.meta.url));
+  const filledIn = (block: string) =>
+    block
+      .replaceAll('/backups/2026-11-22', folder)
+      .replaceAll('REELFEED_DATA_DIR=/srv/new', `DATABASE_URL= REELFEED_DATA_DIR=${folder}-new`)
+      .replaceAll('npx reelfeed', `node --disable-warning=ExperimentalWarning ${program}`);
+  const env = {
+    DATABASE_URL: toUrl(service.connection),
+    REELFEED_DATA_DIR: service.dataDir,
+    REELFEED_MIN_FREE_BYTES: '0',
+    REELFEED_ACCEPT_UNSAFE_DATABASE: 'fsync,full_page_writes,synchronous_commit',
+  };
+  await run([filledIn(backup)], env);
+  assert.ok(existsSync(path.join(folder, 'manifest.json')));
+  assert.ok(existsSync(path.join(`${folder}-new`, 'media')));
+  assert.match(await run([filledIn(doctor)], env), /migrations/i);
+});
+
+test('the index names every guide, and no link of a guide leads nowhere', () => {
+  const names = globSync('*.md', { cwd: docs });
+  const index = read('README.md');
+  for (const name of names) {
+    if (name !== 'README.md') assert.ok(index.includes(`(${name})`), `${name} is not in the index`);
+    for (const [, target = ''] of read(name).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
+      assert.ok(existsSync(path.join(docs, target)), `${name} links to ${target}`);
+    }
+  }
+});
