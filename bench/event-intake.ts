@@ -1,24 +1,28 @@
 /**
  * How many events does one process take in, durable and deduplicated, while it projects them? As a
  * ratio to a Fastify route that only parses the same bodies; the two are loaded in turn, and the
- * load comes from the same cores.
+ * load comes from the same cores. In turn with these, it takes in beside 300 phones whose bodies
+ * trickle in and three connections that send a head alone: they may cost a tenth.
  *
  * BENCH_PRELOAD=<million> stores that many events and keys first, for the question of age.
  * BENCH_ROLES=api measures intake alone: with `worker`, the process also makes the statistics.
- * BENCH_RANDOM_IDS=1 sends random ids in place of ordered ones.
+ * BENCH_RANDOM_IDS=1 sends random ids instead of ordered ones.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { insertReadyItems } from './lib/catalogue.ts';
-import { loadEvents, type EventLoadResult } from './lib/event-load.ts';
+import { loadEvents, type EventLoad, type EventLoadResult } from './lib/event-load.ts';
 import { median, report, type Row } from './lib/report.ts';
 import { freePort, startBenchService } from './lib/service.ts';
+import { openSlowBodies } from './lib/slow-bodies.ts';
 
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 4);
 const preloadMillions = Number(process.env['BENCH_PRELOAD'] ?? 0);
+const slowBodies = { slow: 300, silent: 3 };
+const minShareBeside = 0.9;
 const orderedIds = process.env['BENCH_RANDOM_IDS'] === undefined;
 const parseOnlyScript = fileURLToPath(new URL('./lib/parse-only-route.ts', import.meta.url));
 
@@ -53,24 +57,26 @@ report(figures);
 
 async function measure({ name, least, ...load }: (typeof shapes)[number]): Promise<Row[]> {
   const intake: EventLoadResult[] = [];
+  const beside: EventLoadResult[] = [];
   const bare: EventLoadResult[] = [];
   const common = { ...load, key: service.publishableKey, contentIds, seconds, orderedIds };
   for (let round = -2; round < rounds; round += 1) {
     const real = await loadEvents({ ...common, url: service.url });
+    const besideSlow = await loadBesideSlow(common);
     const parsed = await loadEvents({ ...common, url: `http://127.0.0.1:${port}` });
     // The first rounds warm both up: the service compiles its hot paths for seconds.
     if (round < 0) continue;
     intake.push(real);
+    beside.push(besideSlow);
     bare.push(parsed);
   }
   const events = Math.max(1, load.eventsInBatch);
-  const ratio = median(
-    intake.map(
-      (one, index) => one.requestsPerSecond / (bare[index]?.requestsPerSecond ?? Number.NaN),
-    ),
-  );
+  const ratio = median(quotients(intake, bare));
+  const shareBeside = median(quotients(beside, intake));
   const rate = median(intake.map((one) => one.requestsPerSecond)) * events;
-  const failures = intake.reduce((sum, one) => sum + one.refused + one.failed, 0);
+  const rateBeside = median(beside.map((one) => one.requestsPerSecond)) * events;
+  const failures = unstored(intake);
+  const failuresBeside = unstored(beside);
   return [
     {
       what: `${name}: stored`,
@@ -97,7 +103,42 @@ async function measure({ name, least, ...load }: (typeof shapes)[number]): Promi
       limit: '0',
       kept: failures === 0,
     },
+    {
+      what: `${name}: stored beside ${slowBodies.slow} slow bodies`,
+      figure: `${Math.round(rateBeside)} events/s`,
+    },
+    {
+      what: `${name}: beside ÷ alone`,
+      figure: shareBeside.toFixed(2),
+      limit: `≥ ${minShareBeside.toFixed(2)}`,
+      kept: shareBeside >= minShareBeside,
+    },
+    {
+      what: `${name}: failed requests beside slow bodies`,
+      figure: String(failuresBeside),
+      limit: '0',
+      kept: failuresBeside === 0,
+    },
   ];
+}
+
+async function loadBesideSlow(load: Omit<EventLoad, 'url'>): Promise<EventLoadResult> {
+  await using slow = await openSlowBodies({ url: service.url, key: load.key, ...slowBodies });
+  const result = await loadEvents({ ...load, url: service.url });
+  const open = slow.open();
+  if (open < slowBodies.slow / 2) throw new Error(`only ${open} slow bodies were open`);
+  return result;
+}
+
+/** Round by round, the rates of the first divided by those of the second. */
+function quotients(first: readonly EventLoadResult[], second: readonly EventLoadResult[]) {
+  return first.map(
+    (one, index) => one.requestsPerSecond / (second[index]?.requestsPerSecond ?? Number.NaN),
+  );
+}
+
+function unstored(results: readonly EventLoadResult[]): number {
+  return results.reduce((sum, one) => sum + one.refused + one.failed, 0);
 }
 
 /** Fills the ledger and the log as if events had come for long: blocks of 4,000 events. */

@@ -3,7 +3,7 @@ import autocannon from 'autocannon';
 export type LoadResult = { perSecond: number; p50Ms: number; p99Ms: number; failures: number };
 export type Load = {
   url: string;
-  /** Paths that are asked for in turn, in place of that of the URL. */
+  /** Paths that are asked for in turn, instead of that of the URL. */
   paths?: readonly string[];
   key?: string;
   connections: number;

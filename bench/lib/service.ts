@@ -25,7 +25,7 @@ export type BenchService = AsyncDisposable & {
 
 /**
  * Starts the service as `npm start` does, on a fresh data directory, and waits until it is ready. With
- * a `DATABASE_URL` it uses that database in place of an embedded one.
+ * a `DATABASE_URL` it uses that database instead of an embedded one.
  */
 export async function startBenchService(env: Record<string, string> = {}): Promise<BenchService> {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-'));

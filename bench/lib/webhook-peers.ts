@@ -7,10 +7,8 @@ import { randomUUID } from 'node:crypto';
 import { Logger, makeWorkerUtils, run, type RunnerOptions } from 'graphile-worker';
 import { PgBoss } from 'pg-boss';
 import { Pool as Connections } from 'undici';
-import {
-  deliveriesElsewhere,
-  startDeliverySender,
-} from '../../server/src/features/webhooks/sending/sender.ts';
+import { deliveriesElsewhere } from '../../server/src/features/webhooks/outbox/outbox.ts';
+import { startDeliverySender } from '../../server/src/features/webhooks/sending/sender.ts';
 import { signedHeaders, signingKey } from '../../server/src/features/webhooks/sending/signing.ts';
 import { cause } from '../../server/src/features/webhooks/webhooks.fixture.ts';
 import { webhookDeliveries } from '../../server/src/features/webhooks/webhooks.ts';

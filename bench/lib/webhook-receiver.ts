@@ -1,7 +1,7 @@
 /**
  * A process: an HTTPS receiver that answers 204 at once. Arguments: files of key and certificate.
  * It prints its port. `GET /count` answers how many deliveries have come and when the latest did,
- * by the wall clock; `GET /arrivals` answers the arrivals since the last such question, as pairs of
+ * by the wall clock, and how many were left to hang; `GET /arrivals` answers the arrivals since the last such question, as pairs of
  * the event's title and the moment; they are kept from `GET /keep` on. What is posted below `/hang` is never answered nor counted.
  */
 import { readFileSync } from 'node:fs';
@@ -12,17 +12,19 @@ const [keyFile = '', certificateFile = ''] = process.argv.slice(2);
 const options = { key: readFileSync(keyFile), cert: readFileSync(certificateFile) };
 let count = 0;
 let lastAt = 0;
+let hanging = 0;
 let arrivals: [string, number][] = [];
 let keepsArrivals = false;
 
 const server = createServer(options, (request, response) => {
   if (request.method === 'GET') {
     if (request.url === '/keep') keepsArrivals = true;
-    response.end(JSON.stringify(request.url === '/count' ? { count, lastAt } : arrivals));
+    response.end(JSON.stringify(request.url === '/count' ? { count, lastAt, hanging } : arrivals));
     if (request.url !== '/count') arrivals = [];
     return;
   }
   if (request.url?.startsWith('/hang') === true) {
+    hanging += 1;
     request.resume();
     return;
   }

@@ -32,7 +32,7 @@ export type BenchReceiver = AsyncDisposable & {
   caFile: string;
   /** Settings that let the service send to it. */
   env: Record<string, string>;
-  count(): Promise<{ count: number; lastAt: number }>;
+  count(): Promise<{ count: number; lastAt: number; hanging: number }>;
   /** From now on it reads the bodies, which costs time, and keeps their titles. */
   keepArrivals(): Promise<unknown>;
   /** Those since the last call. */
@@ -68,7 +68,7 @@ export async function startBenchReceiver(): Promise<BenchReceiver> {
     ca: authority.cert,
     caFile: files.ca,
     env: { NODE_EXTRA_CA_CERTS: files.ca, REELFEED_EGRESS_ALLOW: `127.0.0.1:${port}` },
-    count: () => ask('/count') as Promise<{ count: number; lastAt: number }>,
+    count: () => ask('/count') as Promise<{ count: number; lastAt: number; hanging: number }>,
     keepArrivals: () => ask('/keep'),
     arrivals: () => ask('/arrivals') as Promise<[string, number][]>,
     async [Symbol.asyncDispose]() {
@@ -162,7 +162,7 @@ export function benchBody(webhookId: string, title: string): string {
   });
 }
 
-/** Puts `count` due deliveries in line, spread evenly over the webhooks, in one transaction. */
+/** Queues `count` due deliveries, spread evenly over the webhooks, in one transaction. */
 export async function fillLine(
   db: Db,
   webhookIds: readonly string[],

@@ -1,0 +1,16 @@
+import { load, type LoadResult } from './load.ts';
+import type { BenchService } from './service.ts';
+
+/** A busy feed that leaves room on one core, so that latencies tell of waiting and not of load. */
+export const pagesPerSecond = 100;
+
+/** Reads feed pages of the first organization at that rate. */
+export function readFeed(service: BenchService, seconds: number): Promise<LoadResult> {
+  return load({
+    url: `${service.url}/v1/feed?limit=20`,
+    key: service.publishableKey,
+    connections: 8,
+    seconds,
+    perSecond: pagesPerSecond,
+  });
+}
