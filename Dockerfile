@@ -13,6 +13,9 @@ RUN npm ci --omit=dev
 
 # Node comes with the packages, so the image needs none of its own.
 FROM debian:bookworm-slim
+# FFmpeg's whisper filter needs the Vulkan loader, also where there is no GPU.
+RUN apt-get update && apt-get install -y --no-install-recommends libvulkan1 \
+    && rm -rf /var/lib/apt/lists/*
 RUN useradd --uid 10001 --home-dir /var/lib/reelfeed --create-home reelfeed
 WORKDIR /opt/reelfeed
 COPY --from=packages /opt/reelfeed/node_modules node_modules
