@@ -10,13 +10,7 @@ import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { atEnd, cloneDatabase } from '../../../test/database.ts';
 import { receiverCertificate, startReceiver } from '../../../test/receiver.ts';
-import {
-  eventually,
-  fastDatabase,
-  send,
-  temporaryFolder,
-  toUrl,
-} from '../../../test/service.ts';
+import { eventually, fastDatabase, send, temporaryFolder, toUrl } from '../../../test/service.ts';
 import { example, guide } from './guide.fixture.ts';
 import { unansweredErrors } from './sending/schedule.ts';
 import { eventKinds } from './outbox/event-kinds.ts';
@@ -202,7 +196,10 @@ test('the first try at home works: certificate, service, receiver and test send'
   await symlink(path.join(root, 'node_modules'), path.join(cwd, 'node_modules'));
   await writeFile(path.join(cwd, 'receiver.mjs'), example('receiver'));
   const homePort = String(await freePort());
-  const [, , prepare = ''] = commands({ '8443': homePort, 'npm start': `exec node ${launcher} start` });
+  const [, , prepare = ''] = commands({
+    '8443': homePort,
+    'npm start': `exec node ${launcher} start`,
+  });
   const keys = { REELFEED_SECRET_KEY: service.secretKey };
   const home = shell(prepare, cwd, {
     ...keys,

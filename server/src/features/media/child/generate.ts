@@ -53,8 +53,7 @@ function pictureSource(clip: ClipSpec): string {
   const enlarge = `scale=${clip.width}:${clip.height}:flags=neighbor`;
   const smaller = clip.drawnSmaller ?? 1;
   const drawn = `s=${Math.ceil(clip.width / smaller)}x${Math.ceil(clip.height / smaller)}:r=${clip.frameRate}`;
-  const enlargeSmoothly =
-    smaller === 1 ? '' : `,scale=${clip.width}:${clip.height}:flags=bicubic`;
+  const enlargeSmoothly = smaller === 1 ? '' : `,scale=${clip.width}:${clip.height}:flags=bicubic`;
   const seed = clip.seed ?? 1;
   switch (clip.source) {
     case 'testsrc2':
