@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { mediaSample, type ClipName, type HostileName } from './media-samples.ts';
 import { createItem } from './seed.ts';
-import { eventually, send, type Reached, type Reply } from './service.ts';
+import { eventually, send, type Reply, type TestService } from './service.ts';
 
 export async function sampleBytes(name: ClipName | HostileName): Promise<Buffer> {
   return readFile(await mediaSample(name));
@@ -11,7 +11,7 @@ export async function sampleBytes(name: ClipName | HostileName): Promise<Buffer>
 
 /** Makes an item by JSON and sends the sample to its upload URL. @returns the answer to the PUT */
 export async function putSample(
-  service: Reached,
+  service: TestService,
   name: ClipName | HostileName,
   fields: object = {},
 ): Promise<Reply> {
@@ -20,13 +20,13 @@ export async function putSample(
 }
 
 /** Handed-out URLs name `localhost`, which may be another address than the one listened on. */
-export function local(service: Reached, url: string): string {
+export function local(service: TestService, url: string): string {
   const { pathname, search } = new URL(url);
   return service.url + pathname + search;
 }
 
 /** Uploads a sample and waits until it is ready, with all its renditions. @returns the item */
-export async function readyItem(service: Reached, name: ClipName, fields: object = {}) {
+export async function readyItem(service: TestService, name: ClipName, fields: object = {}) {
   const { status, body, text } = await putSample(service, name, fields);
   assert.equal(status, 200, text);
   return settledItem(service, body.data.id, 'ready');
@@ -34,7 +34,7 @@ export async function readyItem(service: Reached, name: ClipName, fields: object
 
 /** Waits until an item is ready or failed, and says that it must be `status`. */
 export async function settledItem(
-  service: Reached,
+  service: TestService,
   id: string,
   status: 'ready' | 'error',
   timeoutMs = 120_000,
@@ -64,7 +64,7 @@ export function form(fields: readonly (readonly [name: string, value: string | B
 export type FetchedFile = { url: string; reply: Reply; bytes: number };
 
 /** Fetches a master playlist and every file that it leads to, as a player would. */
-export async function fetchAll(service: Reached, masterUrl: string): Promise<FetchedFile[]> {
+export async function fetchAll(service: TestService, masterUrl: string): Promise<FetchedFile[]> {
   const files: FetchedFile[] = [];
   const waiting = [masterUrl];
   for (let url = waiting.shift(); url !== undefined; url = waiting.shift()) {

@@ -3,11 +3,11 @@ import { Client } from 'pg';
 import { createOrganization as create } from '../src/features/organizations/organizations.ts';
 import { inTransaction, openDatabase, poolConnection } from '../src/platform/database/database.ts';
 import { silentLog } from './database.ts';
-import type { Reached, TestService } from './service.ts';
+import type { TestService } from './service.ts';
 
 /** Makes a pending item by the API and returns it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
-export async function createItem(service: Reached, fields: object = {}): Promise<any> {
+export async function createItem(service: TestService, fields: object = {}): Promise<any> {
   const { status, body, text } = await service.call('POST', '/v1/content/upload', {
     body: { title: 'An item', ...fields },
   });

@@ -42,9 +42,6 @@ export type TestService = AsyncDisposable & {
   call(method: string, path: string, call?: Call): Promise<Reply>;
 };
 
-/** What it takes to send requests to a service. */
-export type Reached = Pick<TestService, 'url' | 'call'>;
-
 /** A folder of its own under the system's temporary folder, removed at the end of the test file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-test-'));
