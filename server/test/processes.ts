@@ -108,6 +108,7 @@ function start(file: string, args: string[], options: StartOptions): RunningProc
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       TMPDIR: process.env['TMPDIR'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       ...fastDatabase,
       ...env,
     },
