@@ -106,6 +106,7 @@ function start(file: string, args: string[], options: StartOptions): RunningProc
       HOME: process.env['HOME'],
       TMPDIR: process.env['TMPDIR'],
       ...fastDatabase,
+      REELFEED_RTMP_PORT: '0',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
