@@ -5,9 +5,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generateClip } from '../src/features/media/media.ts';
-import { ClipLoop } from '../src/features/live/rtmp/clip-loop.ts';
-import { readFlvFile, type FlvTag } from '../src/features/live/rtmp/flv-file.ts';
-import { RtmpPublisher } from '../src/features/live/rtmp/rtmp-publisher.ts';
+import { ClipLoop, readFlvFile, RtmpPublisher, type FlvTag } from '../src/features/live/live.ts';
 import { atEnd } from './database.ts';
 import type { TestService } from './service.ts';
 

@@ -5,9 +5,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ClipLoop } from '../features/live/rtmp/clip-loop.ts';
-import { readFlvFile, type FlvTag } from '../features/live/rtmp/flv-file.ts';
-import { RtmpPublisher } from '../features/live/rtmp/rtmp-publisher.ts';
+import { ClipLoop, readFlvFile, RtmpPublisher, type FlvTag } from '../features/live/live.ts';
 import { generateClip } from '../features/media/media.ts';
 import { duration } from '../platform/config-values.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';

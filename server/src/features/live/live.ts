@@ -43,6 +43,9 @@ import { makeRecording } from './recording-job.ts';
 import { hashStreamKey, newStreamKey } from './stream-key.ts';
 
 export type { LiveState, LiveStreams } from './live-states.ts';
+export { ClipLoop } from './rtmp/clip-loop.ts';
+export { readFlvFile, type FlvTag } from './rtmp/flv-file.ts';
+export { RtmpPublisher } from './rtmp/rtmp-publisher.ts';
 
 /** The hint that a stream was ended, deleted, or given another key by this process. */
 export const liveStreamsChanged = 'live-streams-changed';

@@ -20,8 +20,12 @@ export class RtmpPublisher implements Disposable {
   readonly #commands: AsyncGenerator<AmfValue[]>;
   readonly #greeted = Promise.withResolvers<void>();
 
+  /** Resolves when the connection is over, however it ended. */
+  readonly closed: Promise<void>;
+
   private constructor(socket: Socket) {
     this.#socket = socket;
+    this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
     this.#commands = this.#readCommands();
   }
 
@@ -45,11 +49,6 @@ export class RtmpPublisher implements Disposable {
     }
   }
 
-  /** Resolves when the connection is over. */
-  get closed(): Promise<unknown> {
-    return this.#socket.closed ? Promise.resolve() : once(this.#socket, 'close');
-  }
-
   get isOpen(): boolean {
     return this.#socket.writable;
   }
@@ -58,7 +57,8 @@ export class RtmpPublisher implements Disposable {
   async send(type: number, timestamp: number, payload: Buffer): Promise<void> {
     const message = { type, timestamp, payload, streamId: mediaStreamId };
     if (this.#socket.write(this.#writer.write(mediaChunks, message))) return;
-    await Promise.race([once(this.#socket, 'drain'), this.closed]);
+    const drained = new Promise((resolve) => this.#socket.once('drain', resolve));
+    await Promise.race([drained, this.closed]);
   }
 
   /** Ends the stream in good order. */
