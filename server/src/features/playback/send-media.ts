@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isNotModified, isRangeCurrent } from '../../platform/http/conditional.ts';
+import { isConditional, isNotModified, isRangeCurrent } from '../../platform/http/conditional.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import {
   InvalidKeyError,
   RangeNotSatisfiableError,
 } from '../../platform/storage/storage-errors.ts';
-import type { ByteRange, Storage } from '../../platform/storage/storage.ts';
+import type { ByteRange, Storage, StoredRead } from '../../platform/storage/storage.ts';
 import type { StoredAsset } from '../content/content.ts';
 import { withCaptions } from './caption-playlist.ts';
 import { playbackErrors } from './errors.ts';
@@ -47,7 +47,11 @@ export async function sendMedia(
 ): Promise<FastifyReply> {
   const contentType = contentTypes[key.slice(key.lastIndexOf('.') + 1)];
   if (contentType === undefined) throw new ApiError('NOT_FOUND');
-  const file = await orNotFound(() => storage.head(key));
+  const hasCaptions = captions.length > 0 && key.endsWith('/master.m3u8');
+  // A plain GET takes one request to the storage: with S3, each costs time and money.
+  const isPlain = !hasCaptions && request.method === 'GET' && !isConditional(request.headers);
+  const opened = isPlain ? await orNotFound(() => readRange(request, reply, storage, key)) : null;
+  const file = isPlain ? opened : await orNotFound(() => storage.head(key));
   if (file === null) throw new ApiError('NOT_FOUND');
   const caching = key.endsWith('/master.m3u8') ? masterCaching : foreverCaching;
   reply.headers({
@@ -60,7 +64,8 @@ export async function sendMedia(
     etag: file.etag,
     'last-modified': file.modifiedAt.toUTCString(),
   });
-  if (captions.length > 0 && key.endsWith('/master.m3u8')) {
+  if (opened !== null) return sendRead(reply, opened);
+  if (hasCaptions) {
     return sendMaster(request, reply, storage, { key, captions });
   }
   if (isNotModified(request.headers, file)) return reply.status(304).send();
@@ -71,7 +76,11 @@ export async function sendMedia(
   const isWhole = !isRangeCurrent(request.headers, file);
   const read = isWhole ? await storage.read(key) : await readRange(request, reply, storage, key);
   if (read === null) throw new ApiError('NOT_FOUND');
-  return reply.header('content-length', read.lengthBytes).send(read.stream);
+  return sendRead(reply, read);
+}
+
+function sendRead(reply: FastifyReply, { lengthBytes, stream }: StoredRead): FastifyReply {
+  return reply.header('content-length', lengthBytes).send(stream);
 }
 
 /** The stored master playlist with the captions of this moment; it is too short for ranges. */
