@@ -40,9 +40,14 @@ export type S3Server = AsyncDisposable & {
   fail(fault: Fault): void;
   /** No request fails any more. */
   clearFaults(): void;
-  /** Waits at each request of an operation until the function that it resolves with is called. */
-  hold(operation: string): Promise<() => void>;
+  /**
+   * Resolves when a request of the operation comes, for an object whose name ends so. Its answer
+   * waits for the function that this resolves with.
+   */
+  hold(operation: string, nameEnd?: string): Promise<() => void>;
 };
+
+type Hold = { operation: string; nameEnd: string; onHeld: (release: () => void) => void };
 
 type Options = { bucket?: string; /** Entries in a page of a list. */ pageSize?: number };
 
@@ -77,7 +82,7 @@ export async function startS3({
   const uploads = new Map<string, Upload>();
   const operations: string[] = [];
   const faults: Required<Fault>[] = [];
-  const holds = new Map<string, (release: () => void) => void>();
+  const holds: Hold[] = [];
 
   const handlers = handlersOf(objects, uploads, pageSize);
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -87,10 +92,10 @@ export async function startS3({
     const operation = operationOf(request, name, url.searchParams);
     operations.push(operation);
     const body = await buffer(request);
-    const held = holds.get(operation);
-    if (held !== undefined) {
-      holds.delete(operation);
-      await new Promise<void>((resolve) => held(resolve));
+    const hold = holds.find((one) => one.operation === operation && name.endsWith(one.nameEnd));
+    if (hold !== undefined) {
+      holds.splice(holds.indexOf(hold), 1);
+      await new Promise<void>((resolve) => hold.onHeld(resolve));
     }
     const fault = faults.find((one) => one.operation === '' || one.operation === operation);
     if (fault !== undefined) {
@@ -136,7 +141,8 @@ export async function startS3({
     operations,
     fail: ({ operation = '', times = 1, how }) => void faults.push({ operation, times, how }),
     clearFaults: () => void (faults.length = 0),
-    hold: (operation) => new Promise((resolve) => holds.set(operation, resolve)),
+    hold: (operation, nameEnd = '') =>
+      new Promise((onHeld) => holds.push({ operation, nameEnd, onHeld })),
     [Symbol.asyncDispose]: end,
   };
 }
