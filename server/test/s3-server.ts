@@ -41,13 +41,13 @@ export type S3Server = AsyncDisposable & {
   /** No request fails any more. */
   clearFaults(): void;
   /**
-   * Resolves when a request of the operation comes, for an object whose name ends so. Its answer
-   * waits for the function that this resolves with.
+   * Resolves when a request of the operation comes for an object with such a name. Its answer waits
+   * for the function that this resolves with.
    */
-  hold(operation: string, nameEnd?: string): Promise<() => void>;
+  hold(operation: string, name?: RegExp): Promise<() => void>;
 };
 
-type Hold = { operation: string; nameEnd: string; onHeld: (release: () => void) => void };
+type Hold = { operation: string; name: RegExp; onHeld: (release: () => void) => void };
 
 type Options = { bucket?: string; /** Entries in a page of a list. */ pageSize?: number };
 
@@ -92,7 +92,7 @@ export async function startS3({
     const operation = operationOf(request, name, url.searchParams);
     operations.push(operation);
     const body = await buffer(request);
-    const hold = holds.find((one) => one.operation === operation && name.endsWith(one.nameEnd));
+    const hold = holds.find((one) => one.operation === operation && one.name.test(name));
     if (hold !== undefined) {
       holds.splice(holds.indexOf(hold), 1);
       await new Promise<void>((resolve) => hold.onHeld(resolve));
@@ -141,8 +141,8 @@ export async function startS3({
     operations,
     fail: ({ operation = '', times = 1, how }) => void faults.push({ operation, times, how }),
     clearFaults: () => void (faults.length = 0),
-    hold: (operation, nameEnd = '') =>
-      new Promise((onHeld) => holds.push({ operation, nameEnd, onHeld })),
+    hold: (operation, name = /^/) =>
+      new Promise((onHeld) => holds.push({ operation, name, onHeld })),
     [Symbol.asyncDispose]: end,
   };
 }

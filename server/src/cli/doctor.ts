@@ -2,8 +2,6 @@
 import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { findCage, generateClip, MediaError, runMediaTask } from '../features/media/media.ts';
 import { readConfig, settings, type Config } from '../app/config.ts';
 import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
@@ -13,13 +11,12 @@ import { migrationStatus, type MigrationStatus } from '../platform/database/migr
 import { checkOutsideServer } from '../platform/database/outside-server.ts';
 import { parseAllowList } from '../platform/egress/allow-list.ts';
 import { encryptionKeyProblem } from '../platform/encryption-key.ts';
-import { randomName } from '../platform/ids.ts';
 import { createLogger } from '../platform/logging.ts';
 import { describeEmbeddedPostgres } from '../platform/postgres/describe-embedded-postgres.ts';
 import { ConfigurationError, unknownVariables } from '../platform/settings.ts';
 import { listFailedJobs } from '../platform/queue/queue-reports.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
-import type { Storage } from '../platform/storage/storage.ts';
+import { tryStorage } from '../platform/storage/try-storage.ts';
 import { version } from '../version.ts';
 import { print, type Command } from './command.ts';
 import { withConnection } from './with-database.ts';
@@ -214,21 +211,6 @@ const checks: Record<string, Check> = {
     }
   },
 };
-
-/** Does once with small objects everything that the service does with media files. */
-async function tryStorage(storage: Storage): Promise<void> {
-  const prefix = `doctor/${randomName(9)}`;
-  const bytes = Buffer.from('a trial of reelfeed doctor');
-  await storage.put(`${prefix}/part`, Readable.from([bytes]));
-  await storage.join(`${prefix}/joined`, [`${prefix}/part`]);
-  const read = await storage.read(`${prefix}/joined`);
-  const isSame = read !== null && bytes.equals(await buffer(read.stream));
-  await storage.removePrefix(prefix);
-  const left = await Array.fromAsync(storage.list(prefix));
-  if (!isSame || left.length > 0) {
-    throw new Error('The bucket does not give back what was stored, or keeps what was removed.');
-  }
-}
 
 /** Checks speech recognition by loading the model and running it on a second of a tone. */
 async function describeSpeech({ whisperModel, whisperMemoryBytes }: Config): Promise<Finding> {

@@ -10,6 +10,7 @@ import {
 } from '../../platform/storage/storage-errors.ts';
 import type { ByteRange, Storage, StoredRead } from '../../platform/storage/storage.ts';
 import type { StoredAsset } from '../content/content.ts';
+import { DERIVED_FILES } from '../media/media.ts';
 import { withCaptions } from './caption-playlist.ts';
 import { playbackErrors } from './errors.ts';
 
@@ -26,6 +27,9 @@ const contentTypes: Record<string, string> = {
 /** A master playlist is replaced when further renditions are there; all else never changes. */
 const masterCaching = 'public, max-age=2';
 const foreverCaching = 'public, max-age=31536000, immutable';
+
+/** A client follows a redirect at once; what has begun goes on after this. */
+const signedForMs = 5 * 60_000;
 
 type MediaFile = {
   key: string;
@@ -47,6 +51,10 @@ export async function sendMedia(
 ): Promise<FastifyReply> {
   const contentType = contentTypes[key.slice(key.lastIndexOf('.') + 1)];
   if (contentType === undefined) throw new ApiError('NOT_FOUND');
+  if (request.method === 'GET' && key.endsWith(`/${DERIVED_FILES.download}`)) {
+    const url = await orNotFound(() => downloadFromStorage(storage, key, contentType));
+    if (url !== null) return reply.redirect(url, 302);
+  }
   const hasCaptions = captions.length > 0 && key.endsWith('/master.m3u8');
   // A plain GET takes one request to the storage: with S3, each costs time and money.
   const isPlain = !hasCaptions && request.method === 'GET' && !isConditional(request.headers);
@@ -81,6 +89,16 @@ export async function sendMedia(
 
 function sendRead(reply: FastifyReply, { lengthBytes, stream }: StoredRead): FastifyReply {
   return reply.header('content-length', lengthBytes).send(stream);
+}
+
+/** Downloads are large and are fetched once, so the storage sends them where it can. */
+function downloadFromStorage(
+  storage: Storage,
+  key: string,
+  contentType: string,
+): Promise<string | null> {
+  const signing = { expiresInMs: signedForMs, contentType, contentDisposition: 'inline' };
+  return storage.signedUrl(key, signing);
 }
 
 /** The stored master playlist with the captions of this moment; it is too short for ranges. */

@@ -12,6 +12,7 @@ import { putBytes, readText, workFolder, type OpenStorage } from './conformance-
 import { addToFolder, publishFolder } from './folders.ts';
 import { InvalidKeyError, RangeNotSatisfiableError } from './storage-errors.ts';
 import type { ByteRange } from './storage.ts';
+import { tryStorage } from './try-storage.ts';
 
 export function storageConformance(name: string, openStorage: OpenStorage): void {
   describe(`${name} storage`, () => {
@@ -38,8 +39,11 @@ function fileTests(openStorage: OpenStorage): void {
     await assert.rejects(readFile(received), { code: 'ENOENT' });
   });
 
-  test('a storage that works passes its check', async (t) => {
-    await (await openStorage(t)).check();
+  test('a storage that works passes its check and a trial, which leaves nothing', async (t) => {
+    const storage = await openStorage(t);
+    await storage.check();
+    await tryStorage(storage);
+    assert.deepEqual(await Array.fromAsync(storage.list('')), []);
   });
 
   test('what is absent, or a prefix, is null; removing it does nothing', async (t) => {
