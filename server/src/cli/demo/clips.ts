@@ -20,6 +20,12 @@ const fourToFive: Size = [864, 1080];
 const landscape: Size = [1280, 720];
 const small: Size = [360, 640];
 
+/** Sources that take a second of processor time for each second of picture when drawn in full size. */
+const drawnSmaller: { readonly [Source in ClipSpec['source']]?: number } = {
+  gradients: 4,
+  mandelbrot: 2,
+};
+
 function clip(
   title: string,
   description: string,
@@ -28,6 +34,7 @@ function clip(
   { isProtected = false } = {},
 ): DemoClip {
   const { size, seed, ...rest } = picture;
+  const smaller = drawnSmaller[picture.source];
   return {
     externalId: `demo-${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`,
     title,
@@ -41,12 +48,22 @@ function clip(
       height: size[1],
       frameRate: 30,
       ...(seed !== undefined && { seed }),
+      ...(smaller !== undefined && { drawnSmaller: smaller }),
     },
   };
 }
 
-/** A dozen clips of different lengths, sizes and shapes, from FFmpeg's own sources. */
+/**
+ * A dozen clips of different lengths, sizes and shapes, from FFmpeg's own sources. The first one is
+ * made and processed fastest: until it plays there is nothing to look at.
+ */
 export const demoClips: readonly DemoClip[] = [
+  clip('Broadcast bars', 'As seen on television, before breakfast.', ['Studio', 'test', 'bars'], {
+    source: 'smptebars',
+    size: square,
+    seconds: 5,
+    tone: 1000,
+  }),
   clip('Slow gradients', 'Colours that take their time.', ['Ada', 'calm', 'colour'], {
     source: 'gradients',
     size: portrait,
@@ -86,12 +103,6 @@ export const demoClips: readonly DemoClip[] = [
     ['Stephen', 'maths', 'pattern'],
     { source: 'cellauto', size: small, seconds: 9, tone: 196, seed: 4 },
   ),
-  clip('Broadcast bars', 'As seen on television, before breakfast.', ['Studio', 'test', 'bars'], {
-    source: 'smptebars',
-    size: square,
-    seconds: 5,
-    tone: 1000,
-  }),
   clip(
     'Warm evening',
     'The last light of a generated day. Protected: it plays with a signed URL alone.',
