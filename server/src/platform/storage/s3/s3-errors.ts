@@ -82,7 +82,7 @@ function reason(failure: Failure, operation: string, where: string): string {
     name === 'AuthorizationHeaderMalformed' ||
     /region is missing/i.test(message)
   ) {
-    return `${where} is in another region. Set AWS_REGION to the region of the bucket.`;
+    return `${where} is not in the configured region. Set AWS_REGION to the region of the bucket.`;
   }
   if (name === 'RequestTimeTooSkewed') {
     return `the clock of this machine differs too much from the one of ${where}.`;
