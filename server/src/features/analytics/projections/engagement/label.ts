@@ -28,7 +28,7 @@ export function recentLabel(hash: Hash): string | undefined {
   return texts.get(hash);
 }
 
-/** As PostgreSQL can hold it; the intake refuses what it can't. */
+/** A label cut to its maximum length, in a form that PostgreSQL can store. */
 function labelText(label: string): string {
   return label.slice(0, maxLabelCharacters).toWellFormed().replaceAll('\u0000', '\ufffd');
 }
