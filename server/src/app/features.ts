@@ -13,6 +13,7 @@ import { exports } from '../features/exports/feature.ts';
 import { feed } from '../features/feed/feature.ts';
 import { imports } from '../features/imports/feature.ts';
 import { keys } from '../features/keys/feature.ts';
+import { live } from '../features/live/feature.ts';
 import { organizations } from '../features/organizations/feature.ts';
 import { playback } from '../features/playback/feature.ts';
 import { player } from '../features/player/feature.ts';
@@ -47,6 +48,7 @@ export const features = composition<PlatformParts>()
   .add(experiments)
   .add(analytics)
   .add(exports)
+  .add(live)
   .add(feed)
   .add(consoleFeature)
   .add(player);

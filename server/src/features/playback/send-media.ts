@@ -25,6 +25,8 @@ const contentTypes: Record<string, string> = {
 
 /** A master playlist is replaced when further renditions are there; all else never changes. */
 const masterCaching = 'public, max-age=2';
+/** That of a live stream changes with each segment. */
+const liveCaching = 'public, max-age=1';
 const foreverCaching = 'public, max-age=31536000, immutable';
 
 type MediaFile = {
@@ -49,13 +51,12 @@ export async function sendMedia(
   if (contentType === undefined) throw new ApiError('NOT_FOUND');
   const file = await orNotFound(() => storage.head(key));
   if (file === null) throw new ApiError('NOT_FOUND');
-  const caching = key.endsWith('/master.m3u8') ? masterCaching : foreverCaching;
   reply.headers({
     'content-type': contentType,
     'content-disposition': 'inline',
     'content-security-policy': "sandbox; default-src 'none'",
     'cross-origin-resource-policy': 'cross-origin',
-    'cache-control': isPrivate ? caching.replace('public', 'private') : caching,
+    'cache-control': cachingOf(key, isPrivate),
     'accept-ranges': 'bytes',
     etag: file.etag,
     'last-modified': file.modifiedAt.toUTCString(),
@@ -72,6 +73,13 @@ export async function sendMedia(
   const read = isWhole ? await storage.read(key) : await readRange(request, reply, storage, key);
   if (read === null) throw new ApiError('NOT_FOUND');
   return reply.header('content-length', read.lengthBytes).send(read.stream);
+}
+
+function cachingOf(key: string, isPrivate: boolean): string {
+  const isLive = key.endsWith('/live/index.m3u8');
+  const isMaster = key.endsWith('/master.m3u8');
+  const caching = isLive ? liveCaching : isMaster ? masterCaching : foreverCaching;
+  return isPrivate ? caching.replace('public', 'private') : caching;
 }
 
 /** The stored master playlist with the captions of this moment; it is too short for ranges. */

@@ -4,6 +4,17 @@
  */
 import { hashText, type Hash } from '../../statistics/viewer-key.ts';
 
+/**
+ * Where an event says that its viewer came from; undefined where it does not. Whoever names a page of the
+ * feed and no entry point came by the feed.
+ */
+export function entryPointOf({ entryPoint, feedId }: EventData): string | undefined {
+  if (typeof entryPoint === 'string') return entryPoint;
+  return typeof feedId === 'string' ? 'feed' : undefined;
+}
+
+type EventData = { readonly entryPoint?: unknown; readonly feedId?: unknown };
+
 export const maxLabelCharacters = 64;
 const maxRemembered = 5_000;
 const hashes = new Map<string, Hash>();
