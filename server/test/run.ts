@@ -8,9 +8,9 @@
  * Files and the services that they start keep compiled code in one cache: most processes of a run
  * load the same few hundred modules, which costs more than half of their start.
  *
- * Two files share the machine, so a file with deadlines in real time can fail because of its
- * neighbour. A file that fails runs once more, alone. What it does alone counts, and the files that
- * passed only alone are named at the end.
+ * One file more runs at once than there are processors, because many files mostly wait. A file with
+ * deadlines in real time can thus fail because of its neighbours. A file that fails runs once more,
+ * alone. What it does alone counts, and the files that passed only alone are named at the end.
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -55,7 +55,7 @@ const events = new PassThrough({ objectMode: true });
 const report = events.compose(spec);
 report.pipe(process.stdout, { end: false });
 
-const first = await runFiles(files, Math.max(2, availableParallelism()));
+const first = await runFiles(files, Math.max(2, availableParallelism()) + 1);
 const failedAtFirst = first.filter(({ failed }) => failed > 0).map(({ file }) => file);
 const second = await runFiles(failedAtFirst, 1);
 

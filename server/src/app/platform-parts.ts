@@ -55,6 +55,8 @@ export type PlatformParts = {
   mutations: Mutations;
   hints: Hints;
   publicUrl: string;
+  /** The address that this process listens on. */
+  listenHost: string;
   /** True once the process was told to stop. It may still serve for a while. */
   isDraining: () => boolean;
   /** True once it refuses new requests. */
@@ -118,6 +120,7 @@ export async function openPlatform(
     mutations: createMutations(db, vault, auditRequest),
     hints: new Hints(),
     publicUrl,
+    listenHost: config.host,
   };
 }
 

@@ -26,6 +26,8 @@ const contentTypes: Record<string, string> = {
 
 /** A master playlist is replaced when further renditions are there; all else never changes. */
 const masterCaching = 'public, max-age=2';
+/** That of a live stream changes with each segment. */
+const liveCaching = 'public, max-age=1';
 const foreverCaching = 'public, max-age=31536000, immutable';
 
 /** A client follows a redirect at once; what has begun goes on after this. */
@@ -61,13 +63,12 @@ export async function sendMedia(
   const opened = isPlain ? await orNotFound(() => readRange(request, reply, storage, key)) : null;
   const file = isPlain ? opened : await orNotFound(() => storage.head(key));
   if (file === null) throw new ApiError('NOT_FOUND');
-  const caching = key.endsWith('/master.m3u8') ? masterCaching : foreverCaching;
   reply.headers({
     'content-type': contentType,
     'content-disposition': 'inline',
     'content-security-policy': "sandbox; default-src 'none'",
     'cross-origin-resource-policy': 'cross-origin',
-    'cache-control': isPrivate ? caching.replace('public', 'private') : caching,
+    'cache-control': cachingOf(key, isPrivate),
     'accept-ranges': 'bytes',
     etag: file.etag,
     'last-modified': file.modifiedAt.toUTCString(),
@@ -99,6 +100,13 @@ function downloadFromStorage(
 ): Promise<string | null> {
   const signing = { expiresInMs: signedForMs, contentType, contentDisposition: 'inline' };
   return storage.signedUrl(key, signing);
+}
+
+function cachingOf(key: string, isPrivate: boolean): string {
+  const isLive = key.endsWith('/live/index.m3u8');
+  const isMaster = key.endsWith('/master.m3u8');
+  const caching = isLive ? liveCaching : isMaster ? masterCaching : foreverCaching;
+  return isPrivate ? caching.replace('public', 'private') : caching;
 }
 
 /** The stored master playlist with the captions of this moment; it is too short for ranges. */

@@ -3,14 +3,20 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { atEnd, cloneDatabase } from '../../../test/database.ts';
 import { receiverCertificate, startReceiver } from '../../../test/receiver.ts';
-import { eventually, fastDatabase, send, temporaryFolder, toUrl } from '../../../test/service.ts';
+import {
+  eventually,
+  fastDatabase,
+  freePort,
+  send,
+  temporaryFolder,
+  toUrl,
+} from '../../../test/service.ts';
 import { example, guide } from './guide.fixture.ts';
 import { unansweredErrors } from './sending/schedule.ts';
 import { eventKinds } from './outbox/event-kinds.ts';
@@ -29,16 +35,6 @@ function run(program: string, env: Record<string, string>) {
   const output = { text: '' };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.text += chunk));
   return { child, output };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  assert.ok(address !== null && typeof address === 'object');
-  probe.close();
-  await once(probe, 'close');
-  return address.port;
 }
 
 const port = await freePort();

@@ -88,7 +88,7 @@ export class JobRun {
     this.abort('lease_lost');
   }
 
-  /** Runs the handler and settles the job. It never rejects. */
+  /** Runs the handler and settles the job. Never rejects. */
   async execute(): Promise<AttemptResult> {
     const usedUp = this.claim.attempt > this.#job.retry.maxAttempts;
     const answer = usedUp
