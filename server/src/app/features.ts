@@ -26,7 +26,7 @@ import { webhooks } from '../features/webhooks/feature.ts';
 import { composition } from './composition.ts';
 import type { PlatformParts } from './platform-parts.ts';
 
-/** In the order of building: a feature may ask for what those above it provide. */
+/** Features are built in this order: each may ask for what those above it provide. */
 export const features = composition<PlatformParts>()
   .add(organizations)
   .add(keys)
