@@ -3,9 +3,9 @@
  * whose memory is a sandbox of its own inside the cage.
  */
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import { crc32, deflateSync } from 'node:zlib';
-import loadHeif, { type MainModule as Heif } from 'libheif-js/libheif-wasm/libheif.js';
+import type { MainModule as Heif } from 'libheif-js/libheif-wasm/libheif.js';
 import sharp from 'sharp';
 import { MediaError } from '../media-error.ts';
 
@@ -42,8 +42,7 @@ type Bounds = {
  * @throws MediaError UNSUPPORTED_MEDIA, CORRUPT_MEDIA
  */
 export async function decodeHeic(bytes: Buffer, bounds: Bounds): Promise<Buffer> {
-  const program = import.meta.resolve('libheif-js/libheif-wasm/libheif.wasm');
-  const heif = loadHeif({ wasmBinary: await readFile(fileURLToPath(program)) });
+  const heif = await loadLibrary();
   const library = { heif, answer: heif._malloc(16) };
   const image = openPrimaryImage(library, bytes, bounds.maxPixels);
   const { data, width, height } = draw(library, image);
@@ -54,6 +53,14 @@ export async function decodeHeic(bytes: Buffer, bounds: Bounds): Promise<Buffer>
     .toBuffer();
   const profile = iccProfileOf(heif, image);
   return profile === null ? png : withIccProfile(png, profile);
+}
+
+/** The package's types speak of a default export, which its CommonJS module doesn't have. */
+async function loadLibrary(): Promise<Heif> {
+  const require = createRequire(import.meta.url);
+  const load: (options: object) => Heif = require('libheif-js/libheif-wasm/libheif.js');
+  const program = require.resolve('libheif-js/libheif-wasm/libheif.wasm');
+  return load({ wasmBinary: await readFile(program) });
 }
 
 /** A handle of the image. Its size is known from the file's index before anything is decoded. */

@@ -37,7 +37,7 @@ export async function convertImage({ sourcePath, outputDir }: ImageTask): Promis
 /** Loads the decoder for HEIC, which no other image needs. */
 async function fromHeic(source: Buffer): Promise<Buffer> {
   const { decodeHeic } = await import('./heic.ts');
-  return decodeHeic(source, maxInputPixels, sizes.large);
+  return decodeHeic(source, { maxPixels: maxInputPixels, ...sizes.large });
 }
 
 async function convert(source: Buffer | string, outputDir: string, size: keyof typeof sizes) {
