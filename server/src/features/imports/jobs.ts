@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { ApiError } from '../../platform/http/errors.ts';
@@ -69,7 +68,10 @@ async function fetchInto(
     signal,
     onProgress: (bytes, total) => progress.report(bytes, total),
   });
-  const media = await receiveMedia(storage, Readable.from(body), upload, null, signal);
+  // A body that is refused is open still, with its connection.
+  const media = await receiveMedia(storage, body, upload, null, signal).finally(() =>
+    body.return(undefined),
+  );
   await progress.settled();
   await using _file = media.file;
   await withStoredSource(storage, contentId, media, async (key) => {
