@@ -3843,11 +3843,11 @@ export interface operations {
                                 averageStartupTime: number | null;
                                 codec: string | null;
                                 plays: number;
-                            }[];
+                            }[] | null;
                             errors: {
                                 code: string | null;
                                 count: number;
-                            }[];
+                            }[] | null;
                             renditions: {
                                 averageStartupTime: number | null;
                                 plays: number;
@@ -3859,7 +3859,7 @@ export interface operations {
                                 rendition: string | null;
                                 /** @description qualityChange events to it. */
                                 switchesTo: number;
-                            }[];
+                            }[] | null;
                             summary: {
                                 errorRate: number | null;
                                 exitsBeforeStart: number | null;

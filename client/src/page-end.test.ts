@@ -1,30 +1,17 @@
 /** The event sender in a real browser, loaded from the service that serves it to its own page. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { type Page } from 'playwright-core';
 import { startPlayerPages } from '../../server/src/features/player/player.fixture.ts';
 import { createItem } from '../../server/test/seed.ts';
 import { openStoredEvents } from '../../server/test/stored-events.ts';
+import { bundleClient } from './bundle.fixture.ts';
 
 const { options, pages } = await startPlayerPages();
 const hasBrowser = !('skip' in options);
 const stored = hasBrowser ? await openStoredEvents(pages.service) : null;
 const contentId: string = hasBrowser ? (await createItem(pages.service)).id : '';
-
-/** The library as a browser loads it. */
 const bundled = hasBrowser ? await bundleClient() : '';
-
-async function bundleClient(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [fileURLToPath(new URL('client.ts', import.meta.url))],
-    bundle: true,
-    format: 'esm',
-    write: false,
-  });
-  return outputFiles[0]?.text ?? '';
-}
 
 type Setting = {
   /** Where the browser finds the library. */

@@ -1,5 +1,5 @@
 /** Sign-in: with a secret key, or by a one-time link that the service has printed. */
-import { Button, Container, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { Button, Code, Container, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, type FormEvent, type ReactNode } from 'react';
 import { changeSession } from './api.ts';
@@ -42,9 +42,11 @@ export function SignIn(): ReactNode {
             <Title order={1} size="h3">
               Sign in to Reelfeed
             </Title>
-            <Text size="sm">
-              With a secret key, which the first start printed. `npx reelfeed keys create --type
-              secret --name console` makes another one.
+            <Text size="sm" component="div">
+              With a secret key, which the first start printed. This makes another one:
+              <Code block mt={4}>
+                npx reelfeed keys create --type secret --name console
+              </Code>
             </Text>
             <PasswordInput
               label="Secret key"

@@ -1,14 +1,12 @@
 /** Proves every command of the command line, as a process, without and beside a running service. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { access, readdir, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { ready, runCommand, startCommand, startMain, type Ended } from './processes.ts';
-import { eventually, send, temporaryFolder } from './service.ts';
+import { eventually, freePort, send, temporaryFolder } from './service.ts';
 
 const folder = await temporaryFolder();
 const dataDir = path.join(folder, 'data');
@@ -39,15 +37,6 @@ const isThere = (file: string) =>
     () => true,
     () => false,
   );
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
 
 test('help lists the commands, by every name it has', async () => {
   const calls = [[], ['help'], ['--help'], ['-h']];

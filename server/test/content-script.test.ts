@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -13,26 +13,14 @@ import { imageBytes } from './carousels.ts';
 import { atEnd } from './database.ts';
 import { sampleBytes } from './media.ts';
 import { mediaSample } from './media-samples.ts';
-import { startService, temporaryFolder } from './service.ts';
+import { freePort, startService, temporaryFolder } from './service.ts';
 
 const script = fileURLToPath(new URL('../../docs/content.sh', import.meta.url));
 const run = promisify(execFile);
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
-
 test('docs/content.sh runs to its end against a fresh service', async () => {
   const bytes = await sampleBytes('small.mp4');
-  const source = createHttpServer((_request, response) => response.end(bytes)).listen(
-    0,
-    '127.0.0.1',
-  );
+  const source = createServer((_request, response) => response.end(bytes)).listen(0, '127.0.0.1');
   await once(source, 'listening');
   atEnd(async () => void source.close());
   const { port: sourcePort } = source.address() as AddressInfo;

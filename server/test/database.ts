@@ -46,7 +46,7 @@ export async function startTestServer(): Promise<TestServer> {
       fsync: false,
       full_page_writes: false,
       synchronous_commit: false,
-      max_connections: 200,
+      max_connections: 300,
       autovacuum: false,
     },
   });

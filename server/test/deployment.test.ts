@@ -1,9 +1,15 @@
 /** Proves that what is shipped for running the service names what there is. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { cp, mkdir, symlink } from 'node:fs/promises';
+import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startService } from './service.ts';
+import { promisify } from 'node:util';
+import { readConfig } from '../src/app/config.ts';
+import { ready, startCommand } from './processes.ts';
+import { send, startService, temporaryFolder } from './service.ts';
 
 const at = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 const read = (name: string) => readFileSync(at(name), 'utf8');
@@ -50,13 +56,116 @@ test('the image copies what there is, leaves tests out, and runs as a user witho
   for (const name of workspaces.workspaces) assert(copied.includes(`${name}/package.json`), name);
 });
 
-test('the unit starts the launcher, and no setting in it is unknown', () => {
-  const unit = read('deploy/reelfeed.service');
-  const program = /^ExecStart=\/opt\/reelfeed\/(\S+) start$/m.exec(unit)?.[1] ?? '';
-  assert(existsSync(at(program)), program);
-  const known = read('README.md');
-  for (const [, name = ''] of unit.matchAll(/^Environment=([A-Z_]+)=/gm)) {
-    assert(known.includes(`| \`${name}\` |`), name);
+/** What the image's stages copy from the repository, as pairs of a path and the folder it goes to. */
+const stages = read('Dockerfile')
+  .split(/^FROM /m)
+  .slice(1)
+  .map((stage) =>
+    [...stage.matchAll(/^COPY (?!--from)(.+) (\S+)$/gm)].flatMap(([, names = '', target = '']) =>
+      names.split(' ').map((name) => [name, target] as const),
+    ),
+  );
+
+/** Copies as Docker does: a file into a folder, and what a folder holds under another name. */
+async function copyStage(stage: (typeof stages)[number], into: string): Promise<void> {
+  const isIgnored = (name: string) => /node_modules|\.test\.ts$/.test(path.relative(at(''), name));
+  for (const [name, target] of stage) {
+    const isFolder = statSync(at(name)).isDirectory();
+    const to = path.join(into, target, isFolder ? '' : path.basename(name));
+    await mkdir(path.dirname(to), { recursive: true });
+    await cp(at(name), to, { recursive: true, filter: (from) => !isIgnored(from) });
   }
-  assert.match(unit, /^User=reelfeed$/m);
+}
+
+test('the packages of the image install from the files that its first stage copies', async () => {
+  const folder = await temporaryFolder();
+  await copyStage(stages[0] ?? [], folder);
+  assert.match(read('Dockerfile'), /^RUN npm ci --omit=dev$/m);
+  // Whether manifests and lock file agree needs no download.
+  const options = ['--dry-run', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
+  await promisify(execFile)('npm', ['ci', '--omit=dev', ...options], { cwd: folder });
+});
+
+test('what the image holds starts with its own database, serves its pages, is healthy and stops', async () => {
+  const folder = await temporaryFolder();
+  await copyStage(stages[1] ?? [], folder);
+  await linkPackages(folder);
+  const dockerfile = read('Dockerfile');
+  const list = (name: string) =>
+    JSON.parse(new RegExp(`^${name} (\\[.*\\])$`, 'm').exec(dockerfile)?.[1] ?? '[]') as string[];
+  const [, launcher = '', ...args] = [...list('ENTRYPOINT'), ...list('CMD')];
+  const running = startCommand(args, {
+    launcher: path.join(folder, launcher),
+    cwd: folder,
+    env: {
+      PORT: '0',
+      REELFEED_DATA_DIR: path.join(folder, 'data'),
+      REELFEED_LOG_LEVEL: 'error',
+      REELFEED_MIN_FREE_BYTES: '0',
+    },
+  });
+  const url = await ready(running);
+  for (const page of ['/feed', '/console/', '/docs']) {
+    assert.equal((await send(url + page, 'GET')).status, 200, page);
+  }
+  const [command = '', ...check] = list('HEALTHCHECK --start-period=60s CMD');
+  assert.equal(command, 'node');
+  const script = check.map((text) => text.replace('127.0.0.1:4000', new URL(url).host));
+  await promisify(execFile)(process.execPath, script);
+  running.child.kill('SIGTERM');
+  const { code, stderr } = await running.ended;
+  assert.deepEqual([code, stderr], [0, '']);
+});
+
+/** The packages that `npm ci --omit=dev` installs, as links to those that are here. */
+async function linkPackages(folder: string): Promise<void> {
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { dev?: boolean; link?: boolean; resolved?: string }>;
+  };
+  for (const [place, { dev, link, resolved = '' }] of Object.entries(packages)) {
+    if (!/^node_modules\/(@[^/]+\/)?[^/]+$/.test(place) || dev === true) continue;
+    const from = link === true ? path.join(folder, resolved) : at(place);
+    // Those of other platforms are left out of both.
+    if (!existsSync(from)) continue;
+    await mkdir(path.dirname(path.join(folder, place)), { recursive: true });
+    await symlink(from, path.join(folder, place));
+  }
+}
+
+/** What systemd knows of the settings that the unit has; nothing here can ask systemd itself. */
+const unitKeys: Readonly<Record<string, readonly string[]>> = {
+  Unit: ['Description', 'After', 'Wants'],
+  Service: [
+    ...['User', 'WorkingDirectory', 'Environment', 'EnvironmentFile', 'ExecStart', 'Restart'],
+    ...['TimeoutStopSec', 'LimitNOFILE', 'StateDirectory', 'NoNewPrivileges', 'PrivateTmp'],
+    ...['ProtectSystem', 'ProtectHome'],
+  ],
+  Install: ['WantedBy'],
+};
+
+test('the unit starts the launcher, writes where it may, and waits until the service has stopped', () => {
+  const unit = new Map<string, string[]>();
+  let section = '';
+  for (const line of read('deploy/reelfeed.service').split('\n')) {
+    if (line === '' || line.startsWith('#')) continue;
+    section = /^\[(\w+)\]$/.exec(line)?.[1] ?? section;
+    if (line.startsWith('[')) continue;
+    const [, key = '', value = ''] = /^(\w+)=(.*)$/.exec(line) ?? [];
+    assert(unitKeys[section]?.includes(key), `[${section}] ${line}`);
+    unit.set(key, [...(unit.get(key) ?? []), value]);
+  }
+  const one = (key: string) => unit.get(key)?.[0] ?? '';
+  const installed = `${one('WorkingDirectory')}/`;
+  const [program = '', ...args] = one('ExecStart').split(' ');
+  assert(program.startsWith(installed), program);
+  const launcher = at(program.slice(installed.length));
+  assert(statSync(launcher).mode & 0o111, 'it can be executed');
+  assert.match(readFileSync(launcher, 'utf8'), /^#!\/usr\/bin\/env node\n/);
+  assert.deepEqual(args, ['start']);
+  const env = Object.fromEntries((unit.get('Environment') ?? []).map((pair) => pair.split('=')));
+  const { shutdownGraceMs } = readConfig(env);
+  assert.equal(env['REELFEED_DATA_DIR'], `/var/lib/${one('StateDirectory')}`);
+  assert.equal(one('ProtectSystem'), 'strict');
+  assert(Number(one('TimeoutStopSec')) * 1_000 > shutdownGraceMs + 10_000, 'grace and drain');
+  assert.equal(one('User'), 'reelfeed');
 });

@@ -153,7 +153,7 @@ test('a change that commits late, behind younger ones, is not missed', async () 
   await eventually('the early one', async () => ((await ids()).includes(early) ? true : null));
   assert.deepEqual(await ids(), [early]);
   await slow;
-  await eventually('the late one', async () => ((await ids()).includes(late) ? true : null), 1_000);
+  await eventually('the late one', async () => ((await ids()).includes(late) ? true : null), 3_000);
 });
 
 test('filters, exclusions and the viewer parameters', async () => {

@@ -1,7 +1,7 @@
 /**
  * Proves that the commands of the guides do what they say, run as they stand there: only the address of
  * the service, its keys and folders are filled in. `events.md`, `webhooks.md` and `content.sh` have tests
- * of their own; `npm start` is run by `first-minute.test.ts`.
+ * of their own; `npm start` is run by `first-minute.test.ts`, `npm run demo` by `demo.test.ts`.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -102,6 +102,64 @@ test('a backup is made, verified and restored by the commands of the guide', asy
   assert.ok(existsSync(path.join(folder, 'manifest.json')));
   assert.ok(existsSync(path.join(`${folder}-new`, 'media')));
   assert.match(await run([filledIn(doctor)], env), /migrations/i);
+});
+
+test('the commands of the README lead from the start to an upload, in one step and in two', async () => {
+  await copyFile(await mediaSample('small.mp4'), path.join(cwd, 'clip.mp4'));
+  const [start = '', demo = '', report = '', upload = '', read = '', twoSteps = '', ...rest] =
+    commandsOf('../README.md');
+  assert.deepEqual(rest, []);
+  assert.deepEqual([start.trim(), demo.trim()], ['npm ci && npm start', 'npm run demo']);
+  assert.match(await run([report]), /"plays":/);
+  assert.match(await run([upload]), /"title":"My first clip"/);
+  assert.match(await run([read]), /"title":"My first clip"/);
+  const [create = '', put = ''] = twoSteps.split(/\n(?=curl -T)/);
+  const { uploadUrl } = JSON.parse(await run([create])).data;
+  const { pathname, search } = new URL(uploadUrl);
+  const address = `${service.url}${pathname}${search}`;
+  assert.match(await run([put.replace(`${service.url}/v1/uploads/...`, address)]), /"Two steps"/);
+});
+
+test('what contributors are told to run exists', () => {
+  const { scripts } = JSON.parse(read('../package.json')) as { scripts: Record<string, string> };
+  for (const line of commandsOf('../CONTRIBUTING.md').join('').trim().split('\n')) {
+    const [, isRun, name = ''] = /^npm (run )?([\w:]+)/.exec(line) ?? [];
+    assert.ok(name === 'ci' || (scripts[name] !== undefined && (isRun ?? name)), line);
+  }
+});
+
+test('the commands for systemd and Docker name what the repository has', () => {
+  const all = commandsOf('operations.md').join('');
+  const [, unit = '', place] = /cp (\S+) (\S+)/.exec(all) ?? [];
+  assert.match(read(`../${unit}`), /^WantedBy=/m);
+  assert.equal(place, '/etc/systemd/system/');
+  assert.match(all, new RegExp(`enable --now ${path.basename(unit, '.service')}\n`));
+  const user = /useradd --system --home-dir (\S+) (\S+)/.exec(all);
+  assert.match(read(`../${unit}`), new RegExp(`^User=${user?.[2]}$`, 'm'));
+  const dockerfile = read('../Dockerfile');
+  const [, port, volume] = /docker run -p \d+:(\d+) -v \w+:(\S+) reelfeed/.exec(all) ?? [];
+  assert.match(dockerfile, new RegExp(`^EXPOSE ${port}$`, 'm'));
+  assert.match(dockerfile, new RegExp(`^VOLUME ${volume}$`, 'm'));
+});
+
+test('every block of commands is in a file whose commands a test runs', () => {
+  const counts = Object.fromEntries(
+    globSync(['*.md', 'docs/**/*.md', 'client/*.md'], { cwd: path.join(docs, '..') })
+      .map((name) => [name, read(`../${name}`).match(/^```(sh|bash|console)$/gm)?.length ?? 0])
+      .filter(([, count]) => count !== 0),
+  );
+  assert.deepEqual(counts, {
+    'CONTRIBUTING.md': 1,
+    'README.md': 6,
+    'docs/analytics.md': 3,
+    'docs/events.md': 5,
+    'docs/exports.md': 2,
+    'docs/keys.md': 1,
+    'docs/operations.md': 4,
+    'docs/quick-start.md': 7,
+    'docs/ranking.md': 3,
+    'docs/webhooks.md': 4,
+  });
 });
 
 test('the index names every guide, and no link of a guide leads nowhere', () => {

@@ -151,10 +151,10 @@ test('the last working secret key stays, also against two requests at the same m
   const listed = await service.call('GET', '/v1/keys', { key: own.secretKey });
   const first = listed.body.data.find((key: { type: string }) => key.type === 'secret');
   const expiring = await makeKey(
-    { expiresAt: new Date(Date.now() + 300).toISOString() },
+    { expiresAt: new Date(Date.now() + 1_500).toISOString() },
     own.secretKey,
   );
-  await delay(400);
+  await delay(1_600);
   const alone = await service.call('DELETE', `/v1/keys/${first.id}`, { key: own.secretKey });
   assert.equal(alone.status, 409, 'an expired key and publishable keys do not count');
   assert.equal(alone.body.error.code, 'CONFLICT');

@@ -38,8 +38,9 @@ const PORTRAIT: ClipOptions = {
 /** Good clips, by file name; the extension chooses the container. */
 const CLIPS = {
   'portrait.mp4': PORTRAIT,
-  'portrait-15s.mp4': { ...PORTRAIT, width: 1080, height: 1920, seconds: 15 },
+  'full-hd.mp4': { ...PORTRAIT, width: 1080, height: 1920, seconds: 8 },
   'landscape.mp4': { ...PORTRAIT, width: 1280, height: 720, seconds: 5 },
+  'hd-3s.mp4': { ...PORTRAIT, width: 1280, height: 720, seconds: 3 },
   'sixty-fps.mp4': { ...PORTRAIT, width: 720, height: 1280, frameRate: 60, seconds: 3 },
   'ntsc.mp4': { ...PORTRAIT, frameRate: 29.97, seconds: 5 },
   'odd-size.mp4': { ...PORTRAIT, width: 361, height: 641 },

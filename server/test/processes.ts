@@ -20,6 +20,8 @@ export type StartOptions = {
   /** The program that runs the launcher; this Node unless it says otherwise. */
   node?: string;
   cwd?: string;
+  /** The launcher of another copy of the service. */
+  launcher?: string;
   /** Whether it leads a process group of its own, as in a terminal. */
   detached?: boolean;
 };
@@ -34,7 +36,8 @@ export type RunningProcess = {
 
 /** Starts `reelfeed …` by its launcher. It is stopped at the end of the test file, if need be. */
 export function startCommand(args: readonly string[], options: StartOptions = {}): RunningProcess {
-  return start(options.node ?? process.execPath, [launcher, ...args], options);
+  const program = options.launcher ?? launcher;
+  return start(options.node ?? process.execPath, [program, ...args], options);
 }
 
 /** Starts the service as `npm start` does. */
@@ -105,6 +108,7 @@ function start(file: string, args: string[], options: StartOptions): RunningProc
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       TMPDIR: process.env['TMPDIR'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       ...fastDatabase,
       ...env,
     },

@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { readConfig } from '../src/app/config.ts';
+import { findFreePort } from '../src/app/http.ts';
 import type { DatabaseConnection } from '../src/platform/database/database.ts';
 import type { Logger } from 'pino';
 import { startService as start } from '../src/app/service.ts';
@@ -99,6 +100,11 @@ export async function startService(
     call: (method, target, call) => send(`${url}${target}`, method, { key: secretKey, ...call }),
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
+}
+
+/** A port of the loopback address for what must know its number before it listens. */
+export function freePort(): Promise<number> {
+  return findFreePort({ port: 0, host: '127.0.0.1' });
 }
 
 /** Sends one request and reads the whole answer. */

@@ -108,7 +108,11 @@ function MetricResults({
             <Table.Th w={110}>Participants</Table.Th>
             <Table.Th w={90}>Value</Table.Th>
             <Table.Th w={170}>Lift</Table.Th>
-            <Table.Th>{`−${percent(reach, 0)} … +${percent(reach, 0)}`}</Table.Th>
+            <Table.Th>
+              {bounds.length === 0
+                ? 'Interval'
+                : `Interval, from −${percent(reach, 0)} to +${percent(reach, 0)}`}
+            </Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -138,7 +142,7 @@ function Lift({
 }): ReactNode {
   const { lift = null, liftInterval = null, significant = false } = result ?? {};
   const [low, high] = liftInterval ?? [];
-  const sign = (number: number) => `${number > 0 ? '+' : ''}${percent(number)}`;
+  const sign = (number: number) => `${number > 0 ? '+' : ''}${percent(number).replace('-', '−')}`;
   if (lift === null || low === undefined || high === undefined) {
     return (
       <>

@@ -84,7 +84,7 @@ function Variant({
   remove: (() => void) | null;
 }): ReactNode {
   return (
-    <Paper withBorder p="sm">
+    <Paper withBorder p="sm" role="group" aria-label={`Variant ${variant.id}`}>
       <Group align="flex-start">
         <TextInput
           label={isControl ? 'Name (the control)' : 'Name'}

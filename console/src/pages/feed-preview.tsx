@@ -181,7 +181,7 @@ function Explanation({ item, position }: { item: FeedItem; position: number }): 
           </Group>
           <List size="sm">
             {ranking.reasons.map((reason) => (
-              <List.Item key={reason}>{reason}</List.Item>
+              <List.Item key={reason}>{words(reason)}</List.Item>
             ))}
           </List>
           <Signals signals={ranking.signals} weights={ranking.weights} />

@@ -11,7 +11,7 @@ export function Captions({ id }: { id: string }): ReactNode {
     api.delete('/v1/content/{id}/captions/{captionId}', { path: { id, captionId } }),
   );
   return (
-    <Stack gap="xs">
+    <Stack gap="xs" role="region" aria-label="Captions">
       <Title order={2} size="h4">
         Captions
       </Title>

@@ -22,7 +22,7 @@ export function Statistics({ id, duration }: { id: string; duration: number | nu
       <Show of={numbers}>
         {({ data }) =>
           data.summary.impressions + data.summary.plays === 0 ? (
-            <Empty>Nobody has seen it in the last days.</Empty>
+            <Empty>Nobody has seen it in the last 30 days.</Empty>
           ) : (
             <Content numbers={data} duration={duration} />
           )

@@ -247,7 +247,7 @@ function Texts({ item }: { item: Item }): ReactNode {
       <TextInput
         name="articleUrl"
         type="url"
-        label="Article"
+        label="Article URL"
         defaultValue={item.articleUrl ?? ''}
       />
     </>

@@ -190,14 +190,16 @@ function Editor({
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
         />
-        <Button type="submit" loading={save.isPending}>
-          {`Save ${noun}`}
-        </Button>
-        <CopyCurl
-          method="PUT"
-          path={`/v1/${kind}/${key.trim() || 'name'}`}
-          body={{ value: valueOf(text) }}
-        />
+        <Group>
+          <Button type="submit" loading={save.isPending}>
+            {`Save ${noun}`}
+          </Button>
+          <CopyCurl
+            method="PUT"
+            path={`/v1/${kind}/${key.trim() || 'name'}`}
+            body={{ value: valueOf(text) }}
+          />
+        </Group>
       </Group>
       <Failed error={save.error} />
     </form>

@@ -53,7 +53,7 @@ export function parseMetrics(text: string): Sample[] {
 function Content({ system: { checks, samples } }: { system: System }): ReactNode {
   const all = (name: string) => samples.filter((sample) => sample.name === name);
   const one = (name: string) => all(name)[0]?.value ?? null;
-  const versions = samples.filter(({ name }) => name.endsWith('_info'));
+  const build = all('build_info')[0]?.labels ?? {};
   const show = (value: number | null, format: (value: number) => string) =>
     value === null ? '–' : format(value);
   const started = one('process_start_time_seconds');
@@ -61,12 +61,7 @@ function Content({ system: { checks, samples } }: { system: System }): ReactNode
     ['Free disk space', show(one('disk_free_bytes'), bytes)],
     ['Memory of this process', show(one('process_resident_memory_bytes'), bytes)],
     ['Running since', started === null ? '–' : moment(new Date(started * 1_000).toISOString())],
-    [
-      'Versions',
-      versions
-        .flatMap(({ labels }) => Object.entries(labels).map((pair) => pair.join(' ')))
-        .join(', '),
-    ],
+    ['Versions', `Reelfeed ${build['version'] ?? '–'}, Node ${build['node'] ?? '–'}`],
   ];
   const problems = Object.entries(checks).filter(([, state]) => state !== 'ok');
   return (
@@ -114,9 +109,10 @@ function Queue({ depth, age }: { depth: readonly Sample[]; age: readonly Sample[
   const rows = depth.map(({ labels, value }) => {
     const { job = '', state = '' } = labels;
     const waited = age.find((each) => each.labels['job'] === job && each.labels['state'] === state);
-    return [job, state, whole(value), seconds(waited?.value ?? 0)];
+    const late = waited?.value ?? 0;
+    return [job, state, whole(value), late === 0 ? '–' : seconds(late)];
   });
-  return <Figures head={['Job', 'State', 'Jobs', 'Oldest is due since']} rows={rows} />;
+  return <Figures head={['Job', 'State', 'Jobs', 'Oldest overdue by']} rows={rows} />;
 }
 
 function Figures({

@@ -1,4 +1,5 @@
 /** The HTTP server with the routes of every feature. */
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { FastifyRequest } from 'fastify';
@@ -107,16 +108,31 @@ function facts(): Record<string, string> {
   return cage === null ? {} : { mediaCage: describeCage(cage) };
 }
 
+/** Ports of this range are never given to outgoing connections, which could take one that is free now. */
+const freePorts = { first: 20_000, end: 32_000 } as const;
+const freePortTries = 20;
+
 /**
  * Checks that the port is free and returns it. For port 0, which tests use, it picks a free one:
  * generated URLs contain the number before the server listens.
  */
 export async function findFreePort({ port, host }: Pick<Config, 'port' | 'host'>): Promise<number> {
-  const probe = createServer().listen(port, host);
-  await once(probe, 'listening').catch(explainListening({ port, host }));
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('The probe has no port.');
-  return address.port;
+  for (let tries = 1; ; tries += 1) {
+    const candidate = port === 0 ? randomInt(freePorts.first, freePorts.end) : port;
+    try {
+      await probe(candidate, host);
+      return candidate;
+    } catch (error) {
+      const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+      if (port === 0 && isTaken && tries < freePortTries) continue;
+      explainListening({ port: candidate, host })(error);
+    }
+  }
+}
+
+async function probe(port: number, host: string): Promise<void> {
+  const server = createServer().listen(port, host);
+  await once(server, 'listening');
+  server.close();
+  await once(server, 'close');
 }

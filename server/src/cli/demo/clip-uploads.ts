@@ -8,38 +8,58 @@ import { demoClips, type DemoClip } from './clips.ts';
 
 export type ContentAccess = { url: string; secretKey: string };
 
+const pollMs = 250;
+
 type ListedItem = { externalId: string | null; uploadStatus: string };
 
 /**
  * Makes and uploads the clips that are not there yet. One that somebody has archived is there: it
- * keeps its externalId, and nobody wants it back.
+ * keeps its externalId, and nobody wants it back. The first clip of all is processed before the next
+ * is made, so that there is something to watch as soon as possible; `onPlayable` hears of it.
  */
 export async function uploadMissing(
   access: ContentAccess,
   folder: string,
-  signal: AbortSignal,
+  { onPlayable, signal }: { onPlayable: () => void; signal: AbortSignal },
 ): Promise<void> {
-  const present = new Set((await listItems(access, signal)).map((item) => item.externalId));
+  const items = await listItems(access, signal);
+  const present = new Set(items.map((item) => item.externalId));
   const missing = demoClips.filter((clip) => !present.has(clip.externalId));
+  let isPlayable = items.some(({ uploadStatus }) => uploadStatus === 'ready');
+  if (isPlayable) onPlayable();
   await mkdir(folder, { recursive: true });
   for (const [index, clip] of missing.entries()) {
     process.stdout.write(`  Making sample clip ${index + 1} of ${missing.length}: ${clip.title}\n`);
     await uploadClip(access, clip, folder, signal);
+    if (isPlayable) continue;
+    await untilProcessed(access, signal);
+    onPlayable();
+    isPlayable = true;
   }
-  process.stdout.write(
-    `  The sample clips are uploaded: they play at ${access.url}/feed as soon as they are processed.\n\n`,
-  );
 }
 
-/** Waits until each of the clips is playable, or never will be. */
-export async function untilProcessed(access: ContentAccess, signal: AbortSignal): Promise<void> {
+/**
+ * Waits until each of the clips that are uploaded is playable, or never will be.
+ *
+ * @param onProgress hears how many are, and of how many, each time more are
+ */
+export async function untilProcessed(
+  access: ContentAccess,
+  signal: AbortSignal,
+  onProgress: (processed: number, all: number) => void = () => undefined,
+): Promise<void> {
   const names = new Set(demoClips.map((clip): string | null => clip.externalId));
-  for (;;) {
-    const items = await listItems(access, signal);
-    const isUnderWay = ({ externalId, uploadStatus }: ListedItem): boolean =>
-      names.has(externalId) && (uploadStatus === 'pending' || uploadStatus === 'processing');
-    if (!items.some(isUnderWay)) return;
-    await sleep(1_000, signal);
+  for (let told = 0; ;) {
+    const clips = (await listItems(access, signal)).filter(({ externalId }) =>
+      names.has(externalId),
+    );
+    const isUnderWay = ({ uploadStatus }: ListedItem): boolean =>
+      uploadStatus === 'pending' || uploadStatus === 'processing';
+    const processed = clips.length - clips.filter(isUnderWay).length;
+    if (processed > told) onProgress(processed, clips.length);
+    if (processed === clips.length) return;
+    told = processed;
+    await sleep(pollMs, signal);
   }
 }
 

@@ -13,12 +13,20 @@ export type DemoClip = {
 };
 
 type Size = readonly [width: number, height: number];
-const portrait: Size = [720, 1280];
 const tall: Size = [1080, 1920];
+const portrait: Size = [720, 1280];
+/** For soft pictures, which gain nothing from more pixels: the demo is there sooner. */
+const soft: Size = [540, 960];
 const square: Size = [720, 720];
-const fourToFive: Size = [864, 1080];
-const landscape: Size = [1280, 720];
+const fourToFive: Size = [576, 720];
+const landscape: Size = [960, 540];
 const small: Size = [360, 640];
+
+/** Sources that take a second of processor time for each second of picture when drawn in full size. */
+const drawnSmaller: { readonly [Source in ClipSpec['source']]?: number } = {
+  gradients: 4,
+  mandelbrot: 2,
+};
 
 function clip(
   title: string,
@@ -28,6 +36,7 @@ function clip(
   { isProtected = false } = {},
 ): DemoClip {
   const { size, seed, ...rest } = picture;
+  const smaller = drawnSmaller[picture.source];
   return {
     externalId: `demo-${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`,
     title,
@@ -41,16 +50,26 @@ function clip(
       height: size[1],
       frameRate: 30,
       ...(seed !== undefined && { seed }),
+      ...(smaller !== undefined && { drawnSmaller: smaller }),
     },
   };
 }
 
-/** A dozen clips of different lengths, sizes and shapes, from FFmpeg's own sources. */
+/**
+ * A dozen clips of different lengths, sizes and shapes, from FFmpeg's own sources. The first one is
+ * made and processed fastest: until it plays there is nothing to look at.
+ */
 export const demoClips: readonly DemoClip[] = [
+  clip('Broadcast bars', 'As seen on television, before breakfast.', ['Studio', 'test', 'bars'], {
+    source: 'smptebars',
+    size: square,
+    seconds: 5,
+    tone: 1000,
+  }),
   clip('Slow gradients', 'Colours that take their time.', ['Ada', 'calm', 'colour'], {
     source: 'gradients',
-    size: portrait,
-    seconds: 8,
+    size: soft,
+    seconds: 6,
     tone: 220,
     seed: 1,
   }),
@@ -58,12 +77,12 @@ export const demoClips: readonly DemoClip[] = [
     'Into the Mandelbrot set',
     'A long way down, and never the same twice.',
     ['Benoit', 'maths', 'fractal'],
-    { source: 'mandelbrot', size: portrait, seconds: 6, tone: 330 },
+    { source: 'mandelbrot', size: portrait, seconds: 5, tone: 330 },
   ),
   clip('Life finds a way', 'Conway’s rules, left alone for a while.', ['John', 'maths', 'life'], {
     source: 'life',
     size: small,
-    seconds: 10,
+    seconds: 8,
     tone: null,
     seed: 2,
   }),
@@ -71,12 +90,12 @@ export const demoClips: readonly DemoClip[] = [
     'Test pattern in full HD',
     'For checking that every pixel arrives.',
     ['Studio', 'test', 'pattern'],
-    { source: 'testsrc2', size: tall, seconds: 6, tone: 440 },
+    { source: 'testsrc2', size: tall, seconds: 4, tone: 440 },
   ),
   clip('Sideways', 'A landscape clip in a portrait world.', ['Ada', 'landscape', 'colour'], {
     source: 'gradients',
     size: landscape,
-    seconds: 7,
+    seconds: 6,
     tone: 262,
     seed: 3,
   }),
@@ -84,38 +103,32 @@ export const demoClips: readonly DemoClip[] = [
     'One rule, many lines',
     'A cellular automaton draws itself.',
     ['Stephen', 'maths', 'pattern'],
-    { source: 'cellauto', size: small, seconds: 9, tone: 196, seed: 4 },
+    { source: 'cellauto', size: small, seconds: 7, tone: 196, seed: 4 },
   ),
-  clip('Broadcast bars', 'As seen on television, before breakfast.', ['Studio', 'test', 'bars'], {
-    source: 'smptebars',
-    size: square,
-    seconds: 5,
-    tone: 1000,
-  }),
   clip(
     'Warm evening',
     'The last light of a generated day. Protected: it plays with a signed URL alone.',
     ['Grace', 'calm', 'colour'],
-    { source: 'gradients', size: fourToFive, seconds: 8, tone: 294, seed: 5 },
+    { source: 'gradients', size: fourToFive, seconds: 6, tone: 294, seed: 5 },
     { isProtected: true },
   ),
   clip(
     'Counting in squares',
     'The counter runs, the squares follow.',
     ['Studio', 'test', 'pattern'],
-    { source: 'testsrc2', size: square, seconds: 12, tone: 523 },
+    { source: 'testsrc2', size: square, seconds: 9, tone: 523 },
   ),
   clip('A second life', 'Another beginning, another ending.', ['John', 'life'], {
     source: 'life',
-    size: portrait,
-    seconds: 6,
+    size: soft,
+    seconds: 5,
     tone: 247,
     seed: 6,
   }),
   clip('Silent colours', 'No sound at all: look.', ['Grace', 'calm', 'silent'], {
     source: 'gradients',
-    size: portrait,
-    seconds: 15,
+    size: soft,
+    seconds: 12,
     tone: null,
     seed: 7,
   }),

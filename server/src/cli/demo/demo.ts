@@ -26,21 +26,22 @@ export const demo: Command = async ({ env }) => {
     REELFEED_EXPERIMENT_MIN_DAYS: env['REELFEED_EXPERIMENT_MIN_DAYS'] ?? '0',
     REELFEED_EXPERIMENT_MIN_UNITS: env['REELFEED_EXPERIMENT_MIN_UNITS'] ?? '10',
     REELFEED_EXPERIMENT_TUNED_TO: env['REELFEED_EXPERIMENT_TUNED_TO'] ?? '100',
+    // Nobody is served yet whom the clips could disturb, and who tries it waits for them.
+    REELFEED_MEDIA_NICENESS: env['REELFEED_MEDIA_NICENESS'] ?? '0',
     REELFEED_LOG_LEVEL: env['REELFEED_LOG_LEVEL'] ?? 'warn',
   };
   await runService(settings, {
     playerKey: keys.publishableKey,
     consoleKey: keys.secretKey,
-    async onReady({ listeningUrl: url }, { logLevel }, signal) {
+    async onReady({ listeningUrl: url, publicUrl }, { logLevel }, signal) {
       if (url === null) return;
       process.stdout.write(`  Secret key         ${keys.secretKey}\n`);
       process.stdout.write(`  Publishable key    ${keys.publishableKey}\n\n`);
       try {
-        await uploadMissing(
-          { url, secretKey: keys.secretKey },
-          path.join(dataDir, 'clips'),
+        await uploadMissing({ url, secretKey: keys.secretKey }, path.join(dataDir, 'clips'), {
+          onPlayable: () => process.stdout.write(`\n  The feed plays: ${publicUrl}/feed\n\n`),
           signal,
-        );
+        });
         const collecting = addCollections(url, keys.secretKey, signal);
         await Promise.all([
           collecting,

@@ -20,7 +20,9 @@ export async function runViewers(
   const access = { baseUrl: url, publishableKey };
   const past = async (signal: AbortSignal): Promise<void> => {
     await startExperiments({ url, secretKey }, signal);
-    await untilProcessed({ url, secretKey }, signal);
+    await untilProcessed({ url, secretKey }, signal, (processed, all) => {
+      process.stdout.write(`  ${processed} of ${all} sample clips play\n`);
+    });
     await sendPastVisits(access, demoViewers, signal);
     await endExperiment({ url, secretKey }, signal);
     await sendOppositeTastes(access, signal);

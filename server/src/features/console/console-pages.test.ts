@@ -127,10 +127,11 @@ async function tagTwo(hand: Hand): Promise<void> {
   await last.waitFor();
   await page.getByText('3 selected', { exact: true }).waitFor();
   await hand.press(button('Tag…'));
-  await hand.write(page.getByRole('combobox', { name: 'Add tags' }), tag);
+  const dialog = page.getByRole('dialog');
+  await hand.write(dialog.getByRole('combobox', { name: 'Add tags' }), tag);
   await page.keyboard.press('Enter');
-  await hand.press(button('Tag 3 items'));
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await hand.press(dialog.getByRole('button', { name: 'Tag 3 items' }));
+  await dialog.waitFor({ state: 'detached' });
   const { body } = await service.call('GET', `/v1/content?tags=${tag}`);
   assert.equal(body.meta.total, 3);
 }
@@ -139,10 +140,13 @@ async function startExperiment(hand: Hand): Promise<void> {
   const name = `By ${hand.name}`;
   await open(hand, 'Experiments');
   await hand.press(link('New experiment'));
-  await hand.write(page.getByLabel('Name', { exact: false }).first(), name);
-  const config = page.getByLabel('Configuration').last();
+  const treatment = page.getByRole('group', { name: 'Variant treatment' });
+  const config = treatment.getByRole('textbox', { name: 'Configuration' });
+  await config.waitFor();
+  // Those of the variants come later in the form.
+  await hand.write(page.getByRole('textbox', { name: 'Name', exact: true }).first(), name);
   await hand.write(config, '{ "weights": { "novelty": 1 } }');
-  await page.getByText('“novelty” is not a signal').first().waitFor();
+  await treatment.getByText('“novelty” is not a signal').waitFor();
   assert.ok(await button('Create draft').isDisabled());
   await hand.write(config, '{ "weights": { "recency": 1 } }');
   await hand.press(button('Create draft'));
@@ -153,7 +157,7 @@ async function startExperiment(hand: Hand): Promise<void> {
   assert.ok(body.data.some((one: { name: string }) => one.name === name));
   // One layer holds one ranking experiment for every viewer.
   await hand.press(button('Stop…'));
-  await hand.press(button('Stop the experiment'));
+  await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Stop the experiment' }));
   await button('Roll out…').waitFor();
 }
 
@@ -182,7 +186,7 @@ async function changeWeights(hand: Hand): Promise<void> {
   const scores = page.getByRole('list', { name: 'With these weights' });
   await scores.waitFor();
   const old = await scores.innerText();
-  const [before] = [await slider.getAttribute('aria-valuenow')];
+  const before = await slider.getAttribute('aria-valuenow');
   if (hand.name === 'mouse') {
     const track = await slider.locator('xpath=../..').boundingBox();
     assert.ok(track !== null);
@@ -191,7 +195,9 @@ async function changeWeights(hand: Hand): Promise<void> {
     await walkTo(slider);
     for (let step = 0; step < 3; step += 1) await page.keyboard.press('ArrowLeft');
   }
-  assert.notEqual(await slider.getAttribute('aria-valuenow'), before);
+  await eventually('the slider to move', async () =>
+    (await slider.getAttribute('aria-valuenow')) === before ? null : true,
+  );
   await eventually('the preview to change', async () =>
     (await scores.innerText()) === old ? null : true,
   );
@@ -307,8 +313,14 @@ test(
     const found: string[] = [];
     for (const view of await views()) {
       await page.setViewportSize({ width: 1440, height: 1_000 });
-      await page.evaluate((hash) => {
+      // The view before is gone, and whatever the new one loads is marked as busy.
+      await page.evaluate(async (hash) => {
+        const isChanged = new Promise((resolve) => {
+          addEventListener('hashchange', resolve, { once: true });
+        });
         location.hash = hash;
+        await isChanged;
+        await new Promise((resolve) => requestAnimationFrame(resolve));
       }, view);
       await page.locator('h1').waitFor();
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });

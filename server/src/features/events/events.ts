@@ -11,6 +11,7 @@ export {
 } from './engagement-log.ts';
 export { forgetItemsInLog, noItem } from './erasure/forget-items.ts';
 export { withoutBots } from './bots.ts';
+export { isCountry } from './intake/countries.ts';
 export { describeEventKinds } from './intake/event-rules.ts';
 export type { StoredEvents } from './intake/event-intake.ts';
 

@@ -42,9 +42,10 @@ test('every command of the guide does what it says', async (t) => {
     (await stored.fresh()).map(({ event }) => event),
     ['playStart', 'impression', 'save'],
   );
-  const shown = run(tail);
-  await new Promise((resolve) => setTimeout(resolve, 800));
-  await run(batch);
+  let hasEnded = false;
+  const shown = run(tail).finally(() => (hasEnded = true));
+  // A tail shows what comes while it is open, and this one closes by itself.
+  while (!hasEnded) await run(batch);
   assert.match(
     (await shown).output,
     /event: event\ndata: \{"status":"rejected".*"eventId":"like-1"/,

@@ -13,6 +13,8 @@ export const eventColumns: readonly Column[] = [
   { name: 'sessionId', type: 'string' },
   { name: 'country', type: 'string' },
   { name: 'device', type: 'string' },
+  { name: 'appVersion', type: 'string' },
+  { name: 'bot', type: 'boolean' },
   { name: 'data', type: 'json' },
 ];
 
@@ -48,7 +50,9 @@ export async function* readEventRows(
 }
 
 function toRow(event: LoggedEvent, receivedAt: number): Row {
-  const { eventId, contentId, userId, deviceId, sessionId, country, device, data } = event;
-  const who = { userId, deviceId, sessionId, country, device };
+  const { eventId, contentId, userId, deviceId, sessionId, country, device, appVersion, data } =
+    event;
+  const bot = event.bot === true;
+  const who = { userId, deviceId, sessionId, country, device, appVersion, bot };
   return { eventId, event: event.event, contentId, timestamp: event.at, receivedAt, ...who, data };
 }

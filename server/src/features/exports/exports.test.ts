@@ -23,7 +23,7 @@ const events = [
     userId: 'ada',
     data: { currentTime: 5, duration: 10, watchTime: 5, note: 'a, "b"' },
   }),
-  sampleEvent('like', item.id, { userId: 'bob' }),
+  sampleEvent('like', item.id, { userId: 'bob', appVersion: '2.4.1' }),
 ];
 await service.call('POST', '/v1/events/batch', { body: { events } });
 
@@ -76,6 +76,14 @@ describe('an export', () => {
     assert.deepEqual(
       own.map(({ eventId, event, userId, data }) => ({ eventId, event, userId, data })),
       events.map(({ eventId, event, userId, data = {} }) => ({ eventId, event, userId, data })),
+    );
+    assert.deepEqual(
+      own.map(({ appVersion, bot }) => [appVersion, bot]),
+      [
+        [null, false],
+        [null, false],
+        ['2.4.1', false],
+      ],
     );
     const zipped = await make({ dataset: 'events', format: 'ndjson', compression: 'gzip' });
     assert.equal(zipped.rowCount, plain.length);

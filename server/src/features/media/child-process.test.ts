@@ -77,7 +77,7 @@ async function failedTask(
   options: Parameters<typeof prepareSample>[2],
   during: () => Promise<void> = async () => {},
 ): Promise<unknown> {
-  const task = prepareSample(folder, 'portrait-15s.mp4', options).then(
+  const task = prepareSample(folder, 'full-hd.mp4', options).then(
     () => assert.fail('the task succeeded'),
     (error: unknown) => error,
   );
@@ -97,10 +97,10 @@ function assertRetryable(error: unknown, message: RegExp): void {
 
 test('a task past its deadline is killed', async () => {
   await using folder = await workFolder();
-  await mediaSample('portrait-15s.mp4');
+  await mediaSample('full-hd.mp4');
   const startMs = performance.now();
   assertRetryable(await failedTask(folder, { deadlineMs: 700 }), /longer than allowed/);
-  assert.ok(performance.now() - startMs < 5_000);
+  assert.ok(performance.now() - startMs < 15_000);
 });
 
 test('a task that stands still is killed', { skip: !isLinux }, async () => {
@@ -151,7 +151,7 @@ test('the child dies with its parent, even when that is killed', { skip: !isLinu
   const task = {
     type: 'prepare',
     quality: 'basic',
-    sourcePath: await mediaSample('portrait-15s.mp4'),
+    sourcePath: await mediaSample('full-hd.mp4'),
     outputDir: join(folder.path, 'prepared'),
     maxDurationSeconds: 600,
   };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import sharp from 'sharp';
 import { thumbHashToRGBA } from 'thumbhash';
 import { mediaSample, type ClipName } from '../../../test/media-samples.ts';
@@ -15,9 +15,12 @@ function assertClose(actual: number, expected: number, tolerance: number, what: 
   assert.ok(Math.abs(actual - expected) <= tolerance, `${what}: ${actual}, not ${expected}`);
 }
 
+const shared = await workFolder();
+after(() => shared[Symbol.asyncDispose]());
+const landscape = await prepareSample(shared, 'landscape.mp4');
+
 test('prepare makes a clip playable: info, thumbnail, first rung and master', async () => {
-  await using folder = await workFolder();
-  const { outputDir, ...result } = await prepareSample(folder, 'landscape.mp4');
+  const { outputDir, ...result } = landscape;
   assert.deepEqual(result.info, {
     kind: 'video',
     durationSeconds: 5,
@@ -73,8 +76,7 @@ test('prepare makes a clip playable: info, thumbnail, first rung and master', as
 });
 
 test('every segment is two seconds, starts with a key frame and decodes by itself', async () => {
-  await using folder = await workFolder();
-  const { outputDir, rungs } = await prepareSample(folder, 'landscape.mp4');
+  const { outputDir, rungs } = landscape;
   const segments = await readSegments(join(outputDir, '720'));
   assert.deepEqual(
     segments.map((segment) => segment.declaredSeconds),
@@ -91,9 +93,8 @@ test('every segment is two seconds, starts with a key frame and decodes by itsel
 });
 
 test('complete adds the other rungs and a master that lists all, the first rung first', async () => {
-  await using folder = await workFolder();
-  const { outputDir: _, ...prepared } = await prepareSample(folder, 'landscape.mp4');
-  const outputDir = join(folder.path, 'completed');
+  const { outputDir: _, ...prepared } = landscape;
+  const outputDir = join(shared.path, 'completed');
   const sourcePath = await mediaSample('landscape.mp4');
   const fractions: number[] = [];
   const result = await runMediaTask(
@@ -315,24 +316,13 @@ test('the thumbnail skips a black start but takes black where there is nothing e
   assert.ok((blackPicture?.pixel(0.5, 0.5)[0] ?? 255) < 4);
 });
 
-test('a 15 second full HD clip is playable in less than its own length', async () => {
-  await using folder = await workFolder();
-  await mediaSample('portrait-15s.mp4');
-  const startMs = performance.now();
-  const { info, rungs } = await prepareSample(folder, 'portrait-15s.mp4');
-  const elapsedMs = performance.now() - startMs;
-  assert.equal(info.durationSeconds, 15);
-  assert.equal(rungs[0]?.segmentCount, 8);
-  assert.ok(elapsedMs < 15_000, `took ${Math.round(elapsedMs)} ms`);
-});
-
 test('plus adds AV1 renditions that decode, and names their codec in the master', async () => {
   await using folder = await workFolder();
-  const { outputDir: _, ...prepared } = await prepareSample(folder, 'landscape.mp4', {
+  const { outputDir: _, ...prepared } = await prepareSample(folder, 'hd-3s.mp4', {
     quality: 'plus',
   });
   const outputDir = join(folder.path, 'completed');
-  const sourcePath = await mediaSample('landscape.mp4');
+  const sourcePath = await mediaSample('hd-3s.mp4');
   const task = { type: 'complete', sourcePath, outputDir, prepared } as const;
   const result = await runMediaTask(task, GENEROUS);
   assert.deepEqual(
@@ -344,7 +334,7 @@ test('plus adds AV1 renditions that decode, and names their codec in the master'
   const segments = await readSegments(join(outputDir, '720av1'));
   assert.deepEqual(
     segments.map((segment) => segment.declaredSeconds),
-    [2, 2, 1],
+    [2, 1],
   );
   for (const { video, declaredSeconds } of segments) {
     assert.equal(video?.frames.length, declaredSeconds * 30);

@@ -170,6 +170,8 @@ export type ClipSpec = {
     | 'none';
   readonly width: number;
   readonly height: number;
+  /** Draws this many times smaller and enlarges: smooth pictures look the same and cost less. */
+  readonly drawnSmaller?: number;
   readonly seconds: number;
   readonly frameRate: number;
   /** Frequency of the sine tone in hertz; null for a silent clip without an audio stream. */

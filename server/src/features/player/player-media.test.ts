@@ -49,9 +49,11 @@ const watched = (page: Page) => page.locator('.slide:not([inert])');
 async function stepTo(page: Page, id: string): Promise<void> {
   await page.locator(`#slide-${id}`).waitFor({ state: 'attached' });
   for (let step = 0; step < 10; step += 1) {
-    if ((await watched(page).getAttribute('id')) === `slide-${id}`) return;
+    const current = await watched(page).getAttribute('id');
+    if (current === `slide-${id}`) return;
     await page.keyboard.press('j');
-    await page.waitForTimeout(700);
+    await page.locator(`.slide[inert]#${current}`).waitFor({ state: 'attached' });
+    await watched(page).waitFor({ state: 'attached' });
   }
   assert.fail(`${id} was not reached`);
 }

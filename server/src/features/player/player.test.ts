@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Page } from 'playwright-core';
 import { type ClipName } from '../../../test/media-samples.ts';
+import { eventually } from '../../../test/service.ts';
 import { playing, startPlayerPages } from './player.fixture.ts';
 
 const { options, pages } = await startPlayerPages();
@@ -54,8 +55,9 @@ test(
     let slide = await playing(page);
     assert.equal(new URL(page.url()).search, '', 'the key stays out of the address');
     const before = await position(page);
-    await page.waitForTimeout(400);
-    assert.notEqual(await position(page), before);
+    await eventually('the clip to go on', async () =>
+      (await position(page)) === before ? null : true,
+    );
     const seen = new Set([slide]);
     for (let step = 0; step < 4; step += 1) {
       await page.keyboard.press(step % 2 === 0 ? 'ArrowDown' : 'j');
@@ -169,9 +171,12 @@ test('a clip whose media is gone is left by itself', options, async (context) =>
     await (folder.startsWith(gone) ? route.abort() : route.continue());
   });
   await page.reload();
-  await page.getByText('This video can’t be played').first().waitFor();
-  const broken = await page.locator('.slide:not([inert])').getAttribute('id');
-  assert.notEqual(await playing(page, broken ?? ''), broken);
+  const broken = await page.waitForFunction(() => {
+    const root = document.querySelector('reelfeed-feed')?.shadowRoot;
+    return root?.querySelector('.slide:has(.problem:not([hidden]))')?.id ?? null;
+  });
+  const left = (await broken.jsonValue()) ?? '';
+  assert.notEqual(await playing(page, left), left);
 });
 
 test(
@@ -194,11 +199,12 @@ test(
   async (context) => {
     const { page } = await pages.visit(context);
     const first = await playing(page);
-    for (let step = 0; step < 12; step += 1) {
+    const end = page.getByText('You’re all caught up');
+    await eventually('the end of the feed', async () => {
+      if (await end.isVisible()) return true;
       await page.keyboard.press('PageDown');
-      await page.waitForTimeout(350);
-    }
-    await page.getByText('You’re all caught up').waitFor();
+      return null;
+    });
     await page.getByRole('button', { name: 'Back to the first' }).click();
     assert.equal(await playing(page), first);
   },

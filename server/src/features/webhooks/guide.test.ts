@@ -2,15 +2,21 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { atEnd } from '../../../test/database.ts';
+import { atEnd, cloneDatabase } from '../../../test/database.ts';
 import { receiverCertificate, startReceiver } from '../../../test/receiver.ts';
-import { eventually, temporaryFolder } from '../../../test/service.ts';
+import {
+  eventually,
+  fastDatabase,
+  freePort,
+  send,
+  temporaryFolder,
+  toUrl,
+} from '../../../test/service.ts';
 import { example, guide } from './guide.fixture.ts';
 import { unansweredErrors } from './sending/schedule.ts';
 import { eventKinds } from './outbox/event-kinds.ts';
@@ -29,16 +35,6 @@ function run(program: string, env: Record<string, string>) {
   const output = { text: '' };
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.text += chunk));
   return { child, output };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  assert.ok(address !== null && typeof address === 'object');
-  probe.close();
-  await once(probe, 'close');
-  return address.port;
 }
 
 const port = await freePort();
@@ -142,6 +138,94 @@ test('through a rotation, both ways verify with the old and with the new secret'
     await once(child, 'close');
     assert.equal(output.text, 'content.errored\ncontent.errored\n', name);
   }
+});
+
+/** The blocks of commands, with what a reader fills in. */
+function commands(values: Readonly<Record<string, string>>): string[] {
+  return [...guide.matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) =>
+    Object.entries(values).reduce((text, [from, to]) => text.replaceAll(from, to), block),
+  );
+}
+
+const launcher = path.join(root, 'server/bin/reelfeed.js');
+
+/** Runs commands in a shell, which becomes the last of them, so that ending it ends that. */
+function shell(text: string, cwd: string, env: Record<string, string> = {}) {
+  const child = spawn('sh', ['-euc', text], {
+    cwd,
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  atEnd(async () => child.kill('SIGKILL'));
+  const output = { text: '' };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (output.text += chunk));
+  return { child, output, ended: once(child, 'close').then(() => output.text) };
+}
+
+test('the commands to try it show, forward and register', async () => {
+  const forwarded = await startReceiver();
+  const cwd = await temporaryFolder();
+  const [tryIt = '', register = ''] = commands({
+    'http://localhost:4000': service.url,
+    'rf_sk_…': service.secretKey,
+    'http://localhost:3000/hook': forwarded.url,
+    'npx reelfeed': `exec node ${launcher}`,
+  });
+  const [settings = '', listen = '', trigger = ''] = tryIt.split('\n');
+  // Its certificate is one of the tests.
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const listening = shell(`${settings}\n${listen}`, cwd, env);
+  await eventually('it listens', async () =>
+    listening.output.text.includes('whsec_') ? true : null,
+  );
+  await shell(`${settings}\n${trigger}`, cwd).ended;
+  await eventually('what it forwards', async () => forwarded.requests[0] ?? null);
+  listening.child.kill('SIGINT');
+  assert.match(await listening.ended, /content\.ready/);
+  const made = JSON.parse(await shell(register, cwd).ended);
+  assert.deepEqual(made.data.events, ['content.*']);
+  await service.call('DELETE', `/v1/webhooks/${made.data.id}`);
+});
+
+test('the first try at home works: certificate, service, receiver and test send', async () => {
+  const cwd = await temporaryFolder();
+  await symlink(path.join(root, 'node_modules'), path.join(cwd, 'node_modules'));
+  await writeFile(path.join(cwd, 'receiver.mjs'), example('receiver'));
+  const homePort = String(await freePort());
+  const [, , prepare = ''] = commands({
+    '8443': homePort,
+    'npm start': `exec node ${launcher} start`,
+  });
+  const keys = { REELFEED_SECRET_KEY: service.secretKey };
+  const home = shell(prepare, cwd, {
+    ...keys,
+    ...fastDatabase,
+    PORT: '0',
+    DATABASE_URL: toUrl(await cloneDatabase()),
+    REELFEED_DATA_DIR: path.join(cwd, 'data'),
+    REELFEED_LOG_LEVEL: 'error',
+    REELFEED_MIN_FREE_BYTES: '0',
+    REELFEED_ROLES: 'api,worker',
+  });
+  const url = await eventually(
+    'the service',
+    async () => /Reelfeed is ready: (\S+)/.exec(home.output.text)?.[1] ?? null,
+  );
+  const { body } = await send(`${url}/v1/webhooks`, 'POST', {
+    key: service.secretKey,
+    body: { url: `https://127.0.0.1:${homePort}/`, events: ['content.ready'] },
+  });
+  const [, , , take = ''] = commands({ 'whsec_…': body.data.secret, 'whk_…': body.data.id });
+  const [receive = '', ...sendTest] = take.split('\n');
+  const receiver = shell(receive.replace(' node ', ' exec node '), cwd, { PORT: homePort });
+  await eventually('the receiver', async () =>
+    receiver.output.text.includes('listening') ? true : null,
+  );
+  const sent = shell(sendTest.join('\n'), cwd, { REELFEED: url, KEY: service.secretKey });
+  assert.equal(JSON.parse(await sent.ended).data.statusCode, 204);
+  assert.match(receiver.output.text, /content\.ready: /);
+  home.child.kill('SIGTERM');
+  await home.ended;
 });
 
 test('it names every kind of event and every class of failure, and no other', () => {

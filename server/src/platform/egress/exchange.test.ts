@@ -127,13 +127,13 @@ test('the deadline covers a body that drips, headers that never come, and TLS th
   for (const { egress, url } of [drip, silent]) {
     const startedAt = performance.now();
     await assert.rejects(egress.request({ url, ...short }), { failure: 'timeout' });
-    assert.ok(performance.now() - startedAt < 1_000);
+    assert.ok(performance.now() - startedAt < 3_000);
   }
   const connecting = open(t, { connectTimeoutMs: 300 });
   const startedAt = performance.now();
   const url = `https://${receiverName}:${deaf.port}/`;
   await assert.rejects(connecting.request({ url, ...limits }), { failure: 'timeout' });
-  assert.ok(performance.now() - startedAt < 2_000);
+  assert.ok(performance.now() - startedAt < 4_000);
 });
 
 test('each way of failing has its class', async (t) => {
@@ -279,12 +279,12 @@ test('connections are reused, and one that hangs holds up no other request', asy
   const hanging = egress.request({
     url: new URL('/hang', url).href,
     ...limits,
-    totalTimeoutMs: 500,
+    totalTimeoutMs: 2_000,
   });
-  const outcome = assert.rejects(hanging, { failure: 'timeout' });
-  const startedAt = performance.now();
+  let hasEnded = false;
+  const outcome = assert.rejects(hanging, { failure: 'timeout' }).finally(() => (hasEnded = true));
   for (let count = 0; count < 5; count += 1) await egress.request({ url, ...limits });
-  assert.ok(performance.now() - startedAt < 400);
+  assert.equal(hasEnded, false, 'five answers while one request hangs');
   await outcome;
 });
 
@@ -349,7 +349,7 @@ test('a download stops at its size and at its deadline, and can be given up', as
 
 test('connections are kept for the next request, and replaced when they are old', async (t) => {
   const { receiver, url } = await startBoth(t, (_request, response) => response.end('ok'));
-  const egress = open(t, { connectionMaxAgeMs: 1_000 });
+  const egress = open(t, { connectionMaxAgeMs: 2_000 });
   const requestFiveTimes = async (): Promise<void> => {
     for (let n = 0; n < 5; n += 1) {
       await egress.request({ url, ...limits });
@@ -359,7 +359,7 @@ test('connections are kept for the next request, and replaced when they are old'
   };
   await requestFiveTimes();
   assert.equal(receiver.connects(), 1);
-  await delay(1_000);
+  await delay(2_000);
   await requestFiveTimes();
   assert.equal(receiver.connects(), 2);
 });

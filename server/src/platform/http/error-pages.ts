@@ -103,6 +103,8 @@ function page(title: string, body: string): string {
     'body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}' +
     'td,th{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:top}' +
     'pre,code{background:#8882;border-radius:4px;padding:.1rem .3rem}pre{padding:1rem;overflow:auto}' +
+    // On a phone the long codes break, and the table stays as wide as the page.
+    '@media(max-width:40rem){td a,pre{overflow-wrap:anywhere}td,th{font-size:.85rem;padding-right:.5rem}}' +
     ':root{color-scheme:light dark}';
   return `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

@@ -64,9 +64,9 @@ describe('after a crash', () => {
       const killedAtMs = performance.now();
       process.kill(pid, 'SIGKILL');
       while (postgres.pid === pid) await sleep(5);
-      assert.ok(performance.now() - killedAtMs < 100, 'notices within 100 ms');
+      assert.ok(performance.now() - killedAtMs < 1_000, 'notices within a second');
       while (postgres.pid === undefined) await sleep(10);
-      assert.ok(performance.now() - killedAtMs < 5_000, 'is back within five seconds');
+      assert.ok(performance.now() - killedAtMs < 15_000, 'is back while the old one computes');
       assert.deepEqual(await query(connection, 'select id from kept'), [1]);
       await busyEnd;
     });

@@ -340,7 +340,7 @@ describe('shutdown', () => {
     await eventually('it runs', () => first.running().get('note') === 1);
     const startedAt = performance.now();
     await first[Symbol.asyncDispose]();
-    assert.ok(performance.now() - startedAt < 1_000);
+    assert.ok(performance.now() - startedAt < 5_000);
     assert.deepEqual([kinds, first.outcomes()], [['shutdown'], ['released']]);
     const [row] = await jobRows(db);
     assert.deepEqual([row?.state, row?.attempts], ['waiting', 0]);

@@ -4,18 +4,20 @@
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Hash } from '../statistics/viewer-key.ts';
-import { factColumnCount, type ColumnValues, type Facts } from './facts.ts';
+import { factColumnCount, type ColumnValues, type ContentKey, type Facts } from './facts.ts';
 
 const version = 1;
 const headerBytes = 16;
-const uuidBytes = 16;
+const contentBytes = 16;
 const labelBytes = 8;
 /** Smaller ones are not compressed: reading one would take several times as long. */
 const minCompressedBytes = 64 * 1024;
-const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+/** Facts mostly fit in one such buffer. By default zlib fills many of 16 KiB and joins them. */
+const decompression = { chunkSize: 1024 * 1024 };
 
 export function encodeFacts({ rows, contents, labels, columns }: Facts): Buffer {
-  const dictionaryBytes = contents.length * uuidBytes + labels.length * labelBytes;
+  const dictionaryBytes = contents.length * contentBytes + labels.length * labelBytes;
   const widthsAt = headerBytes + dictionaryBytes;
   const dataAt = aligned(widthsAt + factColumnCount);
   const size = columns.reduce((sum, column) => sum + aligned(column?.byteLength ?? 0), dataAt);
@@ -25,9 +27,9 @@ export function encodeFacts({ rows, contents, labels, columns }: Facts): Buffer 
   bytes.writeUInt32LE(contents.length, 8);
   bytes.writeUInt32LE(labels.length, 12);
   let at = headerBytes;
-  for (const id of contents) {
-    bytes.write(id.replaceAll('-', ''), at, uuidBytes, 'hex');
-    at += uuidBytes;
+  for (const key of contents) {
+    bytes.write(key, at, contentBytes, 'latin1');
+    at += contentBytes;
   }
   for (const label of labels) {
     bytes.write(label, at, labelBytes, 'latin1');
@@ -40,16 +42,16 @@ export function encodeFacts({ rows, contents, labels, columns }: Facts): Buffer 
     bytes.set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength), at);
     at += aligned(column.byteLength);
   }
-  return size < minCompressedBytes ? bytes : zstdCompressSync(bytes, options);
+  return size < minCompressedBytes ? bytes : zstdCompressSync(bytes, compression);
 }
 
 /** @throws Error when these are not the bytes of facts */
 export function decodeFacts(stored: Buffer): Facts {
-  const bytes = alignedBytes(isPlain(stored) ? stored : zstdDecompressSync(stored));
+  const bytes = alignedBytes(isPlain(stored) ? stored : zstdDecompressSync(stored, decompression));
   if (!isPlain(bytes)) throw new Error('These bytes are no facts.');
   const rows = bytes.readUInt32LE(4);
   const [contentCount, labelCount] = [bytes.readUInt32LE(8), bytes.readUInt32LE(12)];
-  const labelsAt = headerBytes + contentCount * uuidBytes;
+  const labelsAt = headerBytes + contentCount * contentBytes;
   const widthsAt = labelsAt + labelCount * labelBytes;
   const columns: (ColumnValues | null)[] = [];
   let at = aligned(widthsAt + factColumnCount);
@@ -58,12 +60,12 @@ export function decodeFacts(stored: Buffer): Facts {
     columns.push(viewOf(bytes, at, width, rows));
     at += aligned(width * rows);
   }
-  let contents: string[] | null = null;
+  let contents: ContentKey[] | null = null;
   return {
     rows,
-    // Few reports need them, and making them takes longer than everything else.
+    // Few reports need them.
     get contents() {
-      return (contents ??= readUuids(bytes.toString('hex', headerBytes, labelsAt)));
+      return (contents ??= readContents(bytes.toString('latin1', headerBytes, labelsAt)));
     },
     labels: Array.from({ length: labelCount }, (_, index) =>
       index === 0 ? '' : readLabel(bytes, labelsAt + index * labelBytes),
@@ -93,13 +95,12 @@ function viewOf(bytes: Buffer, at: number, width: number, rows: number): ColumnV
 }
 
 /** The first stands for no item. */
-function readUuids(hex: string): string[] {
-  const ids = [''];
-  for (let at = uuidBytes * 2; at < hex.length; at += uuidBytes * 2) {
-    const part = (from: number, to: number) => hex.slice(at + from, at + to);
-    ids.push(`${part(0, 8)}-${part(8, 12)}-${part(12, 16)}-${part(16, 20)}-${part(20, 32)}`);
+function readContents(bytes: string): ContentKey[] {
+  const keys = [''];
+  for (let at = contentBytes; at < bytes.length; at += contentBytes) {
+    keys.push(bytes.slice(at, at + contentBytes));
   }
-  return ids;
+  return keys;
 }
 
 function readLabel(bytes: Buffer, at: number): Hash {

@@ -3,7 +3,15 @@ import { describe, test } from 'node:test';
 import { emptyAudienceCounts } from '../projections/engagement/contribution.ts';
 import { createRandom } from '../reports/traffic.fixture.ts';
 import { decodeFacts, encodeFacts } from './codec.ts';
-import { factColumn, FactsBuilder, type Fact, type Facts } from './facts.ts';
+import {
+  contentIdOf,
+  contentKey,
+  factColumn,
+  FactsBuilder,
+  type Fact,
+  type Facts,
+} from './facts.ts';
+import { FactViewers } from './fact-viewers.ts';
 import { MemberPairs } from './member-pairs.ts';
 import { mergeFacts } from './merge.ts';
 
@@ -97,4 +105,36 @@ test('viewers count in a group as long as anything of them is left in it', () =>
   pairs.forEach((member, group) => found.push(`${member} ${group}`));
   const left = [...expected].filter(([, times]) => times > 0).map(([key]) => key);
   assert.deepEqual(found.toSorted(), left.toSorted());
+});
+
+test('an id of an item is the same after it was a key', () => {
+  const id = '0198c0de-00ff-7000-8000-f00000000001';
+  assert.equal(contentIdOf(contentKey(id)), id);
+  assert.equal(contentKey(id).length, 16);
+  assert.equal(contentIdOf(contentKey('')), '');
+});
+
+test('viewers of sets of groups count once in each set, however many sets there are', () => {
+  const [groups, sets] = [90, 75];
+  const setsOf = Array.from({ length: groups }, () =>
+    Array.from({ length: sets }, (_, set) => set).filter(() => below(4) === 0),
+  );
+  const viewers = new FactViewers();
+  const expected = Array.from({ length: sets }, () => new Set<number>());
+  for (let group = 0; group < groups; group += 1) {
+    for (let turn = 0; turn < 40; turn += 1) {
+      const member = 1 + below(200) * 2 ** 40;
+      viewers.add(member, group, 1);
+      for (const set of setsOf[group] ?? []) expected[set]?.add(member);
+    }
+    // Somebody whose facts are gone again counts nowhere.
+    viewers.add(7, group, 1);
+    viewers.add(7, group, -1);
+    if (group % 3 === 0) viewers.settle();
+  }
+  viewers.settle();
+  assert.deepEqual(
+    viewers.countBySet(sets, setsOf),
+    expected.map((members) => members.size),
+  );
 });

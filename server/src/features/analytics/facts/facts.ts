@@ -47,11 +47,26 @@ export const factDevices = ['', 'ios', 'android', 'web'] as const;
 
 export type ColumnValues = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
+/**
+ * The 16 bytes of an item's id as characters with codes up to 255, or ''. A report reads millions of them
+ * and shows a few, so only those are written out as UUIDs.
+ */
+export type ContentKey = string;
+
+export function contentKey(contentId: string): ContentKey {
+  return Buffer.from(contentId.replaceAll('-', ''), 'hex').toString('latin1');
+}
+
+export function contentIdOf(key: ContentKey): string {
+  const hex = Buffer.from(key, 'latin1').toString('hex');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
 /** Facts of one organization and day. */
 export type Facts = {
   readonly rows: number;
-  /** Ids of items; the first is ''. */
-  readonly contents: readonly string[];
+  /** The first is ''. */
+  readonly contents: readonly ContentKey[];
   /** Hashes of labels; the first is ''. */
   readonly labels: readonly Hash[];
   /** By `factColumn`, then counts; null where all are 0. The weight is zigzag-coded. */
@@ -119,7 +134,7 @@ export class FactsBuilder {
   build(): Facts {
     return {
       rows: this.#rows,
-      contents: [...this.#contents.keys()],
+      contents: [...this.#contents.keys()].map(contentKey),
       labels: [...this.#labels.keys()],
       columns: this.#columns.map(narrow),
     };

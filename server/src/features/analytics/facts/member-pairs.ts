@@ -10,14 +10,22 @@ export class MemberPairs {
 
   /** @param member above 0 */
   add(member: number, group: number, times: number): void {
-    if (this.#size * 2 >= this.#members.length) this.#grow();
-    const place = this.#placeOf(member, group);
-    if (this.#members[place] === 0) {
-      this.#members[place] = member;
-      this.#groups[place] = group;
-      this.#size += 1;
-    }
+    const place = this.#claim(member, group);
     this.#counts[place] = (this.#counts[place] ?? 0) + times;
+  }
+
+  /** For pairs that carry flags instead of a count. Returns those of the 32 that were not set before. */
+  setFlags(member: number, group: number, flags: number): number {
+    const place = this.#claim(member, group);
+    const before = this.#counts[place] ?? 0;
+    this.#counts[place] = before | flags;
+    return flags & ~before;
+  }
+
+  clear(): void {
+    this.#members.fill(0);
+    this.#counts.fill(0);
+    this.#size = 0;
   }
 
   /** Those that are left when everything is added up. */
@@ -26,6 +34,17 @@ export class MemberPairs {
     for (let place = 0; place < members.length; place += 1) {
       if ((counts[place] ?? 0) > 0) visit(members[place] ?? 0, groups[place] ?? 0);
     }
+  }
+
+  #claim(member: number, group: number): number {
+    if (this.#size * 2 >= this.#members.length) this.#grow();
+    const place = this.#placeOf(member, group);
+    if (this.#members[place] === 0) {
+      this.#members[place] = member;
+      this.#groups[place] = group;
+      this.#size += 1;
+    }
+    return place;
   }
 
   #placeOf(member: number, group: number): number {

@@ -7,6 +7,7 @@ import {
   indexIn,
   narrow,
   type ColumnValues,
+  type ContentKey,
   type Facts,
 } from './facts.ts';
 import type { Hash } from '../statistics/viewer-key.ts';
@@ -14,7 +15,7 @@ import type { Hash } from '../statistics/viewer-key.ts';
 const { weight: weightColumn, content, entryPoint, appVersion, member } = factColumn;
 
 export function mergeFacts(parts: readonly Facts[]): Facts {
-  const contents = new Map<string, number>([['', 0]]);
+  const contents = new Map<ContentKey, number>([['', 0]]);
   const labels = new Map<Hash, number>([['', 0]]);
   const maps = parts.map((part) => ({
     content: part.contents.map((id) => indexIn(contents, id)),

@@ -3,13 +3,13 @@ import { dayMs } from '../../../platform/time.ts';
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { readPeople } from '../projections/links/link-queries.ts';
+import { hasPeople } from '../projections/links/link-queries.ts';
 import type { ReportFilter } from './filter.ts';
-import { countCohorts, countNewAndReturning } from './filtered-people.ts';
-import { readFilteredSeries } from './filtered-series.ts';
+import { activeSums, countCohorts, countNewAndReturning } from './filtered-people.ts';
+import { addFiltered, FilteredSeries } from './filtered-series.ts';
 import { ratio } from './metrics.ts';
 import { bucketStart, formatDay, type Period } from './period.ts';
-import { countOrganizationViewers } from './unique-viewers.ts';
+import { countOrganizationViewers, type UniqueViewers } from './unique-viewers.ts';
 
 const weekDays = 7;
 const monthDays = 30;
@@ -26,13 +26,12 @@ export async function reportAudience(
 ) {
   const { startMs, endMs } = period;
   const lastMs = Math.min(endMs, bucketStart(nowMs, 'day') + dayMs);
-  const [active, byDay] = await Promise.all([
-    countActive(db, organizationId, lastMs, filter),
+  const { active, byDay } =
     filter === null
-      ? readNewAndReturning(db, organizationId, formatDay(startMs), formatDay(endMs - 1))
-      : countNewAndReturning(db, organizationId, period, filter),
-  ]);
-  const [daily = 0, weekly = 0, monthly = 0] = active;
+      ? await readAll(db, organizationId, period, lastMs)
+      : await readFiltered(db, organizationId, { period, filter, lastMs });
+  const { total: monthly, others } = active;
+  const [weekly = 0, daily = 0] = others;
   const timeseries = [];
   for (let day = startMs; day < endMs; day += dayMs) {
     const date = formatDay(day);
@@ -50,23 +49,45 @@ export async function reportAudience(
   };
 }
 
-/** Viewers who watched in the days, weeks and months that end with a moment. */
-async function countActive(
+type DayCounts = { newViewers: number; returningViewers: number };
+type Audience = { active: UniqueViewers; byDay: Map<number, DayCounts> };
+
+async function readAll(
   db: Db,
   organizationId: OrganizationId,
-  endMs: number,
-  filter: ReportFilter | null,
-): Promise<number[]> {
-  const rolling = [1, weekDays, monthDays].map(
-    (days) => ({ startMs: endMs - days * dayMs, endMs, granularity: 'week' }) as const,
-  );
-  if (filter === null) {
-    const counted = rolling.map((one) => countOrganizationViewers(db, organizationId, one));
-    return (await Promise.all(counted)).map(({ total }) => total);
-  }
-  const month = { startMs: endMs - monthDays * dayMs, endMs, granularity: 'day' } as const;
-  const found = await readFilteredSeries(db, organizationId, month, filter);
-  return rolling.map((one) => found.viewersIn(one));
+  { startMs, endMs }: Period,
+  lastMs: number,
+): Promise<Audience> {
+  const { month, week, day } = rollingSpans(lastMs);
+  const [active, byDay] = await Promise.all([
+    countOrganizationViewers(db, organizationId, month, week, day),
+    readNewAndReturning(db, organizationId, formatDay(startMs), formatDay(endMs - 1)),
+  ]);
+  return { active, byDay };
+}
+
+async function readFiltered(
+  db: Db,
+  organizationId: OrganizationId,
+  { period, filter, lastMs }: { period: Period; filter: ReportFilter; lastMs: number },
+): Promise<Audience> {
+  const { month, week, day } = rollingSpans(lastMs);
+  const watching = new FilteredSeries(month, { counts: [], viewers: 'watching' });
+  const active = activeSums();
+  const startMs = Math.min(month.startMs, period.startMs);
+  const wanted = { within: { startMs, endMs: period.endMs }, filter };
+  await addFiltered(db, organizationId, wanted, [watching.sums, active]);
+  return {
+    active: watching.viewers(month, week, day),
+    byDay: await countNewAndReturning(db, organizationId, active),
+  };
+}
+
+/** The days, weeks and months that end with a moment. */
+function rollingSpans(endMs: number) {
+  const last = (days: number) =>
+    ({ startMs: endMs - days * dayMs, endMs, granularity: 'day' }) as const;
+  return { month: last(monthDays), week: last(weekDays), day: last(1) };
 }
 
 /** Only days on which anybody was active, counted from 1 January 1970. A viewer counts once on each. */
@@ -75,8 +96,8 @@ async function readNewAndReturning(
   organizationId: OrganizationId,
   startDate: string,
   endDate: string,
-): Promise<Map<number, { newViewers: number; returningViewers: number }>> {
-  if ((await readPeople(db, organizationId)) !== null) {
+): Promise<Map<number, DayCounts>> {
+  if (await hasPeople(db, organizationId)) {
     return newAndReturningOf(await countCohorts(db, organizationId));
   }
   const { rows } = await sql<{ day: number; newViewers: number; returningViewers: number }>`
@@ -92,7 +113,7 @@ async function readNewAndReturning(
 }
 
 function newAndReturningOf(cohorts: Awaited<ReturnType<typeof countCohorts>>) {
-  const days = new Map<number, { newViewers: number; returningViewers: number }>();
+  const days = new Map<number, DayCounts>();
   for (const { cohort, day, viewers } of cohorts) {
     const counts = days.get(day) ?? { newViewers: 0, returningViewers: 0 };
     days.set(day, counts);

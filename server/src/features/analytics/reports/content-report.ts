@@ -8,11 +8,12 @@ import {
   stepLength,
   type Breakdown,
 } from '../projections/engagement/content-detail.ts';
+import { FactSums } from '../facts/sums.ts';
 import { readItemCounters, type Segment } from './counter-queries.ts';
 import { findTitle, readDetails } from './detail-queries.ts';
 import type { ReportFilter } from './filter.ts';
-import { readFilteredSegments } from './filtered-segments.ts';
-import { readFilteredSeries } from './filtered-series.ts';
+import { groupsOf } from './filtered-segments.ts';
+import { addFiltered, FilteredSeries } from './filtered-series.ts';
 import { presentCounted, ratio, seconds, sumCounters, type Counters } from './metrics.ts';
 import { bucketsOf, type Period } from './period.ts';
 import { sumByBucket } from './series.ts';
@@ -74,14 +75,12 @@ async function reportItemFor(
   { period, filter: asked }: { period: Period; filter: ReportFilter },
 ) {
   const filter = { ...asked, contentId };
-  const wanted = { within: period, filter };
-  const [title, found, devices, countries] = await Promise.all([
-    findTitle(db, organizationId, contentId),
-    readFilteredSeries(db, organizationId, period, filter, { reached: true }),
-    readFilteredSegments(db, organizationId, 'device', wanted),
-    readFilteredSegments(db, organizationId, 'country', wanted),
-  ]);
+  const title = await findTitle(db, organizationId, contentId);
   if (title === null) throw new ApiError('NOT_FOUND');
+  const found = new FilteredSeries(period, { viewers: 'watching', reached: true });
+  const [devices, countries] = [breakdownSums('device'), breakdownSums('country')];
+  const sums = [found.sums, devices, countries];
+  await addFiltered(db, organizationId, { within: period, filter }, sums);
   const series = found.series(period);
   const viewers = found.viewers(period);
   const counters = sumCounters(series);
@@ -97,8 +96,11 @@ async function reportItemFor(
       date: part.bucket.date,
       ...presentItemMetrics(part.counters, viewers.byBucket[index] ?? 0),
     })),
-    devices: presentSegments(devices).map(({ label, ...part }) => ({ device: label, ...part })),
-    countries: presentSegments(countries).map(({ label, ...part }) => ({
+    devices: presentSegments(groupsOf(devices)).map(({ label, ...part }) => ({
+      device: label,
+      ...part,
+    })),
+    countries: presentSegments(groupsOf(countries)).map(({ label, ...part }) => ({
       country: label,
       ...part,
     })),
@@ -107,6 +109,10 @@ async function reportItemFor(
       dropoffPoints: dropoffPoints(positions),
     },
   };
+}
+
+function breakdownSums(groupBy: 'device' | 'country'): FactSums {
+  return new FactSums({ groupBy, counts: ['plays', 'watch_ms'] });
 }
 
 function presentSegments(segments: readonly Segment<Counters>[]) {

@@ -5,10 +5,11 @@ import {
   readSeries,
   readTagSegments,
   type Segment,
+  type Series,
 } from './counter-queries.ts';
 import { isAboutItems, type ReportFilter } from './filter.ts';
-import { readFilteredSegments } from './filtered-segments.ts';
-import { readFilteredSeries } from './filtered-series.ts';
+import { segmentsOf, segmentSums } from './filtered-segments.ts';
+import { addFiltered, FilteredSeries } from './filtered-series.ts';
 import {
   presentCounted,
   presentSessions,
@@ -28,12 +29,10 @@ type Query = { period: Period; filter: ReportFilter | null; segment: SegmentKind
 /** How long viewers stay, and how that differs between parts of the audience. */
 export async function reportEngagement(db: Db, organizationId: OrganizationId, query: Query) {
   const { period, filter, segment } = query;
-  const [series, segments] = await Promise.all([
+  const { series, segments } =
     filter === null
-      ? readSeries(db, organizationId, spanOf(period))
-      : readFilteredSeries(db, organizationId, period, filter).then((of) => of.series(period)),
-    readSegments(db, organizationId, query),
-  ]);
+      ? await readAll(db, organizationId, query)
+      : await readFiltered(db, organizationId, { ...query, filter });
   const isOfItems = filter !== null && isAboutItems(filter);
   const present = isOfItems ? () => noSessions : presentSessions;
   const presentSegment = isOfItems || segment === 'tag' ? () => noSessions : presentSessions;
@@ -51,18 +50,38 @@ export async function reportEngagement(db: Db, organizationId: OrganizationId, q
   };
 }
 
-async function readSegments(
+type Parts = {
+  series: Series<AudienceCounters>;
+  segments: Segment<Counters & Partial<AudienceCounters>>[];
+};
+
+async function readAll(
   db: Db,
   organizationId: OrganizationId,
-  { period, filter, segment }: Query,
-): Promise<Segment<Counters & Partial<AudienceCounters>>[]> {
-  if (filter !== null) {
-    return readFilteredSegments(db, organizationId, segment, { within: period, filter });
-  }
+  { period, segment }: Query,
+): Promise<Parts> {
   const span = daySpanOf(period);
-  return segment === 'tag'
-    ? readTagSegments(db, organizationId, { span, limit: maxTags })
-    : readAudienceSegments(db, organizationId, segment, span);
+  const [series, segments] = await Promise.all([
+    readSeries(db, organizationId, spanOf(period)),
+    segment === 'tag'
+      ? readTagSegments(db, organizationId, { span, limit: maxTags })
+      : readAudienceSegments(db, organizationId, segment, span),
+  ]);
+  return { series, segments };
+}
+
+async function readFiltered(
+  db: Db,
+  organizationId: OrganizationId,
+  { period, filter, segment }: Query & { filter: ReportFilter },
+): Promise<Parts> {
+  const series = new FilteredSeries(period, {});
+  const sums = segmentSums(segment);
+  await addFiltered(db, organizationId, { within: period, filter }, [series.sums, sums]);
+  return {
+    series: series.series(period),
+    segments: await segmentsOf(db, organizationId, segment, sums),
+  };
 }
 
 /** A session is about many items and tags, so it belongs to none of them. */

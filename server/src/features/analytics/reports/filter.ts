@@ -4,8 +4,8 @@ import type { Db } from '../../../platform/database/database.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
 import { parseContentId, type OrganizationId } from '../../../platform/ids.ts';
 import { contentItems } from '../../content/content.ts';
-import type { EventDevice } from '../../events/events.ts';
-import { countryNumber, factDevices } from '../facts/facts.ts';
+import { isCountry, type EventDevice } from '../../events/events.ts';
+import { contentKey, countryNumber, factDevices, type ContentKey } from '../facts/facts.ts';
 import type { FactFilter } from '../facts/sums.ts';
 import { hashLabel } from '../projections/engagement/label.ts';
 
@@ -39,15 +39,17 @@ const names = [
 export function readFilter(query: ReportFilter): ReportFilter | null {
   const given = names.filter((name) => query[name] !== undefined);
   if (given.length === 0) return null;
-  const { country, contentId } = query;
-  if (country !== undefined && !/^[A-Za-z]{2}$/.test(country)) {
-    throw fieldError('query.country', 'must be a country of two letters, such as DE');
+  const { contentId } = query;
+  const country = query.country?.toUpperCase();
+  // As events are judged: no event is from a country that does not exist.
+  if (country !== undefined && !isCountry(country)) {
+    throw fieldError('query.country', 'must be a country of ISO 3166-1, such as DE');
   }
   const id = contentId === undefined ? undefined : parseContentId(contentId);
   if (id === null) throw fieldError('query.contentId', 'must be the id of a content item');
   return {
     ...Object.fromEntries(given.map((name) => [name, query[name]])),
-    ...(country !== undefined && { country: country.toUpperCase() }),
+    ...(country !== undefined && { country }),
     ...(id !== undefined && { contentId: id }),
   };
 }
@@ -77,7 +79,7 @@ async function findItems(
   db: Db,
   organizationId: OrganizationId,
   { contentId, tag, author, section }: ReportFilter,
-): Promise<Set<string>> {
+): Promise<Set<ContentKey>> {
   const conditions = [sql`item.organization_id = ${organizationId}`];
   if (contentId !== undefined) conditions.push(sql`item.content_id = ${contentId}::uuid`);
   if (tag !== undefined) conditions.push(sql`item.tags @> array[${tag}]::text[]`);
@@ -86,5 +88,5 @@ async function findItems(
   const { rows } = await sql<{ content_id: string }>`
     select item.content_id from ${contentItems} item where ${sql.join(conditions, sql` and `)}
   `.execute(db);
-  return new Set(rows.map((row) => row.content_id));
+  return new Set(rows.map((row) => contentKey(row.content_id)));
 }

@@ -3,32 +3,38 @@ import { sql } from 'kysely';
 import { dayMs } from '../../../platform/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { sumFacts } from '../facts/sums.ts';
-import { mergeActivity, readActivity, type Activity } from '../projections/retention/activity.ts';
+import { FactSums } from '../facts/sums.ts';
+import {
+  firstDayOf,
+  mergeActivity,
+  readActivity,
+  writeActivity,
+} from '../projections/retention/activity.ts';
 import { readPeople } from '../projections/links/link-queries.ts';
 import { memberOf } from '../statistics/viewer-key.ts';
-import { toFactFilter, type ReportFilter } from './filter.ts';
+import type { ReportFilter } from './filter.ts';
+import { addFiltered, type Within } from './filtered-series.ts';
 import type { RetentionCount } from './retention-queries.ts';
 
-type Within = { readonly startMs: number; readonly endMs: number };
-
-/** A viewer with a matching view or session on a day, and all days on which the viewer did anything. */
-type ActiveDay = { readonly day: number; readonly activity: Activity };
+/** For the viewers with a matching view or session on each day. */
+export function activeSums(): FactSums {
+  return new FactSums({ groupBy: 'day', counts: [], viewers: 'active' });
+}
 
 /** By day, counted from 1 January 1970. */
 export async function countNewAndReturning(
   db: Db,
   organizationId: OrganizationId,
-  within: Within,
-  filter: ReportFilter,
+  active: FactSums,
 ): Promise<Map<number, { newViewers: number; returningViewers: number }>> {
   const days = new Map<number, { newViewers: number; returningViewers: number }>();
-  for (const { day, activity } of await readActiveDays(db, organizationId, within, filter)) {
+  const activities = await readActivities(db, organizationId);
+  forEachActiveDay(active, activities, (day, activity) => {
     const counts = days.get(day) ?? { newViewers: 0, returningViewers: 0 };
     days.set(day, counts);
-    if (activity[0] === day) counts.newViewers += 1;
+    if (firstDayOf(activity) === day) counts.newViewers += 1;
     else counts.returningViewers += 1;
-  }
+  });
   return days;
 }
 
@@ -44,44 +50,29 @@ export async function countFilteredRetention(
 ): Promise<RetentionCount[]> {
   const first = within.startMs / dayMs;
   const end = within.endMs / dayMs;
-  const counts = new Map<string, RetentionCount>();
-  for (const { day, activity } of await readActiveDays(db, organizationId, within, filter)) {
-    if (activity[0] !== day) continue;
-    for (const later of activity) {
-      if (later >= end) continue;
-      const key = `${day} ${later}`;
-      const found = counts.get(key) ?? { cohort: day - first, day: later - first, viewers: 0 };
-      counts.set(key, { ...found, viewers: found.viewers + 1 });
-    }
-  }
-  return [...counts.values()];
+  const active = activeSums();
+  await addFiltered(db, organizationId, { within, filter }, [active]);
+  const cohorts = new CohortCounts();
+  forEachActiveDay(active, await readActivities(db, organizationId), (day, activity) => {
+    if (firstDayOf(activity) === day) cohorts.add(activity);
+  });
+  return cohorts
+    .list()
+    .filter(({ day }) => day < end)
+    .map(({ cohort, day, viewers }) => ({ cohort: cohort - first, day: day - first, viewers }));
 }
 
-async function readActiveDays(
-  db: Db,
-  organizationId: OrganizationId,
-  { startMs, endMs }: Within,
-  filter: ReportFilter,
-): Promise<ActiveDay[]> {
-  const sums = await sumFacts(db, organizationId, {
-    startMs,
-    endMs,
-    filter: await toFactFilter(db, organizationId, filter),
-    groupBy: 'day',
-    viewers: 'active',
+/** Visits each viewer on each of the days, with the viewer's stored activity. */
+function forEachActiveDay(
+  active: FactSums,
+  activities: ReadonlyMap<number, Buffer>,
+  visit: (day: number, activity: Buffer) => void,
+): void {
+  const days = [...active.groups.keys()].map((moment) => Number(moment) / dayMs);
+  active.viewers.forEach((member, group) => {
+    const activity = activities.get(member);
+    if (activity !== undefined) visit(days[group] ?? 0, activity);
   });
-  const dayOf = new Map([...sums.groups].map(([moment, group]) => [group, Number(moment) / dayMs]));
-  const daysOf = new Map<number, number[]>();
-  sums.pairs.forEach((member, group) => {
-    const days = daysOf.get(member) ?? [];
-    days.push(dayOf.get(group) ?? 0);
-    daysOf.set(member, days);
-  });
-  const active: ActiveDay[] = [];
-  for (const [member, activity] of await readActivities(db, organizationId)) {
-    for (const day of daysOf.get(member) ?? []) active.push({ day, activity });
-  }
-  return active;
 }
 
 /**
@@ -91,28 +82,39 @@ async function readActiveDays(
 export async function countCohorts(
   db: Db,
   organizationId: OrganizationId,
-): Promise<{ cohort: number; day: number; viewers: number }[]> {
-  const counts = new Map<string, { cohort: number; day: number; viewers: number }>();
-  for (const activity of (await readActivities(db, organizationId)).values()) {
-    const [cohort = 0] = activity;
-    for (const day of activity) {
-      const key = `${cohort} ${day}`;
-      const found = counts.get(key) ?? { cohort, day, viewers: 0 };
-      counts.set(key, { ...found, viewers: found.viewers + 1 });
-    }
+): Promise<RetentionCount[]> {
+  const cohorts = new CohortCounts();
+  for (const activity of (await readActivities(db, organizationId)).values()) cohorts.add(activity);
+  return cohorts.list();
+}
+
+class CohortCounts {
+  /** Viewers by the first day, then by day. */
+  readonly #cohorts = new Map<number, Map<number, number>>();
+
+  add(activity: Buffer): void {
+    const first = firstDayOf(activity);
+    const days = this.#cohorts.get(first) ?? new Map<number, number>();
+    this.#cohorts.set(first, days);
+    for (const day of readActivity(activity)) days.set(day, (days.get(day) ?? 0) + 1);
   }
-  return [...counts.values()];
+
+  list(): RetentionCount[] {
+    return [...this.#cohorts].flatMap(([cohort, days]) =>
+      [...days].map(([day, viewers]) => ({ cohort, day, viewers })),
+    );
+  }
 }
 
 const viewersAtOnce = 20_000;
 
-/** The activity of every viewer of an organization, by member. */
+/** The stored activity of every viewer of an organization, by member. */
 async function readActivities(
   db: Db,
   organizationId: OrganizationId,
-): Promise<Map<number, Activity>> {
+): Promise<Map<number, Buffer>> {
   const people = await readPeople(db, organizationId);
-  const activities = new Map<number, Activity>();
+  const activities = new Map<number, Buffer>();
   for (let after = Buffer.alloc(0); ;) {
     const { rows } = await sql<{ viewer_key: Buffer; activity: Buffer }>`
       select viewer_key, activity from viewer_activity
@@ -121,12 +123,15 @@ async function readActivities(
     for (const row of rows) {
       const member = memberOf(row.viewer_key.toString('latin1'));
       const person = people?.get(member) ?? member;
-      const activity = readActivity(row.activity);
       const other = activities.get(person);
-      activities.set(person, other === undefined ? activity : mergeActivity(other, activity));
+      activities.set(person, other === undefined ? row.activity : merged(other, row.activity));
     }
     const last = rows.at(-1);
     if (last === undefined || rows.length < viewersAtOnce) return activities;
     after = Buffer.from(last.viewer_key);
   }
+}
+
+function merged(one: Buffer, other: Buffer): Buffer {
+  return writeActivity(mergeActivity(readActivity(one), readActivity(other)));
 }

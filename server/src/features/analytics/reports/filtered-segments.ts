@@ -3,30 +3,31 @@ import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { contentItems } from '../../content/content.ts';
-import { sumFacts, type FactSums } from '../facts/sums.ts';
+import { FactSums, type FactQuery } from '../facts/sums.ts';
 import type { Segment } from './counter-queries.ts';
-import { toFactFilter, type ReportFilter } from './filter.ts';
+import type { ReportFilter } from './filter.ts';
+import { addFiltered, type Within } from './filtered-series.ts';
 import { sumCounters, type AudienceCounters } from './metrics.ts';
 import type { SegmentKind } from './query-schemas.ts';
 
-type Within = { readonly startMs: number; readonly endMs: number };
 type Wanted = { readonly within: Within; readonly filter: ReportFilter };
 
+/** What segments are made from. */
+export function segmentSums(kind: SegmentKind): FactSums {
+  return new FactSums({ groupBy: kind === 'tag' ? 'content' : kind });
+}
+
 /** The most played first; the unknown ones are under ''. */
-export async function readFilteredSegments(
+export async function segmentsOf(
   db: Db,
   organizationId: OrganizationId,
   kind: SegmentKind,
-  { within, filter }: Wanted,
+  sums: FactSums,
 ): Promise<Segment<AudienceCounters>[]> {
-  if (kind === 'tag') return readTags(db, organizationId, { within, filter });
-  const { startMs, endMs } = within;
-  const sums = await sumFacts(db, organizationId, {
-    startMs,
-    endMs,
-    filter: await toFactFilter(db, organizationId, filter),
-    groupBy: kind,
-  });
+  return kind === 'tag' ? tagsOf(db, organizationId, sums) : groupsOf(sums);
+}
+
+export function groupsOf(sums: FactSums): Segment<AudienceCounters>[] {
   return inOrder([...sums.groups.keys()].map((key) => [String(key), sums.countsOf(key)]));
 }
 
@@ -34,17 +35,12 @@ export async function readFilteredSegments(
 export async function sumItems(
   db: Db,
   organizationId: OrganizationId,
-  { within: { startMs, endMs }, filter }: Wanted,
-  extras: { readonly viewers?: 'watching' } = {},
+  wanted: Wanted,
+  parts: Pick<FactQuery, 'counts' | 'viewers'> = {},
 ): Promise<FactSums> {
-  const wanted = await toFactFilter(db, organizationId, filter);
-  return sumFacts(db, organizationId, {
-    startMs,
-    endMs,
-    filter: wanted,
-    groupBy: 'content',
-    ...extras,
-  });
+  const sums = new FactSums({ groupBy: 'content', ...parts });
+  await addFiltered(db, organizationId, wanted, [sums]);
+  return sums;
 }
 
 export type NamedItem = { contentId: string; title: string; tags: string[] };
@@ -69,12 +65,11 @@ export function countedItems(sums: FactSums): string[] {
     .filter((id) => id !== '' && Object.values(sums.countsOf(id)).some((count) => count !== 0));
 }
 
-async function readTags(
+async function tagsOf(
   db: Db,
   organizationId: OrganizationId,
-  wanted: Wanted,
+  sums: FactSums,
 ): Promise<Segment<AudienceCounters>[]> {
-  const sums = await sumItems(db, organizationId, wanted);
   const items = await findNames(db, organizationId, countedItems(sums));
   const byTag = new Map<string, AudienceCounters[]>();
   for (const { contentId, tags } of items) {

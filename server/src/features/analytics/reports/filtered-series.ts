@@ -1,23 +1,29 @@
 /** The numbers of a filter over time. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { sumFacts, type FactSums } from '../facts/sums.ts';
+import { addFacts } from '../facts/scan.ts';
+import { FactSums, type CountName } from '../facts/sums.ts';
 import type { Series } from './counter-queries.ts';
 import { toFactFilter, type ReportFilter } from './filter.ts';
 import type { AudienceCounters } from './metrics.ts';
-import { bucketIndex, bucketsOf, type Period } from './period.ts';
+import { bucketsOf, type Period } from './period.ts';
 import type { UniqueViewers } from './unique-viewers.ts';
 
-type Within = { readonly startMs: number; readonly endMs: number };
+export type Within = { readonly startMs: number; readonly endMs: number };
 
-/** What is added up in addition to the counts. */
-type Extras = { readonly startups?: boolean; readonly reached?: boolean; readonly fromMs?: number };
+/** What is added up: all counts, unless some are named, and whatever else is asked for. */
+export type SeriesParts = {
+  readonly counts?: readonly CountName[];
+  readonly viewers?: 'watching';
+  readonly startups?: boolean;
+  readonly reached?: boolean;
+};
 
 export class FilteredSeries {
   readonly sums: FactSums;
 
-  constructor(sums: FactSums) {
-    this.sums = sums;
+  constructor({ granularity }: Period, parts: SeriesParts) {
+    this.sums = new FactSums({ groupBy: granularity === 'hour' ? 'hour' : 'day', ...parts });
   }
 
   /** The counts of each hour or day on which there were any. */
@@ -28,37 +34,49 @@ export class FilteredSeries {
       .map((moment) => ({ ...this.sums.countsOf(moment), startMs: moment }));
   }
 
-  viewersIn({ startMs, endMs }: Within): number {
-    const isWithin = (moment: number) => moment >= startMs && moment < endMs;
-    return this.sums.viewersByIndex(1, (key) => (isWithin(Number(key)) ? 0 : null))[0] ?? 0;
-  }
-
-  viewers(period: Period): UniqueViewers {
-    const { startMs, endMs } = period;
-    const indexOf = (moment: number) =>
-      moment >= startMs && moment < endMs ? bucketIndex(period, moment) : null;
+  /** Unique viewers of a period, of each of its buckets, and of other spans, in one pass. */
+  viewers(period: Period, ...others: Within[]): UniqueViewers {
+    const buckets = bucketsOf(period);
+    const weeks = period.granularity === 'week' ? buckets : [];
+    const spans = [period, ...others, ...weeks];
+    const [total = 0, ...counts] = this.sums.viewersBySet(spans.length, (key) =>
+      spans.flatMap(({ startMs, endMs }, set) =>
+        Number(key) >= startMs && Number(key) < endMs ? [set] : [],
+      ),
+    );
+    // Hours and days are groups by themselves.
+    const byGroup = this.sums.viewersByGroup();
     return {
-      total: this.viewersIn(period),
-      byBucket: this.sums.viewersByIndex(bucketsOf(period).length, (key) => indexOf(Number(key))),
+      total,
+      others: counts.slice(0, others.length),
+      byBucket:
+        weeks.length > 0
+          ? counts.slice(others.length)
+          : buckets.map(({ startMs }) => byGroup.get(startMs) ?? 0),
     };
   }
 }
 
-/** @param extras.fromMs where to begin when that is before the period */
+/** @param options.fromMs where to begin when that is before the period */
 export async function readFilteredSeries(
   db: Db,
   organizationId: OrganizationId,
   period: Period,
-  filter: ReportFilter,
-  { fromMs = period.startMs, ...extras }: Extras = {},
+  { filter, parts, fromMs }: { filter: ReportFilter; parts: SeriesParts; fromMs?: number },
 ): Promise<FilteredSeries> {
-  const sums = await sumFacts(db, organizationId, {
-    startMs: fromMs,
-    endMs: period.endMs,
-    filter: await toFactFilter(db, organizationId, filter),
-    groupBy: period.granularity === 'hour' ? 'hour' : 'day',
-    viewers: 'watching',
-    ...extras,
-  });
-  return new FilteredSeries(sums);
+  const series = new FilteredSeries(period, parts);
+  const within = { startMs: fromMs ?? period.startMs, endMs: period.endMs };
+  await addFiltered(db, organizationId, { within, filter }, [series.sums]);
+  return series;
+}
+
+/** Adds the facts that a filter asks for to several sums at once. */
+export async function addFiltered(
+  db: Db,
+  organizationId: OrganizationId,
+  { within: { startMs, endMs }, filter }: { within: Within; filter: ReportFilter },
+  sums: readonly FactSums[],
+): Promise<void> {
+  const wanted = await toFactFilter(db, organizationId, filter);
+  await addFacts(db, organizationId, { startMs, endMs, filter: wanted }, sums);
 }

@@ -103,9 +103,10 @@ async function readMovedOf(
   organizationId: OrganizationId,
   { periods, filter, metric, direction, limit }: MoversQuery & { filter: ReportFilter },
 ): Promise<Moved[]> {
-  const sumsIn = (within: Period) => sumItems(db, organizationId, { within, filter });
-  const [now, before] = [await sumsIn(periods.now), await sumsIn(periods.before)];
   const column = movedColumns[metric];
+  const sumsIn = (within: Period) =>
+    sumItems(db, organizationId, { within, filter }, { counts: [column] });
+  const [now, before] = [await sumsIn(periods.now), await sumsIn(periods.before)];
   const sign = { up: 1, down: -1, both: 0 }[direction];
   const moved = [...new Set([...countedItems(now), ...countedItems(before)])]
     .map((contentId) => ({

@@ -5,7 +5,7 @@ import { readSeries } from './counter-queries.ts';
 import { isAboutItems, type ReportFilter } from './filter.ts';
 import { readFilteredSeries } from './filtered-series.ts';
 import { presentCounted, sumCounters, type AudienceCounters } from './metrics.ts';
-import { comparablePeriods, type ComparablePeriods, type Period } from './period.ts';
+import { comparablePeriods, type Period } from './period.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
 import { countOrganizationViewers } from './unique-viewers.ts';
 
@@ -16,18 +16,24 @@ export async function reportOverview(
   { period, filter, nowMs }: { period: Period; filter: ReportFilter | null; nowMs: number },
 ) {
   if (filter !== null) return reportFiltered(db, organizationId, { period, filter, nowMs });
-  const [series, viewers, comparison] = await Promise.all([
+  const { now, before } = comparablePeriods(period, nowMs);
+  const [series, current, previous, viewers] = await Promise.all([
     readSeries(db, organizationId, spanOf(period)),
-    countOrganizationViewers(db, organizationId, period),
-    comparePeriods(db, organizationId, comparablePeriods(period, nowMs)),
+    readSeries(db, organizationId, daySpanOf(now)),
+    readSeries(db, organizationId, daySpanOf(before)),
+    countOrganizationViewers(db, organizationId, period, now, before),
   ]);
+  const [viewersNow = 0, viewersBefore = 0] = viewers.others;
   return {
     summary: present(sumCounters(series), viewers.total),
     timeseries: sumByBucket(period, series).map(({ bucket, counters }, index) => ({
       date: bucket.date,
       ...present(counters, viewers.byBucket[index] ?? 0),
     })),
-    comparison,
+    comparison: compare(
+      present(sumCounters(current), viewersNow),
+      present(sumCounters(previous), viewersBefore),
+    ),
   };
 }
 
@@ -38,42 +44,28 @@ async function reportFiltered(
   { period, filter, nowMs }: { period: Period; filter: ReportFilter; nowMs: number },
 ) {
   const { now, before } = comparablePeriods(period, nowMs);
-  const fromMs = before.startMs;
-  const found = await readFilteredSeries(db, organizationId, period, filter, { fromMs });
+  const found = await readFilteredSeries(db, organizationId, period, {
+    filter,
+    parts: { viewers: 'watching' },
+    fromMs: before.startMs,
+  });
   const presentKnown = (counters: AudienceCounters, viewers: number) => ({
     ...presentCounted(counters),
     uniqueViewers: viewers,
     sessions: isAboutItems(filter) ? null : counters.sessions,
   });
-  const presentIn = (within: Period) =>
-    presentKnown(sumCounters(found.series(within)), found.viewersIn(within));
-  const viewers = found.viewers(period);
+  const viewers = found.viewers(period, now, before);
+  const [viewersNow = 0, viewersBefore = 0] = viewers.others;
+  const presentIn = (within: Period, unique: number) =>
+    presentKnown(sumCounters(found.series(within)), unique);
   return {
-    summary: presentIn(period),
+    summary: presentIn(period, viewers.total),
     timeseries: sumByBucket(period, found.series(period)).map(({ bucket, counters }, index) => ({
       date: bucket.date,
       ...presentKnown(counters, viewers.byBucket[index] ?? 0),
     })),
-    comparison: compare(presentIn(now), presentIn(before)),
+    comparison: compare(presentIn(now, viewersNow), presentIn(before, viewersBefore)),
   };
-}
-
-async function comparePeriods(
-  db: Db,
-  organizationId: OrganizationId,
-  { now, before }: ComparablePeriods,
-) {
-  const [one, other] = await Promise.all(
-    [now, before].map(async (period) => {
-      const [series, viewers] = await Promise.all([
-        readSeries(db, organizationId, daySpanOf(period)),
-        countOrganizationViewers(db, organizationId, period),
-      ]);
-      return present(sumCounters(series), viewers.total);
-    }),
-  );
-  const nothing = present(sumCounters([]), 0);
-  return compare(one ?? nothing, other ?? nothing);
 }
 
 function present(counters: AudienceCounters, uniqueViewers: number) {

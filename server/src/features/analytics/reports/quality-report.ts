@@ -14,7 +14,7 @@ const maxLabels = 100;
 
 /**
  * How well playback works: starting, stalling, failing. What clients name (renditions, codecs, error
- * codes) is kept for the organization as a whole alone, so a filter leaves these lists empty.
+ * codes) is counted for the organization as a whole alone, so with a filter these lists are null.
  */
 export async function reportQuality(
   db: Db,
@@ -26,16 +26,12 @@ export async function reportQuality(
       ? await readAll(db, organizationId, period)
       : await readFiltered(db, organizationId, period, filter);
   const startupsByBucket = Map.groupBy(startups, (row) => bucketIndex(period, row.startMs));
-  const byMeasure = Map.groupBy(counts, ({ measure }) => measure);
-  const labels = (measure: string) => byMeasure.get(measure) ?? [];
   return {
     summary: {
       startupTime: presentStartup(startups),
       ...presentPlayback(sumCounters(audience)),
     },
-    renditions: presentRenditions(labels),
-    codecs: highest(labels('codec')).map((row) => ({ codec: known(row.label), ...playsOf(row) })),
-    errors: highest(labels('error')).map(({ label, count }) => ({ code: known(label), count })),
+    ...(counts === null ? noLists : presentLists(counts)),
     timeseries: sumByBucket(period, audience).map(({ bucket, counters }, index) => ({
       date: bucket.date,
       startupTime: presentStartup(startupsByBucket.get(index) ?? []),
@@ -66,7 +62,10 @@ async function readFiltered(
   period: Period,
   filter: ReportFilter,
 ) {
-  const found = await readFilteredSeries(db, organizationId, period, filter, { startups: true });
+  const found = await readFilteredSeries(db, organizationId, period, {
+    filter,
+    parts: { startups: true },
+  });
   const startups = [...found.sums.groups].flatMap(([moment, group]) =>
     [...(found.sums.startups.get(group) ?? [])].map(([bucket, tally]) => ({
       startMs: Number(moment),
@@ -74,7 +73,7 @@ async function readFiltered(
       ...tally,
     })),
   );
-  return { audience: found.series(period), counts: [], startups };
+  return { audience: found.series(period), counts: null, startups };
 }
 
 type Startup = { bucket: number; count: number; total: number };
@@ -98,6 +97,18 @@ function presentStartup(rows: readonly Startup[]) {
     p75: percentile(0.75),
     p95: percentile(0.95),
     p99: percentile(0.99),
+  };
+}
+
+const noLists = { renditions: null, codecs: null, errors: null };
+
+function presentLists(counts: readonly QualityCount[]) {
+  const byMeasure = Map.groupBy(counts, ({ measure }) => measure);
+  const labels = (measure: string) => byMeasure.get(measure) ?? [];
+  return {
+    renditions: presentRenditions(labels),
+    codecs: highest(labels('codec')).map((row) => ({ codec: known(row.label), ...playsOf(row) })),
+    errors: highest(labels('error')).map(({ label, count }) => ({ code: known(label), count })),
   };
 }
 

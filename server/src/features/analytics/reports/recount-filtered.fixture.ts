@@ -145,9 +145,9 @@ export class FilteredRecount {
     const { from, to } = spanOf(range);
     return {
       summary: playback(within(part, from, to).views),
-      renditions: [],
-      codecs: [],
-      errors: [],
+      renditions: null,
+      codecs: null,
+      errors: null,
       timeseries: bucketsOf(range).map((one) => ({
         date: one.date,
         ...playback(within(part, one.from, one.to).views),

@@ -297,6 +297,8 @@ test('what cannot be answered is refused by name', async () => {
     ['overview', { granularity: 'month' }, 'query.granularity'],
     ['overview', { granularity: 'Day' }, 'query.granularity'],
     ['engagement', { segment: 'author' }, 'query.segment'],
+    ['overview', { country: 'ZZ' }, 'query.country'],
+    ['audience', { country: 'D' }, 'query.country'],
     ['overview', { segment: 'device' }, 'query.segment'],
     ['content', { sort: 'popularity' }, 'query.sort'],
     ['content', { order: 'up' }, 'query.order'],

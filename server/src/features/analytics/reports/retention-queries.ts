@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { dayMs } from '../../../platform/time.ts';
-import { readPeople } from '../projections/links/link-queries.ts';
+import { hasPeople } from '../projections/links/link-queries.ts';
 import { countCohorts } from './filtered-people.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -14,7 +14,7 @@ export async function readRetention(
   organizationId: OrganizationId,
   { startDate, endDate }: { startDate: string; endDate: string },
 ): Promise<RetentionCount[]> {
-  if ((await readPeople(db, organizationId)) !== null) {
+  if (await hasPeople(db, organizationId)) {
     const [first, last] = [startDate, endDate].map((date) => Date.parse(date) / dayMs);
     return (await countCohorts(db, organizationId))
       .filter(({ cohort, day }) => cohort >= (first ?? 0) && day <= (last ?? 0))

@@ -1,5 +1,5 @@
 /** The shapes of analytics answers. */
-import { Type } from 'typebox';
+import { Type, type TSchema } from 'typebox';
 import { Nullable, OneOf } from '../../../platform/http/schemas.ts';
 import { average, count, counted, date, label, rate, seconds } from './metric-schemas.ts';
 
@@ -170,9 +170,14 @@ const renditionPlays = {
   averageStartupTime: milliseconds('Of these plays.'),
 };
 
+/** A list that is known for the organization as a whole alone. */
+function ofOrganization<Item extends TSchema>(item: Item) {
+  return Nullable(Type.Array(item, { description: 'Null with a filter.' }));
+}
+
 export const Quality = Type.Object({
   summary: Type.Object(playback),
-  renditions: Type.Array(
+  renditions: ofOrganization(
     Type.Object({
       rendition: label('As players name it; null is unknown.'),
       ...renditionPlays,
@@ -182,8 +187,8 @@ export const Quality = Type.Object({
       switchesTo: count('qualityChange events to it.'),
     }),
   ),
-  codecs: Type.Array(Type.Object({ codec: label('Null is unknown.'), ...renditionPlays })),
-  errors: Type.Array(Type.Object({ code: label('`data.errorCode`.'), count: count() })),
+  codecs: ofOrganization(Type.Object({ codec: label('Null is unknown.'), ...renditionPlays })),
+  errors: ofOrganization(Type.Object({ code: label('`data.errorCode`.'), count: count() })),
   timeseries: Type.Array(Type.Object({ date, ...playback })),
 });
 

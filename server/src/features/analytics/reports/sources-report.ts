@@ -2,7 +2,7 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { selectLabels } from '../facts/queries.ts';
-import { sumFacts } from '../facts/sums.ts';
+import { sumFacts } from '../facts/scan.ts';
 import { toFactFilter, type ReportFilter } from './filter.ts';
 import { ratio } from './metrics.ts';
 import { bucketIndex, bucketsOf, type Period } from './period.ts';
@@ -50,12 +50,12 @@ async function readFiltered(
   filter: ReportFilter,
 ): Promise<Tally[]> {
   const labels = await selectLabels(db, organizationId);
-  const sums = await sumFacts(db, organizationId, {
-    startMs: period.startMs,
-    endMs: period.endMs,
-    filter: await toFactFilter(db, organizationId, filter),
+  const { startMs, endMs, granularity } = period;
+  const range = { startMs, endMs, filter: await toFactFilter(db, organizationId, filter) };
+  const sums = await sumFacts(db, organizationId, range, {
     groupBy: 'entryPoint',
-    within: period.granularity === 'hour' ? 'hour' : 'day',
+    within: granularity === 'hour' ? 'hour' : 'day',
+    counts: ['impressions'],
   });
   return [...sums.groups.keys()]
     .map((key) => {

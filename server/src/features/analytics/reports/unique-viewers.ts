@@ -9,14 +9,15 @@ import {
   mergeViewerSets,
   type ViewerSet,
 } from '../statistics/viewer-set.ts';
-import { readPeople } from '../projections/links/link-queries.ts';
+import { hasPeople } from '../projections/links/link-queries.ts';
 import { sumItems } from './filtered-segments.ts';
-import { readFilteredSeries } from './filtered-series.ts';
+import type { ReportFilter } from './filter.ts';
+import { readFilteredSeries, type FilteredSeries, type Within } from './filtered-series.ts';
 import { bucketIndex, bucketsOf, type Period } from './period.ts';
 import { readItemSets, readOrganizationSets, type StoredSet } from './viewer-set-queries.ts';
 
-/** Of a whole period and of each of its buckets; null where it isn't known. */
-export type UniqueViewers = { total: number; byBucket: (number | null)[] };
+/** Of a whole period, of each of its buckets (null where it isn't known), and of other spans. */
+export type UniqueViewers = { total: number; byBucket: (number | null)[]; others: number[] };
 
 /** A set is up to 12 KiB, so that many of them are at most 24 MiB at a time. */
 const maxSetsAtOnce = 2_000;
@@ -25,16 +26,34 @@ export async function countOrganizationViewers(
   db: Db,
   organizationId: OrganizationId,
   period: Period,
+  ...others: Within[]
 ): Promise<UniqueViewers> {
   if (await hasPeople(db, organizationId)) {
-    return (await readFilteredSeries(db, organizationId, period, {})).viewers(period);
+    const fromMs = Math.min(...[period, ...others].map(({ startMs }) => startMs));
+    return (await readPeopleSeries(db, organizationId, period, { fromMs })).viewers(
+      period,
+      ...others,
+    );
   }
-  const { startMs, endMs, granularity } = period;
-  const grain = granularity === 'hour' ? 'hour' : 'day';
-  return mergeByBucket(
-    period,
-    await readOrganizationSets(db, organizationId, { grain, startMs, endMs }),
-  );
+  const read = ({ startMs, endMs }: Within, grain: 'hour' | 'day') =>
+    readOrganizationSets(db, organizationId, { grain, startMs, endMs });
+  const grain = period.granularity === 'hour' ? 'hour' : 'day';
+  const sets = others.map((span) => read(span, 'day'));
+  return {
+    ...mergeByBucket(period, await read(period, grain)),
+    others: (await Promise.all(sets)).map(countTogether),
+  };
+}
+
+/** Reads viewers alone, each person once. */
+function readPeopleSeries(
+  db: Db,
+  organizationId: OrganizationId,
+  period: Period,
+  { filter = {}, fromMs = period.startMs }: { filter?: ReportFilter; fromMs?: number } = {},
+): Promise<FilteredSeries> {
+  const parts = { counts: [], viewers: 'watching' } as const;
+  return readFilteredSeries(db, organizationId, period, { filter, parts, fromMs });
 }
 
 /** Those of one item are kept by day, so that hours have none. */
@@ -45,12 +64,13 @@ export async function countItemViewers(
   period: Period,
 ): Promise<UniqueViewers> {
   if (await hasPeople(db, organizationId)) {
-    return (await readFilteredSeries(db, organizationId, period, { contentId })).viewers(period);
+    const filter = { contentId };
+    return (await readPeopleSeries(db, organizationId, period, { filter })).viewers(period);
   }
   const stored = await readItemSets(db, organizationId, [contentId], daysOf(period));
   if (period.granularity !== 'hour') return mergeByBucket(period, stored);
   const { total } = mergeByBucket({ ...period, granularity: 'day' }, stored);
-  return { total, byBucket: bucketsOf(period).map(() => null) };
+  return { total, byBucket: bucketsOf(period).map(() => null), others: [] };
 }
 
 function mergeByBucket(period: Period, stored: readonly StoredSet[]): UniqueViewers {
@@ -61,7 +81,13 @@ function mergeByBucket(period: Period, stored: readonly StoredSet[]): UniqueView
   }
   const all = createViewerSet();
   for (const set of sets) mergeViewerSets(all, set);
-  return { total: countViewers(all), byBucket: sets.map(countViewers) };
+  return { total: countViewers(all), byBucket: sets.map(countViewers), others: [] };
+}
+
+function countTogether(stored: readonly StoredSet[]): number {
+  const all = createViewerSet();
+  for (const { sketch } of stored) mergeViewerSets(all, decodeViewerSet(sketch));
+  return countViewers(all);
 }
 
 /** Each item's unique viewers in a period. Memory is bounded whatever the number of days. */
@@ -88,14 +114,7 @@ export async function countViewersOfItems(
   return counts;
 }
 
-/**
- * Whether devices belong to users here. Sets of viewers don't know, so facts are counted then, which
- * takes longer: a viewer counts where the view began.
- */
-async function hasPeople(db: Db, organizationId: OrganizationId): Promise<boolean> {
-  return (await readPeople(db, organizationId)) !== null;
-}
-
+/** Sets of viewers don't know that devices belong to users, so facts are counted then, which takes longer. */
 async function countPeopleOfItems(
   db: Db,
   organizationId: OrganizationId,
@@ -106,7 +125,7 @@ async function countPeopleOfItems(
     db,
     organizationId,
     { within: period, filter: {} },
-    { viewers: 'watching' },
+    { counts: [], viewers: 'watching' },
   );
   const viewers = sums.viewersByGroup();
   return new Map(contentIds.map((id) => [id, viewers.get(id) ?? 0]));

@@ -51,6 +51,9 @@ function pictureSource(clip: ClipSpec): string {
   // Cells of one pixel would be noise to the eye and to the encoder.
   const cells = `s=${cellCount(clip.width)}x${cellCount(clip.height)}:r=${clip.frameRate}`;
   const enlarge = `scale=${clip.width}:${clip.height}:flags=neighbor`;
+  const smaller = clip.drawnSmaller ?? 1;
+  const drawn = `s=${Math.ceil(clip.width / smaller)}x${Math.ceil(clip.height / smaller)}:r=${clip.frameRate}`;
+  const enlargeSmoothly = smaller === 1 ? '' : `,scale=${clip.width}:${clip.height}:flags=bicubic`;
   const seed = clip.seed ?? 1;
   switch (clip.source) {
     case 'testsrc2':
@@ -59,9 +62,9 @@ function pictureSource(clip: ClipSpec): string {
     case 'black':
       return `color=c=black:${size}`;
     case 'mandelbrot':
-      return `mandelbrot=${size}:start_scale=${3 / (1 + (seed % 7))}:maxiter=256`;
+      return `mandelbrot=${drawn}:start_scale=${3 / (1 + (seed % 7))}:maxiter=256${enlargeSmoothly}`;
     case 'gradients':
-      return `gradients=${size}:seed=${seed}:speed=0.02`;
+      return `gradients=${drawn}:seed=${seed}:speed=0.02${enlargeSmoothly}`;
     case 'life':
       return `life=${cells}:seed=${seed}:mold=24:ratio=0.2:death_color=#402060:life_color=#ffd060,${enlarge}`;
     case 'cellauto':

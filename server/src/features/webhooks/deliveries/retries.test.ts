@@ -46,7 +46,9 @@ test('six attempts at the distances of the schedule, then failed, and never a se
   for (const [index, delayMs] of delaysMs.entries()) {
     if (index === 0) continue;
     const distance = (requests[index]?.at ?? 0) - (requests[index - 1]?.at ?? 0);
-    assert.ok(Math.abs(distance - delayMs) < 1_000, `attempt ${index + 1} after ${distance} ms`);
+    // A busy machine may be late, but nothing makes it early.
+    const isInTime = distance > delayMs - 1_000 && distance < delayMs + 5_000;
+    assert.ok(isInTime, `attempt ${index + 1} after ${distance} ms`);
   }
   const ids = new Set(requests.map(({ headers }) => headers['x-service-delivery-id']));
   assert.deepEqual([...ids], [delivery.id]);

@@ -49,6 +49,7 @@ test('a backlog over many webhooks that comes at once is claimed by a plan made 
   });
   const took: number[] = [];
   while (took.length < 20) took.push(await look());
-  // By the plan from before, a look takes over a second here.
-  assert.ok(Math.max(...took) < 500, `${Math.max(...took)} ms`);
+  // By the plan from before, each look takes over a second here. A busy machine may hold up single ones.
+  const middle = took.toSorted((a, b) => a - b)[took.length >> 1] ?? Infinity;
+  assert.ok(middle < 500, `${took.map(Math.round).join(', ')} ms`);
 });

@@ -125,7 +125,7 @@ test('a wall clock that is set back by an hour between two attempts moves neithe
   const [first, second, ...more] = receiver.requests;
   assert.ok(first !== undefined && second !== undefined && more.length === 0);
   const distanceMs = second.at - first.at;
-  assert.ok(Math.abs(distanceMs - 1_000) < 1_000, `${distanceMs} ms`);
+  assert.ok(distanceMs > 0 && distanceMs < 10_000, `${distanceMs} ms`);
   const sentAt = ({ headers }: Received) => Number(headers['webhook-timestamp']);
   assert.ok(sentAt(second) < sentAt(first) - 3_500, 'the clock was set back');
   assert.equal(second.headers['x-service-timestamp'], first.headers['x-service-timestamp']);

@@ -41,8 +41,12 @@ export function writeActivity(activity: Activity): Buffer {
   return bytes;
 }
 
+export function firstDayOf(bytes: Buffer): number {
+  return bytes.readUInt32BE();
+}
+
 export function readActivity(bytes: Buffer): Activity {
-  const first = bytes.readUInt32BE(0);
+  const first = firstDayOf(bytes);
   const days: number[] = [];
   for (let bit = 0; bit < (bytes.length - 4) * 8; bit += 1) {
     if (((bytes[4 + (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0) days.push(first + bit);
