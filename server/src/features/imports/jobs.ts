@@ -62,16 +62,14 @@ async function fetchInto(
 ): Promise<void> {
   const { organizationId, signal } = context;
   const progress = reportTransfer(db, organizationId, contentId);
-  const body = readSource(url, {
+  // A body that is refused would stay open, and its connection with it.
+  await using body = readSource(url, {
     egress,
     limits,
     signal,
     onProgress: (bytes, total) => progress.report(bytes, total),
   });
-  // A body that is refused is open still, with its connection.
-  const media = await receiveMedia(storage, body, upload, null, signal).finally(() =>
-    body.return(undefined),
-  );
+  const media = await receiveMedia(storage, body, upload, null, signal);
   await progress.settled();
   await using _file = media.file;
   await withStoredSource(storage, contentId, media, async (key) => {

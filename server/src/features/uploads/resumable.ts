@@ -181,10 +181,8 @@ async function complete({ db, storage, limits }: ResumableParts, token: string):
     }
   }
   const { signal } = new AbortController();
-  const bytes = joined();
-  const media = await receiveMedia(storage, bytes, limits, null, signal).finally(() =>
-    bytes.return(undefined),
-  );
+  await using bytes = joined();
+  const media = await receiveMedia(storage, bytes, limits, null, signal);
   await using _file = media.file;
   const row = await completeUpload(db, storage, token, media);
   await storage.removePrefix(`${partsPrefix}/${session.sessionId}`);
