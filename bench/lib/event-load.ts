@@ -21,7 +21,7 @@ export type EventLoad = {
   pauseAfterRefusalMs?: number;
 };
 
-/** What became of requests. */
+/** Requests by outcome. */
 type Answers = {
   stored: number;
   /** 503 with `Retry-After`. */

@@ -1,4 +1,4 @@
-/** Uploads of clips for benchmarks, and waiting for what becomes of them. */
+/** Uploads clips for benchmarks and waits until they are processed. */
 import { openAsBlob } from 'node:fs';
 import type { BenchService } from './service.ts';
 

@@ -41,7 +41,7 @@ export type PeerOptions = {
 };
 
 export type Peer = AsyncDisposable & {
-  /** Commits so many deliveries in one transaction. */
+  /** Commits this many deliveries in one transaction. */
   fill(count: number): Promise<void>;
   /** Commits one, as the transaction that causes an event would. */
   add(title: string): Promise<void>;

@@ -1116,6 +1116,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/live-streams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List live streams
+         * @description Newest first.
+         */
+        get: operations["listLiveStreams"];
+        put?: never;
+        /**
+         * Create a live stream and its item
+         * @description The item is in the feed while the stream is active, and afterwards as a video once the recording has been processed. The `streamKey` is in this answer and is never shown again.
+         */
+        post: operations["createLiveStream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/live-streams/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a live stream
+         * @description Get a live stream.
+         */
+        get: operations["getLiveStream"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a live stream and archive its item
+         * @description A stream that is active ends. The item can be restored for 30 days.
+         */
+        delete: operations["deleteLiveStream"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/live-streams/{id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a live stream for good
+         * @description The publisher is cut off. A stream that has ended stays as it is.
+         */
+        post: operations["endLiveStream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/live-streams/{id}/reset-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the key of a live stream
+         * @description The old key is refused at once, and a publisher that used it is cut off.
+         */
+        post: operations["resetLiveStreamKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/live-streams/{id}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell whether a live stream is live, and for how many
+         * @description A publishable key reads those whose items are not private.
+         */
+        get: operations["getLiveStreamStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/organization": {
         parameters: {
             query?: never;
@@ -2212,6 +2320,39 @@ export interface components {
              */
             time: string;
         };
+        /** LiveStream */
+        LiveStream: {
+            /**
+             * Format: uuid
+             * @description The item that shows it.
+             */
+            contentId: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
+            currentViewers: number;
+            endedAt: string | null;
+            /** @example lst_01jd0000000000000000000000 */
+            id: string;
+            /** @description Whether a publisher is connected at this moment. */
+            isConnected: boolean;
+            /** @description Seconds. */
+            reconnectWindow: number;
+            /** @description Length of what was published so far. */
+            recordedSeconds: number;
+            rtmpUrl: string | null;
+            startedAt: string | null;
+            /**
+             * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
+             * @enum {string}
+             */
+            status: "idle" | "active" | "ended";
+            title: string;
+        };
         /** Organization */
         Organization: {
             /** @description Origins whose pages may use publishable keys. Empty: every origin. */
@@ -2559,8 +2700,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2byepgvskkrf6rffjbq",
-                     *         "asOf": "2026-11-22T15:58:00.628Z"
+                     *         "requestId": "req_01m82meczhe5fv3jtdkxnm1j0q",
+                     *         "asOf": "2026-11-22T22:01:22.224Z"
                      *       }
                      *     }
                      */
@@ -2687,7 +2828,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a203fa-7e3e-7207-b79b-3dba3398afa5",
+                     *           "contentId": "01a20547-217f-72ba-a6c9-92b4ba61b879",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -2713,10 +2854,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2dse1p9bwce1812sqfy",
+                     *         "requestId": "req_01m82med40ez48qawkvagqynvn",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-22T15:58:00.659Z"
+                     *         "asOf": "2026-11-22T22:01:22.408Z"
                      *       }
                      *     }
                      */
@@ -2839,7 +2980,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a203fa-89e9-704d-a0f5-1ca21c83cf94",
+                     *         "contentId": "01a20547-3526-730a-bed9-fb22903e3c85",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -2916,8 +3057,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2fze83see1mv1dxr684",
-                     *         "asOf": "2026-11-22T15:58:00.712Z"
+                     *         "requestId": "req_01m82medeket5vmrn1vkt37s20",
+                     *         "asOf": "2026-11-22T22:01:22.817Z"
                      *       }
                      *     }
                      */
@@ -3123,8 +3264,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2gee58rbs5b3fhgtgks",
-                     *         "asOf": "2026-11-22T15:58:00.731Z"
+                     *         "requestId": "req_01m82medndebpb34r0c8jrer35",
+                     *         "asOf": "2026-11-22T22:01:22.900Z"
                      *       }
                      *     }
                      */
@@ -3273,8 +3414,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2jde3q9aycjhy76h26t",
-                     *         "asOf": "2026-11-22T15:58:00.799Z"
+                     *         "requestId": "req_01m82medwpe5d904kd3zjzzkra",
+                     *         "asOf": "2026-11-22T22:01:23.157Z"
                      *       }
                      *     }
                      */
@@ -3528,8 +3669,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn264eynvktkxtxx7jtq8",
-                     *         "asOf": "2026-11-22T15:58:00.514Z"
+                     *         "requestId": "req_01m82mecxxe20tf3vc576qtr44",
+                     *         "asOf": "2026-11-22T22:01:22.146Z"
                      *       }
                      *     }
                      */
@@ -3832,8 +3973,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2h5etq97vx3j44y819j",
-                     *         "asOf": "2026-11-22T15:58:00.749Z"
+                     *         "requestId": "req_01m82medr2e5yt26d6r1q81jb7",
+                     *         "asOf": "2026-11-22T22:01:22.976Z"
                      *       }
                      *     }
                      */
@@ -3998,8 +4139,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2hsenqrcr0ddjfqexec",
-                     *         "asOf": "2026-11-22T15:58:00.768Z"
+                     *         "requestId": "req_01m82medtpe03rzkjaj08z05t2",
+                     *         "asOf": "2026-11-22T22:01:23.072Z"
                      *       }
                      *     }
                      */
@@ -4117,8 +4258,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2k3e1wrnkgnz1grmmtm",
-                     *         "asOf": "2026-11-22T15:58:00.804Z"
+                     *         "requestId": "req_01m82medzte9evf4zzbfjzbpfd",
+                     *         "asOf": "2026-11-22T22:01:23.240Z"
                      *       }
                      *     }
                      */
@@ -4218,40 +4359,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m81zmf75ebjvfcne5wrwdd2r",
-                     *           "recordedAt": "2026-11-22T15:57:40.965Z",
+                     *           "id": "aud_01m82md39xek5sedqaajjaqjdr",
+                     *           "recordedAt": "2026-11-22T22:00:39.488Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m81zmb7rerwrmer3x7kbak8a",
+                     *             "keyId": "key_01m82mct82esetenq4x7v218bk",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m81zmf74ebs8mb3vj7wamq0r",
+                     *           "resourceId": "key_01m82md39eeqyb9cmewm0cv1x6",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m81zmf71e5t86qwg5r95x6p2"
+                     *           "requestId": "req_01m82md38xepnsn3j88v1q9g65"
                      *         },
                      *         {
-                     *           "id": "aud_01m81zmf6henktd31v7prwpe9s",
-                     *           "recordedAt": "2026-11-22T15:57:40.946Z",
+                     *           "id": "aud_01m82md33ge5eamhnqjjh6mztx",
+                     *           "recordedAt": "2026-11-22T22:00:39.287Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m81zmb7rerwrmer3x7kbak8a",
+                     *             "keyId": "key_01m82mct82esetenq4x7v218bk",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m81zmf6feq3rx40nwp0rrjgr",
+                     *           "resourceId": "key_01m82md32qe4fae3we64wxve1k",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m81zmf6eeaj8zbm6qr7h6dfv"
+                     *           "requestId": "req_01m82md323e0c87ny4qh9a8tak"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmf80ef38ffe6g2qszjz9",
+                     *         "requestId": "req_01m82md3frec6av1gvvdfjhmfq",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4347,7 +4488,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn184ej0st9zqj8rgkdd7"
+                     *         "requestId": "req_01m82me9p7e4j90nwnj28y651w"
                      *       }
                      *     }
                      */
@@ -4450,7 +4591,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203fa-3d13-751b-99ad-d73ea81bc478",
+                     *           "id": "01a20546-8e4a-70ee-aef7-d4a2d336c76e",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -4485,13 +4626,13 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T15:57:41.011Z",
-                     *           "updatedAt": "2026-11-22T15:57:41.087Z"
+                     *           "createdAt": "2026-11-22T22:00:39.761Z",
+                     *           "updatedAt": "2026-11-22T22:00:40.128Z"
                      *         },
                      *         {
-                     *           "id": "01a203fa-3904-74fd-805a-8d352f6a15b1",
+                     *           "id": "01a20546-7da5-7432-b748-ba52d5aca69f",
                      *           "contentType": "video",
-                     *           "title": "Item 2",
+                     *           "title": "Item 0",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -4524,12 +4665,12 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T15:57:39.973Z",
-                     *           "updatedAt": "2026-11-22T15:57:40.328Z"
+                     *           "createdAt": "2026-11-22T22:00:35.507Z",
+                     *           "updatedAt": "2026-11-22T22:00:36.281Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmfe8ejbty7h2nkxzp4j9",
+                     *         "requestId": "req_01m82md47qey2ajdyd4varyb9j",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -4629,7 +4770,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-3dd6-736d-bf1e-57fa65f5884d",
+                     *         "id": "01a20546-9129-7146-a71c-bd0aad20c385",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -4664,11 +4805,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-22T15:57:41.208Z",
-                     *         "updatedAt": "2026-11-22T15:57:41.208Z"
+                     *         "createdAt": "2026-11-22T22:00:40.490Z",
+                     *         "updatedAt": "2026-11-22T22:00:40.490Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmfeme4g9hwx2h68npk55"
+                     *         "requestId": "req_01m82md48nend96sv9cqsnw15j"
                      *       }
                      *     }
                      */
@@ -4734,7 +4875,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-3de1-71c4-980c-a0126023f78b",
+                     *         "id": "01a20546-9145-77e7-b2f9-6f901710a0c9",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -4780,11 +4921,11 @@ export interface operations {
                      *         "externalId": "full-1",
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:57:41.216Z",
-                     *         "updatedAt": "2026-11-22T15:57:41.216Z"
+                     *         "createdAt": "2026-11-22T22:00:40.515Z",
+                     *         "updatedAt": "2026-11-22T22:00:40.515Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmffbe5nb4xz0b38gvmr1"
+                     *         "requestId": "req_01m82md4eheqw8jvqnfe0am5x0"
                      *       }
                      *     }
                      */
@@ -4851,11 +4992,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-3e23-72d9-8248-354fbcaf6dd3",
+                     *         "id": "01a20546-945d-70f4-aef3-473c76f45152",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmfhde2gshfrqrs3pka28"
+                     *         "requestId": "req_01m82md55yencb4tbfr8cyyydp"
                      *       }
                      *     }
                      */
@@ -4985,7 +5126,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-3df3-77b4-8ac7-99991b40f6b2",
+                     *         "id": "01a20546-9216-74c2-a0c4-c79225c8d8c9",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5031,11 +5172,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:57:41.240Z",
-                     *         "updatedAt": "2026-11-22T15:57:41.274Z"
+                     *         "createdAt": "2026-11-22T22:00:40.737Z",
+                     *         "updatedAt": "2026-11-22T22:00:41.270Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmfg5ev4t9ye8f7rzmq0g"
+                     *         "requestId": "req_01m82md4vpeqmtkgg3m3tt92ar"
                      *       }
                      *     }
                      */
@@ -5103,7 +5244,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmpgye20tpn4ccngweqgc"
+                     *         "requestId": "req_01m82mdqsmeytrr3t0hscbdczk"
                      *       }
                      *     }
                      */
@@ -5182,17 +5323,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-59e3-7294-9e96-56330225ffe2",
+                     *         "id": "01a20546-deee-7700-b282-8972a2b162cd",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/e7nCQzD4qUalO2C1DGa07g/a-01a203fa-59e3-7294-9e96-56330225ffe2/captions.vtt",
-                     *         "trackId": "01a203fa-59e3-7294-9e96-56330225ffe2",
+                     *         "url": "https://feed.example.org/media/1Toia_M-LpUD9yXUikPOFg/a-01a20546-deee-7700-b282-8972a2b162cd/captions.vtt",
+                     *         "trackId": "01a20546-deee-7700-b282-8972a2b162cd",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-22T15:57:48.420Z"
+                     *         "createdAt": "2026-11-22T22:01:00.452Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmpdte0g8segfk4z0qrf6"
+                     *         "requestId": "req_01m82mdqj7e2bt18ycdqt433xp"
                      *       }
                      *     }
                      */
@@ -5263,11 +5404,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-5a57-72c8-b672-5ab0a807ece8",
+                     *         "id": "01a20546-dfd7-7209-941a-a04b2422deed",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmpmme6kspwmds882gata"
+                     *         "requestId": "req_01m82mdr22e6x8j0qe1kkkd9hq"
                      *       }
                      *     }
                      */
@@ -5347,14 +5488,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-42ca-7382-a514-c084825a038d",
-                     *         "imageUrl": "https://feed.example.org/media/Ex5t-gsLnx2ng_rQU8UQTQ/a-01a203fa-42ca-7382-a514-c084825a038d/large.jpg",
+                     *         "id": "01a20546-a183-702e-8671-a46553ac05d4",
+                     *         "imageUrl": "https://feed.example.org/media/pPnj39AHkGC4HAGpjirMiQ/a-01a20546-a183-702e-8671-a46553ac05d4/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-22T15:57:43.679Z"
+                     *         "createdAt": "2026-11-22T22:00:47.242Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmgmhegsr17m0ef9vb7zc"
+                     *         "requestId": "req_01m82md87keszr3gmb2yjhz9fq"
                      *       }
                      *     }
                      */
@@ -5425,11 +5566,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-5150-73ca-bdf1-7049b8131281",
+                     *         "id": "01a20546-bd2b-7450-919f-7ed1e2abd030",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmp8mej6r662ehm1h8ytd"
+                     *         "requestId": "req_01m82mdqbvewetcfjn6s92zgqf"
                      *       }
                      *     }
                      */
@@ -5471,8 +5612,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a203fa-4d64-7452-a0e1-8fdafc33f408",
-                 *         "01a203fa-4803-7582-890a-7e80c83a5d64"
+                 *         "01a20546-b431-7436-b889-770d6ad4c2fc",
+                 *         "01a20546-abff-759a-b383-63710e461fcf"
                  *       ]
                  *     }
                  */
@@ -5514,22 +5655,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203fa-4d64-7452-a0e1-8fdafc33f408",
-                     *           "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4d64-7452-a0e1-8fdafc33f408/large.jpg",
+                     *           "id": "01a20546-b431-7436-b889-770d6ad4c2fc",
+                     *           "imageUrl": "https://feed.example.org/media/3FxCcxQCRqyDslOgK1h0AQ/a-01a20546-b431-7436-b889-770d6ad4c2fc/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-22T15:57:46.169Z"
+                     *           "createdAt": "2026-11-22T22:00:51.559Z"
                      *         },
                      *         {
-                     *           "id": "01a203fa-4803-7582-890a-7e80c83a5d64",
-                     *           "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4803-7582-890a-7e80c83a5d64/large.jpg",
+                     *           "id": "01a20546-abff-759a-b383-63710e461fcf",
+                     *           "imageUrl": "https://feed.example.org/media/3FxCcxQCRqyDslOgK1h0AQ/a-01a20546-abff-759a-b383-63710e461fcf/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-22T15:57:45.087Z"
+                     *           "createdAt": "2026-11-22T22:00:49.331Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmm9ze89vts9her9tapj6"
+                     *         "requestId": "req_01m82mdf46enrvahsz8a7b3mac"
                      *       }
                      *     }
                      */
@@ -5599,7 +5740,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIFQ9S_FnaDBLZxhenBJxNaEt7-3Q/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIGkCftSUkoa9U7g8u2IGtXvZvjlQ/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -5607,11 +5748,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-22T21:57:41.183Z",
+                     *         "expiresAt": "2026-11-23T04:00:40.429Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmfdve5d85heae8gcktm4"
+                     *         "requestId": "req_01m82md46ee9r8ab3r31qd1vfb"
                      *       }
                      *     }
                      */
@@ -5700,7 +5841,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-3e32-77e2-b148-33e23ceb162d",
+                     *         "id": "01a20546-951e-75f9-be86-70f8b21b3072",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -5735,11 +5876,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:57:41.301Z",
-                     *         "updatedAt": "2026-11-22T15:57:41.313Z"
+                     *         "createdAt": "2026-11-22T22:00:41.506Z",
+                     *         "updatedAt": "2026-11-22T22:00:41.691Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmfhzep1bsj7v9xgxxvz7"
+                     *         "requestId": "req_01m82md5e5ea68jjxqkecm3fnb"
                      *       }
                      *     }
                      */
@@ -5804,7 +5945,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-3eb4-71c0-a7b3-64b5fc94472c",
+                     *         "id": "01a20546-9781-76f4-af9e-3f3b7d8365d8",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -5839,11 +5980,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:57:41.429Z",
-                     *         "updatedAt": "2026-11-22T15:57:41.544Z"
+                     *         "createdAt": "2026-11-22T22:00:42.114Z",
+                     *         "updatedAt": "2026-11-22T22:00:42.437Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmfs5e8n8drjmy94b9tja"
+                     *         "requestId": "req_01m82md65qet3avvx2xfpk63dp"
                      *       }
                      *     }
                      */
@@ -5906,18 +6047,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203fa-41ae-7309-95a3-a99af5338861",
-                     *           "contentId": "01a203fa-4155-761b-a096-334082e55c99",
+                     *           "id": "01a20546-9ea4-76a8-801f-1cf6e8495fd5",
+                     *           "contentId": "01a20546-9d4c-759c-857b-d1c925798014",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a203fa-41ae-7309-95a3-adbcb8e2aed0",
-                     *           "contentId": "01a203fa-4156-711a-a3fc-ed08c1cac122",
+                     *           "id": "01a20546-9ea4-76a8-801f-21009d3ba56f",
+                     *           "contentId": "01a20546-9d52-741d-9aaa-2ef7b33d869f",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmge3ezht9te18wnjecgx"
+                     *         "requestId": "req_01m82md7p1esa955pfj2d0eptz"
                      *       }
                      *     }
                      */
@@ -5961,8 +6102,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a203fa-41ee-70b4-8816-29e79071eb7b",
-                 *         "01a203fa-41e8-7595-8ec6-0c730a0a539a"
+                 *         "01a20546-9f5c-751b-a185-64456aeb6c5f",
+                 *         "01a20546-9f49-77ec-939c-a1851949d90b"
                  *       ]
                  *     }
                  */
@@ -6008,18 +6149,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203fa-4271-74e9-8c70-68cc5e5bfd0e",
-                     *           "contentId": "01a203fa-41ee-70b4-8816-29e79071eb7b",
+                     *           "id": "01a20546-a00e-755c-b250-498cbf998b3b",
+                     *           "contentId": "01a20546-9f5c-751b-a185-64456aeb6c5f",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a203fa-4271-74e9-8c70-6d5b102ec978",
-                     *           "contentId": "01a203fa-41e8-7595-8ec6-0c730a0a539a",
+                     *           "id": "01a20546-a00e-755c-b250-4d8160e63f73",
+                     *           "contentId": "01a20546-9f49-77ec-939c-a1851949d90b",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmghpej7vbbaw3r8kp9xv"
+                     *         "requestId": "req_01m82md7y5eemtx2kr17pgbne9"
                      *       }
                      *     }
                      */
@@ -6096,11 +6237,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-40db-7107-b228-03ef1751a29c",
+                     *         "id": "01a20546-9c6f-7752-a453-c0cbeb94cb7f",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmg91ezw9a8j3787asqqn"
+                     *         "requestId": "req_01m82md758e728fp1dcjk05zch"
                      *       }
                      *     }
                      */
@@ -6142,8 +6283,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a203fa-3fe9-75bb-a4a0-17e36d449677",
-                 *         "01a203fa-3fe9-75bb-a4a0-13902a1dc5cd"
+                 *         "01a20546-9a33-7176-80a2-1a0b206ef5f7",
+                 *         "01a20546-9a33-7176-80a2-14a2fbde767f"
                  *       ]
                  *     }
                  */
@@ -6185,18 +6326,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203fa-3fe9-75bb-a4a0-17e36d449677",
-                     *           "contentId": "01a203fa-3f43-77b2-b0dc-98f952bd720f",
+                     *           "id": "01a20546-9a33-7176-80a2-1a0b206ef5f7",
+                     *           "contentId": "01a20546-999a-76d5-97a2-95ed02a245a8",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a203fa-3fe9-75bb-a4a0-13902a1dc5cd",
-                     *           "contentId": "01a203fa-3f45-762f-8322-a39dd24c8a30",
+                     *           "id": "01a20546-9a33-7176-80a2-14a2fbde767f",
+                     *           "contentId": "01a20546-9990-7555-b65d-f3c48a74f7f6",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmg0zegnaqnjwvrkwkkwp"
+                     *         "requestId": "req_01m82md6jweqrv92bb3k6pd44p"
                      *       }
                      *     }
                      */
@@ -6243,8 +6384,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a203fa-5b89-713c-896b-2329fbdae803",
-                 *         "01a203fa-5b89-713c-896b-1b036ed3c0e7"
+                 *         "01a20546-e180-77ef-b78b-fcf7f6fe9819",
+                 *         "01a20546-e18b-76af-a83d-fc5c8a6a9b00"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -6293,11 +6434,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a203fa-5b89-713c-896b-2329fbdae803",
+                     *             "id": "01a20546-e180-77ef-b78b-fcf7f6fe9819",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a203fa-5b89-713c-896b-1b036ed3c0e7",
+                     *             "id": "01a20546-e18b-76af-a83d-fc5c8a6a9b00",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -6315,7 +6456,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmpwje0zaaajhn2rw1xxe"
+                     *         "requestId": "req_01m82mdrhketeb6tr15vp70grp"
                      *       }
                      *     }
                      */
@@ -6404,13 +6545,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m81zmq03e60sdvg56z99c268",
+                     *           "jobId": "job_01m82mds0ze3gv8x1hsjjwd13f",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-22T15:57:48.930Z",
+                     *           "createdAt": "2026-11-22T22:01:01.725Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -6421,7 +6562,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmq0qeertcr464zk0nnty",
+                     *         "requestId": "req_01m82mds3ce608v89jr703famd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -6600,14 +6741,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m81zmq03e60sdvg56z99c268",
+                     *         "jobId": "job_01m82mds0ze3gv8x1hsjjwd13f",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-22T15:57:48.930Z"
+                     *         "createdAt": "2026-11-22T22:01:01.725Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmpzresv9pfbmehbw1nyv"
+                     *         "requestId": "req_01m82mds0see0t07cs9nj3avaz"
                      *       }
                      *     }
                      */
@@ -6685,17 +6826,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m81zmxq3eaftb9cmpyemnx4f",
+                     *         "jobId": "job_01m82me4ywej5t7ybtg6m7ahss",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-22T15:57:55.810Z",
-                     *         "completedAt": "2026-11-22T15:57:55.902Z"
+                     *         "createdAt": "2026-11-22T22:01:13.940Z",
+                     *         "completedAt": "2026-11-22T22:01:14.183Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmxxjeapa7b183qegebgd"
+                     *         "requestId": "req_01m82me572ebqvk0ygv9n3x0nm"
                      *       }
                      *     }
                      */
@@ -6760,17 +6901,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m81zmx5ret0a1pdf12rxemvw",
+                     *         "jobId": "job_01m82me4j3ep6sc6qmfcwqz4g4",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-22T15:57:55.255Z",
-                     *         "completedAt": "2026-11-22T15:57:55.714Z"
+                     *         "createdAt": "2026-11-22T22:01:13.527Z",
+                     *         "completedAt": "2026-11-22T22:01:13.785Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmxf8enfasjprd4qq229z"
+                     *         "requestId": "req_01m82me4rte0dt1978cwk1gfrd"
                      *       }
                      *     }
                      */
@@ -6838,7 +6979,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmy5gek1rmqqgvah3k7mg",
+                     *         "requestId": "req_01m82me59wewfa3yatyzfrwcna",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -6886,8 +7027,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a203fa-5bb6-7011-9331-846fd3b1288e",
-                 *         "01a203fa-5bbc-7776-9400-c7b0ffc1d0d4"
+                 *         "01a20546-e286-705c-93ad-ca9d3766ee20",
+                 *         "01a20546-e291-71be-b925-970463a31a4a"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -6940,13 +7081,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a203fa-5bb6-7011-9331-846fd3b1288e",
+                     *             "id": "01a20546-e286-705c-93ad-ca9d3766ee20",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a203fa-5bbc-7776-9400-c7b0ffc1d0d4",
+                     *             "id": "01a20546-e291-71be-b925-970463a31a4a",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -6966,7 +7107,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmpy9ermbrnyq418zv66m"
+                     *         "requestId": "req_01m82mdrr2eh5a57p1b4e8jq8n"
                      *       }
                      *     }
                      */
@@ -7024,11 +7165,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a203fa-5b15-70f9-a300-2f1b210fa203",
+                 *           "id": "01a20546-e0cc-7209-951b-229caef6c4c9",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a203fa-5b04-72d5-9187-efd73dc649d7",
+                 *           "id": "01a20546-e0d0-7061-8172-8a0df96fb3fd",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -7098,11 +7239,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a203fa-5b15-70f9-a300-2f1b210fa203",
+                     *             "id": "01a20546-e0cc-7209-951b-229caef6c4c9",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a203fa-5b04-72d5-9187-efd73dc649d7",
+                     *             "id": "01a20546-e0d0-7061-8172-8a0df96fb3fd",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -7120,7 +7261,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmpspead87n9b5bjx8jsh"
+                     *         "requestId": "req_01m82mdr90e6styj46s128w435"
                      *       }
                      *     }
                      */
@@ -7178,8 +7319,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a203fa-5bd7-745d-bdae-a22759a66680",
-                 *         "01a203fa-5bd6-70be-a87f-c918832ef01d"
+                 *         "01a20546-e36c-70d1-a7bd-8ef473d44a4e",
+                 *         "01a20546-e36e-761b-956c-045e96f179f1"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -7225,11 +7366,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a203fa-5bd7-745d-bdae-a22759a66680",
+                     *             "id": "01a20546-e36c-70d1-a7bd-8ef473d44a4e",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a203fa-5bd6-70be-a87f-c918832ef01d",
+                     *             "id": "01a20546-e36e-761b-956c-045e96f179f1",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -7247,7 +7388,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmpz5ec99ghjjfp4bk84k"
+                     *         "requestId": "req_01m82mdrzfeavv1gx9704gv3ba"
                      *       }
                      *     }
                      */
@@ -7389,7 +7530,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmfseedxtck56hqxcpwgn"
+                     *         "requestId": "req_01m82md67ye6vvb6dzn47sqf7s"
                      *       }
                      *     }
                      */
@@ -7534,7 +7675,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-3e44-73b8-8bd3-cb6fec60120c",
+                     *         "id": "01a20546-961e-77e6-b4f0-63167f008b61",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -7569,14 +7710,14 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:57:41.317Z",
-                     *         "updatedAt": "2026-11-22T15:57:41.317Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/N2VPuWXR7sxYyfyBIo6cORFMchUsEDJq",
+                     *         "createdAt": "2026-11-22T22:00:41.764Z",
+                     *         "updatedAt": "2026-11-22T22:00:41.764Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/EzUYqOSz3DS_kwTyqR0dwkhaBZ4xdKAs",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-23T15:57:41.317Z"
+                     *         "uploadExpiresAt": "2026-11-23T22:00:41.764Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmfj4eew8qmy44p0gbyzz"
+                     *         "requestId": "req_01m82md5gqevysfv4w9wp18seh"
                      *       }
                      *     }
                      */
@@ -7697,12 +7838,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a203fa-7e3e-7207-b79b-3dba3398afa5",
-                 *       "eventId": "01a203fa-7e52-7039-b09b-2bdf303e29fc",
+                 *       "contentId": "01a20547-217f-72ba-a6c9-92b4ba61b879",
+                 *       "eventId": "01a20547-218b-72af-9b36-38ac0993602e",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-22T15:57:57.714Z",
+                 *       "timestamp": "2026-11-22T22:01:17.451Z",
                  *       "data": {}
                  *     }
                  */
@@ -7792,10 +7933,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a203fa-7e52-7039-b09b-2bdf303e29fc"
+                     *         "eventId": "01a20547-218b-72af-9b36-38ac0993602e"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmzk6etms7tnzsjybe25f"
+                     *         "requestId": "req_01m82me8cce93re0ey6a40330f"
                      *       }
                      *     }
                      */
@@ -7844,22 +7985,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a203fa-7ea7-74df-a093-bf7d63cf1541",
-                 *           "eventId": "01a203fa-7efe-774e-848b-4be95ee63494",
+                 *           "contentId": "01a20547-225d-72b9-8503-61088b053bdc",
+                 *           "eventId": "01a20547-22d0-73c9-b3aa-1dfacbdaed3e",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-22T15:57:57.886Z",
+                 *           "timestamp": "2026-11-22T22:01:17.776Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a203fa-7efe-774e-848b-4d9fcb7086e0",
+                 *           "eventId": "01a20547-22d0-73c9-b3aa-231c7f82bd36",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-22T15:57:57.886Z",
+                 *           "timestamp": "2026-11-22T22:01:17.776Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -7962,14 +8103,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a203fa-7efe-774e-848b-4d9fcb7086e0",
+                     *             "eventId": "01a20547-22d0-73c9-b3aa-231c7f82bd36",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmzrveagarczngz9bzfe7"
+                     *         "requestId": "req_01m82me8q4e96bqkhwem15bb30"
                      *       }
                      *     }
                      */
@@ -8108,7 +8249,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m81zn194exbv5xxsdzsenchw",
+                     *           "id": "exp_01m82me9qkea1bnqd71d0x7rmq",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -8136,15 +8277,15 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-22T15:57:59.574Z",
+                     *           "startedAt": "2026-11-22T22:01:18.887Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-22T15:57:59.449Z"
+                     *           "createdAt": "2026-11-22T22:01:18.825Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zn1e5ee1atjadgm1s17cs",
+                     *         "requestId": "req_01m82me9t4ejzsmffz9hsap01x",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -8328,7 +8469,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81zn1eje7ca68bbhfz4zg52",
+                     *         "id": "exp_01m82me9xken9bcrjyw1jmepza",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -8371,10 +8512,10 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-22T15:57:59.633Z"
+                     *         "createdAt": "2026-11-22T22:01:19.013Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn1efe61r6b6k2wpj8hg6"
+                     *         "requestId": "req_01m82me9wreyhvwvarp0r7yxtk"
                      *       }
                      *     }
                      */
@@ -8475,7 +8616,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81zn1evevxsgp65m6yr2m9m",
+                     *         "id": "exp_01m82me9zee9w9r1q1zq6m55er",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -8509,14 +8650,14 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-22T15:57:59.678Z",
+                     *         "startedAt": "2026-11-22T22:01:19.218Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-22T15:57:59.642Z"
+                     *         "createdAt": "2026-11-22T22:01:19.078Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn1gbehraqzm2a8fctfrt"
+                     *         "requestId": "req_01m82mea59e9j8z1q5j3wszane"
                      *       }
                      *     }
                      */
@@ -8619,11 +8760,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81zn1kwex2bt3zdfwydv61j",
+                     *         "id": "exp_01m82meabdepw8msqt6fc34ta6",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn1m7edysymcx5st9w7eb"
+                     *         "requestId": "req_01m82meabseyctw9jwc9g7q590"
                      *       }
                      *     }
                      */
@@ -8744,7 +8885,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81zn1hpewqbdh0k7nwd1396",
+                     *         "id": "exp_01m82mea89eq0t5x0e84dvtcd4",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -8780,10 +8921,10 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-22T15:57:59.734Z"
+                     *         "createdAt": "2026-11-22T22:01:19.366Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn1jjeg8atd3nj86kpf2b"
+                     *         "requestId": "req_01m82mea8zeheat894ywbam947"
                      *       }
                      *     }
                      */
@@ -8885,13 +9026,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m81zn22cet799xkb0bh467g9",
+                     *         "experimentId": "exp_01m82mecr7eces5m68e6h0k89k",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-22T15:58:00.321Z"
+                     *           "startedAt": "2026-11-22T22:01:21.964Z"
                      *         },
-                     *         "asOf": "2026-11-22T15:58:00.342Z",
+                     *         "asOf": "2026-11-22T22:01:22.041Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -8954,7 +9095,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn24fepj9ktb7m75mtvwj"
+                     *         "requestId": "req_01m82mecvkeaxty83x5b07ay5p"
                      *       }
                      *     }
                      */
@@ -9078,13 +9219,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81zn207ejg9pt8eq66w5skg",
+                     *         "id": "exp_01m82mece9ef4a37e3ky75vsy1",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-22T15:58:00.261Z"
+                     *         "rolledOutAt": "2026-11-22T22:01:21.867Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn220e9dbj8nby3tg15p9"
+                     *         "requestId": "req_01m82mecngep49tav5b0me3fr8"
                      *       }
                      *     }
                      */
@@ -9167,12 +9308,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81zn1nde88v47zr5j31stw4",
+                     *         "id": "exp_01m82mead5efya0jq8wvsh01f3",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-22T15:57:59.860Z"
+                     *         "startedAt": "2026-11-22T22:01:19.579Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn1ngee1ay56k1555ae5x"
+                     *         "requestId": "req_01m82meae7exw8hcp03zxekw94"
                      *       }
                      *     }
                      */
@@ -9263,14 +9404,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m81zn1nxe4j9sz94j8xv50jd",
+                     *         "id": "exp_01m82meahgejf98rfk4f1pf4dt",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-22T15:58:00.027Z",
+                     *         "stoppedAt": "2026-11-22T22:01:19.950Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn1rmebvrgqtq3cddcnxc"
+                     *         "requestId": "req_01m82mear8evwrm8xgyjrwnmzt"
                      *       }
                      *     }
                      */
@@ -9391,7 +9532,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn25pevdtwdqwx2fv9asn"
+                     *         "requestId": "req_01m82mecwse29bx2egd4zpfa7n"
                      *       }
                      *     }
                      */
@@ -9470,7 +9611,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m81zn2kfegzvdmwb093rw5fm",
+                     *           "id": "dex_01m82mee38e8ns2xrz2g38mqyv",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -9481,13 +9622,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-22T15:58:00.812Z",
+                     *           "createdAt": "2026-11-22T22:01:23.278Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2ksej8rsd9qn4xt28h6",
+                     *         "requestId": "req_01m82mee42eghvtms38rgdbbpp",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9590,7 +9731,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m81zn2kfegzvdmwb093rw5fm",
+                     *         "id": "dex_01m82mee38e8ns2xrz2g38mqyv",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -9601,12 +9742,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-22T15:58:00.812Z",
+                     *         "createdAt": "2026-11-22T22:01:23.278Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2k7e1sbenzsma3dm4ma"
+                     *         "requestId": "req_01m82mee2deb9ag5wwv44bz9hv"
                      *       }
                      *     }
                      */
@@ -9672,7 +9813,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m81zn2mze7kbfm1vz0rvn093",
+                     *         "id": "dex_01m82mee7nea9rjr04sssm36y5",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -9683,12 +9824,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-22T15:58:00.857Z",
+                     *         "createdAt": "2026-11-22T22:01:23.436Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2p2e13s9xz4d7hpba1d"
+                     *         "requestId": "req_01m82mee9kebqrkqs5k8qefnha"
                      *       }
                      *     }
                      */
@@ -9772,7 +9913,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a203fa-47cc-7633-8686-db2a586949c9",
+                     *           "id": "01a20546-bcc4-7696-be6d-5c7420a97044",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -9787,7 +9928,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4d64-7452-a0e1-8fdafc33f408/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/BhOOom5YA_veF4BFJ1T0OA/a-01a20546-d45b-752e-a8bf-23778cda5522/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnails": [],
                      *           "previewUrl": null,
@@ -9797,18 +9938,11 @@ export interface operations {
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a203fa-4d64-7452-a0e1-8fdafc33f408",
-                     *               "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4d64-7452-a0e1-8fdafc33f408/large.jpg",
+                     *               "id": "01a20546-d45b-752e-a8bf-23778cda5522",
+                     *               "imageUrl": "https://feed.example.org/media/BhOOom5YA_veF4BFJ1T0OA/a-01a20546-d45b-752e-a8bf-23778cda5522/large.jpg",
                      *               "altText": null,
                      *               "position": 0,
-                     *               "createdAt": "2026-11-22T15:57:46.169Z"
-                     *             },
-                     *             {
-                     *               "id": "01a203fa-4803-7582-890a-7e80c83a5d64",
-                     *               "imageUrl": "https://feed.example.org/media/mrnJ2VSdAd3O2s4VVUFkSQ/a-01a203fa-4803-7582-890a-7e80c83a5d64/large.jpg",
-                     *               "altText": null,
-                     *               "position": 1,
-                     *               "createdAt": "2026-11-22T15:57:45.087Z"
+                     *               "createdAt": "2026-11-22T22:01:00.000Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -9822,8 +9956,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T15:57:43.757Z",
-                     *           "updatedAt": "2026-11-22T15:57:46.179Z",
+                     *           "createdAt": "2026-11-22T22:00:51.657Z",
+                     *           "updatedAt": "2026-11-22T22:01:00.097Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -9835,9 +9969,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249654609210149,
+                     *             "score": 0.62493380414692,
                      *             "signals": {
-                     *               "recency": 0.9998618436840596,
+                     *               "recency": 0.99973521658768,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -9853,13 +9987,13 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
+                     *               "fallback",
+                     *               "recency"
                      *             ]
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a203fa-427d-72a1-9585-ab78b16dab43",
+                     *           "id": "01a20546-ab9a-7504-b2a8-74843a701019",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -9874,7 +10008,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/Ex5t-gsLnx2ng_rQU8UQTQ/a-01a203fa-42ca-7382-a514-c084825a038d/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/3FxCcxQCRqyDslOgK1h0AQ/a-01a20546-b431-7436-b889-770d6ad4c2fc/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnails": [],
                      *           "previewUrl": null,
@@ -9884,11 +10018,18 @@ export interface operations {
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a203fa-42ca-7382-a514-c084825a038d",
-                     *               "imageUrl": "https://feed.example.org/media/Ex5t-gsLnx2ng_rQU8UQTQ/a-01a203fa-42ca-7382-a514-c084825a038d/large.jpg",
-                     *               "altText": "A picture",
+                     *               "id": "01a20546-b431-7436-b889-770d6ad4c2fc",
+                     *               "imageUrl": "https://feed.example.org/media/3FxCcxQCRqyDslOgK1h0AQ/a-01a20546-b431-7436-b889-770d6ad4c2fc/large.jpg",
+                     *               "altText": null,
                      *               "position": 0,
-                     *               "createdAt": "2026-11-22T15:57:43.679Z"
+                     *               "createdAt": "2026-11-22T22:00:51.559Z"
+                     *             },
+                     *             {
+                     *               "id": "01a20546-abff-759a-b383-63710e461fcf",
+                     *               "imageUrl": "https://feed.example.org/media/3FxCcxQCRqyDslOgK1h0AQ/a-01a20546-abff-759a-b383-63710e461fcf/large.jpg",
+                     *               "altText": null,
+                     *               "position": 1,
+                     *               "createdAt": "2026-11-22T22:00:49.331Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -9902,8 +10043,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T15:57:42.399Z",
-                     *           "updatedAt": "2026-11-22T15:57:43.684Z",
+                     *           "createdAt": "2026-11-22T22:00:47.267Z",
+                     *           "updatedAt": "2026-11-22T22:00:51.612Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -9915,9 +10056,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249627376608913,
+                     *             "score": 0.6249250018991201,
                      *             "signals": {
-                     *               "recency": 0.9998509506435651,
+                     *               "recency": 0.9997000075964806,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -9933,17 +10074,17 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
+                     *               "fallback",
+                     *               "recency"
                      *             ]
                      *           }
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2pgepnv5yhtnct9qa20",
-                     *         "nextCursor": "Ai3dxwjNpqF_ZvuBvGZlZF8wMW04MXpuMnBwZTRqcjJlZDA3NjM5MjIzZxQDAiwOAQICAQEHAgEBAQEBAQEBAQIBAQEBAQ",
+                     *         "requestId": "req_01m82mefaken2spa1rr33a3d9h",
+                     *         "nextCursor": "AmwLngdNvfN75ianAmZlZF8wMW04Mm1lZmFtZXlrOWtyYnpqZ2VtN2d6aBQDBgEBAAQHAgEBAQEBAQEBAQEBAQEBAQEB",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m81zn2ppe4jr2ed07639223g",
+                     *         "feedId": "fed_01m82mefameyk9krbzjgem7gzh",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -10026,11 +10167,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-22T15:57:58.885Z"
+                     *           "updatedAt": "2026-11-22T22:01:18.714Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zn0qme1e8wc8gyjwcqt2x",
+                     *         "requestId": "req_01m82me9mneggty7h7xw9z17yr",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10109,10 +10250,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-22T15:57:58.917Z"
+                     *         "updatedAt": "2026-11-22T22:01:18.748Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn0sveqvsghxhrq0zjz4c"
+                     *         "requestId": "req_01m82me9n2e0brte3gadhz8m64"
                      *       }
                      *     }
                      */
@@ -10212,10 +10353,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-22T15:57:59.000Z"
+                     *         "updatedAt": "2026-11-22T22:01:18.759Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn0tpeey97p6cex5fr2xm"
+                     *         "requestId": "req_01m82me9n5em2b8e75ab2afy79"
                      *       }
                      *     }
                      */
@@ -10300,7 +10441,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn170e72rb3yxrwjkhqsz"
+                     *         "requestId": "req_01m82me9p1enpbaz2eztc30gde"
                      *       }
                      *     }
                      */
@@ -10370,11 +10511,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m81zmb7yet4r5r7xst3retbx",
+                     *           "id": "key_01m82mct8te59b40t6edjek52h",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-22T15:57:36.864Z",
+                     *           "createdAt": "2026-11-22T22:00:30.175Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -10382,11 +10523,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m81zmb7rerwrmer3x7kbak8a",
+                     *           "id": "key_01m82mct82esetenq4x7v218bk",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-22T15:57:36.864Z",
+                     *           "createdAt": "2026-11-22T22:00:30.175Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -10395,7 +10536,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmf5merqs8yw3dwnbez3v",
+                     *         "requestId": "req_01m82md2v3e1qtjzt4cs6g663z",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -10479,11 +10620,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m81zmf66ehk9y03zt1s2j2dv",
+                     *         "id": "key_01m82md2zpes4sb2ptya67vqrg",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-22T15:57:40.935Z",
+                     *         "createdAt": "2026-11-22T22:00:39.159Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -10492,7 +10633,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmf65e0hsefbg83r0382e"
+                     *         "requestId": "req_01m82md2zkexyar03hf1pgp7fk"
                      *       }
                      *     }
                      */
@@ -10561,19 +10702,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m81zmf74ebs8mb3vj7wamq0r",
+                     *         "id": "key_01m82md39eeqyb9cmewm0cv1x6",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-22T15:57:40.964Z",
+                     *         "createdAt": "2026-11-22T22:00:39.484Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-22T15:57:40.970Z",
+                     *         "revokedAt": "2026-11-22T22:00:39.496Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmf77e9xsg20kg5fbh321"
+                     *         "requestId": "req_01m82md3a4eax8xk4er494qrte"
                      *       }
                      *     }
                      */
@@ -10643,7 +10784,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmf7medgsym2nw644ptcw",
+                     *         "requestId": "req_01m82md3eae8ytds6qvfgrah3n",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10728,21 +10869,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m81zmf6tetv9td19zm961h7c",
+                     *         "id": "key_01m82md37pehxsd5y1pdwkme5m",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-22T15:57:40.953Z",
+                     *         "createdAt": "2026-11-22T22:00:39.412Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m81zmf6feq3rx40nwp0rrjgr"
+                     *         "replaces": "key_01m82md32qe4fae3we64wxve1k"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmf6qe5ct9gys8bm31yap"
+                     *         "requestId": "req_01m82md36qer1vdg760cszevqt"
                      *       }
                      *     }
                      */
@@ -10763,6 +10904,676 @@ export interface operations {
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listLiveStreams: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "lst_01m82meed6e2xvbhfd8jd6kq1a",
+                     *           "contentId": "01a20547-397e-74d3-a35d-28ecaeaf751e",
+                     *           "title": "Open day",
+                     *           "status": "idle",
+                     *           "isConnected": false,
+                     *           "currentViewers": 0,
+                     *           "reconnectWindow": 120,
+                     *           "rtmpUrl": null,
+                     *           "recordedSeconds": 0,
+                     *           "createdAt": "2026-11-22T22:01:23.601Z",
+                     *           "startedAt": null,
+                     *           "endedAt": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m82meef0e6qra5vjmhpcetb2",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["LiveStream"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createLiveStream: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": "Open day",
+                 *       "tags": [
+                 *         "event"
+                 *       ],
+                 *       "reconnectWindow": 120
+                 *     }
+                 */
+                "application/json": {
+                    articleUrl?: string | null;
+                    author?: string | null;
+                    /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
+                    customMetadata?: {
+                        [key: string]: unknown;
+                    };
+                    description?: string | null;
+                    expiresAt?: string | null;
+                    externalId?: string | null;
+                    /** @description Playback needs a signed URL. Default: of the organization. */
+                    protected?: boolean;
+                    publishAt?: string | null;
+                    /**
+                     * @description Seconds for which the stream stays active without a publisher.
+                     * @default 60
+                     */
+                    reconnectWindow?: number;
+                    section?: string | null;
+                    /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
+                    tags?: string[];
+                    title: string;
+                    /**
+                     * @description Takes effect when the item is processed. Default: basic.
+                     * @enum {string}
+                     */
+                    videoQuality?: "basic" | "plus";
+                    /** @enum {string} */
+                    visibility?: "public" | "unlisted" | "private";
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "lst_01m82meed6e2xvbhfd8jd6kq1a",
+                     *         "contentId": "01a20547-397e-74d3-a35d-28ecaeaf751e",
+                     *         "title": "Open day",
+                     *         "status": "idle",
+                     *         "isConnected": false,
+                     *         "currentViewers": 0,
+                     *         "reconnectWindow": 120,
+                     *         "rtmpUrl": null,
+                     *         "recordedSeconds": 0,
+                     *         "createdAt": "2026-11-22T22:01:23.601Z",
+                     *         "startedAt": null,
+                     *         "endedAt": null,
+                     *         "streamKey": "rf_live_…"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m82meebweb4bc2rhhsk53tcv"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: uuid
+                             * @description The item that shows it.
+                             */
+                            contentId: string;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
+                            currentViewers: number;
+                            endedAt: string | null;
+                            /** @example lst_01jd0000000000000000000000 */
+                            id: string;
+                            /** @description Whether a publisher is connected at this moment. */
+                            isConnected: boolean;
+                            /** @description Seconds. */
+                            reconnectWindow: number;
+                            /** @description Length of what was published so far. */
+                            recordedSeconds: number;
+                            rtmpUrl: string | null;
+                            startedAt: string | null;
+                            /**
+                             * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
+                             * @enum {string}
+                             */
+                            status: "idle" | "active" | "ended";
+                            /** @description In this answer alone; it is never shown again. */
+                            streamKey: string;
+                            title: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getLiveStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "lst_01m82meej0ecf96s3vdhnzswph",
+                     *         "contentId": "01a20547-3a0d-75d7-99c1-b73177f45251",
+                     *         "title": "A broadcast",
+                     *         "status": "idle",
+                     *         "isConnected": false,
+                     *         "currentViewers": 0,
+                     *         "reconnectWindow": 60,
+                     *         "rtmpUrl": null,
+                     *         "recordedSeconds": 0,
+                     *         "createdAt": "2026-11-22T22:01:23.727Z",
+                     *         "startedAt": null,
+                     *         "endedAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m82meek6esh916najd9f2gmx"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["LiveStream"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteLiveStream: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "lst_01m82mees0ev4rby57gf82mn4e",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m82meetwek2aqjg1k8k85c5a"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    endLiveStream: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "lst_01m82mef3vez0r5smr4ce3s903",
+                     *         "contentId": "01a20547-3c68-75aa-ba8a-5b109f1092fd",
+                     *         "title": "A broadcast",
+                     *         "status": "ended",
+                     *         "isConnected": false,
+                     *         "currentViewers": 0,
+                     *         "reconnectWindow": 60,
+                     *         "rtmpUrl": null,
+                     *         "recordedSeconds": 0,
+                     *         "createdAt": "2026-11-22T22:01:24.343Z",
+                     *         "startedAt": null,
+                     *         "endedAt": "2026-11-22T22:01:24.427Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m82mef4merysd55h1b183vt7"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["LiveStream"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    resetLiveStreamKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "lst_01m82mefa3e80vmftswv30hn0y",
+                     *         "contentId": "01a20547-3d3a-74b1-a621-eb9b2afe0927",
+                     *         "title": "A broadcast",
+                     *         "status": "idle",
+                     *         "isConnected": false,
+                     *         "currentViewers": 0,
+                     *         "reconnectWindow": 60,
+                     *         "rtmpUrl": null,
+                     *         "recordedSeconds": 0,
+                     *         "createdAt": "2026-11-22T22:01:24.539Z",
+                     *         "startedAt": null,
+                     *         "endedAt": null,
+                     *         "streamKey": "rf_live_…"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m82mefa9exfv7sqyqqgeqe8n"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: uuid
+                             * @description The item that shows it.
+                             */
+                            contentId: string;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
+                            currentViewers: number;
+                            endedAt: string | null;
+                            /** @example lst_01jd0000000000000000000000 */
+                            id: string;
+                            /** @description Whether a publisher is connected at this moment. */
+                            isConnected: boolean;
+                            /** @description Seconds. */
+                            reconnectWindow: number;
+                            /** @description Length of what was published so far. */
+                            recordedSeconds: number;
+                            rtmpUrl: string | null;
+                            startedAt: string | null;
+                            /**
+                             * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
+                             * @enum {string}
+                             */
+                            status: "idle" | "active" | "ended";
+                            /** @description In this answer alone; it is never shown again. */
+                            streamKey: string;
+                            title: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getLiveStreamStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "lst_01m82meezteq296rtqk7y20yw0",
+                     *         "contentId": "01a20547-3bf4-73ec-89ae-47e992dc9535",
+                     *         "status": "idle",
+                     *         "isLive": false,
+                     *         "currentViewers": 0,
+                     *         "startedAt": null,
+                     *         "endedAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m82mef1ce6kvn068egar8fc2"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            contentId: string;
+                            /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
+                            currentViewers: number;
+                            endedAt: string | null;
+                            /** @example lst_01jd0000000000000000000000 */
+                            id: string;
+                            /** @description Whether it is `active`. */
+                            isLive: boolean;
+                            startedAt: string | null;
+                            /**
+                             * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
+                             * @enum {string}
+                             */
+                            status: "idle" | "active" | "ended";
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -10807,7 +11618,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m81zmb77eayt239g0t348b61",
+                     *         "id": "org_01m82mct78ew5trz500mrdyd9b",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "defaultProtected": false,
@@ -10815,7 +11626,7 @@ export interface operations {
                      *         "timeZone": "UTC"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmf47e4gb3karn787wqkk"
+                     *         "requestId": "req_01m82md2jgedttgng9cx9sdmwy"
                      *       }
                      *     }
                      */
@@ -10892,7 +11703,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m81zmb77eayt239g0t348b61",
+                     *         "id": "org_01m82mct78ew5trz500mrdyd9b",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "defaultProtected": false,
@@ -10900,7 +11711,7 @@ export interface operations {
                      *         "timeZone": "UTC"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmf53ej2vftfb4na83t7e"
+                     *         "requestId": "req_01m82md2rtef4sze884dv0kn7q"
                      *       }
                      *     }
                      */
@@ -10971,20 +11782,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a203fa-5b89-713c-896b-2329fbdae803",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-22T15:57:48.834Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a20546-e18b-76af-a83d-fc5c8a6a9b00",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-22T22:01:01.241Z",
+                     *           "completedAt": "2026-11-22T22:01:05.851Z"
                      *         },
                      *         {
-                     *           "contentId": "01a203fa-5b89-713c-896b-1b036ed3c0e7",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-22T15:57:48.834Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a20546-e180-77ef-b78b-fcf7f6fe9819",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-22T22:01:01.241Z",
+                     *           "completedAt": "2026-11-22T22:01:05.851Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zn095ezks3935rrk8tgnb",
+                     *         "requestId": "req_01m82me969ea0tbq9t3ejcqvxx",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11062,7 +11873,7 @@ export interface operations {
                      *         "exploration": 0.1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2tse6kvb5km7qscwhdx"
+                     *         "requestId": "req_01m82mefgye80bakqr9a7xwp1r"
                      *       }
                      *     }
                      */
@@ -11183,7 +11994,7 @@ export interface operations {
                      *         "exploration": 0.2
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2veeb6abnqc58r6xk1v"
+                     *         "requestId": "req_01m82mefj4ept98h4s8m2rvv9y"
                      *       }
                      *     }
                      */
@@ -11285,12 +12096,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m81zmb7rerwrmer3x7kbak8a",
-                     *           "createdAt": "2026-11-22T15:58:01.092Z"
+                     *           "keyId": "key_01m82mct82esetenq4x7v218bk",
+                     *           "createdAt": "2026-11-22T22:01:24.933Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2x5ehg9277ywhj9mtb4",
+                     *         "requestId": "req_01m82mefrbe65r6cqw5kt7e24a",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11400,7 +12211,7 @@ export interface operations {
                      *         "exploration": 0.2
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2yjesxtyh8kcnf7472j"
+                     *         "requestId": "req_01m82mefwzezdaa4nhfz11xze5"
                      *       }
                      *     }
                      */
@@ -11535,10 +12346,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a203fa-5146-76dd-b888-c6a1df26a7b7",
-                     *                 "score": 0.6999511491248429,
+                     *                 "contentId": "01a20546-bcc4-7696-be6d-5c7420a97044",
+                     *                 "score": 0.6998904445165139,
                      *                 "signals": {
-                     *                   "recency": 0.9998778728121073,
+                     *                   "recency": 0.9997261112912849,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -11548,10 +12359,10 @@ export interface operations {
                      *                 "title": "A carousel"
                      *               },
                      *               {
-                     *                 "contentId": "01a203fa-427d-72a1-9585-ab78b16dab43",
-                     *                 "score": 0.6999390078803924,
+                     *                 "contentId": "01a20546-a06d-7502-bca9-1f3c6d1113ef",
+                     *                 "score": 0.6998671862082751,
                      *                 "signals": {
-                     *                   "recency": 0.999847519700981,
+                     *                   "recency": 0.9996679655206879,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -11578,10 +12389,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a203fa-5146-76dd-b888-c6a1df26a7b7",
-                     *                 "score": 0.6999511491248429,
+                     *                 "contentId": "01a20546-bcc4-7696-be6d-5c7420a97044",
+                     *                 "score": 0.6998904445165139,
                      *                 "signals": {
-                     *                   "recency": 0.9998778728121073,
+                     *                   "recency": 0.9997261112912849,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -11591,10 +12402,10 @@ export interface operations {
                      *                 "title": "A carousel"
                      *               },
                      *               {
-                     *                 "contentId": "01a203fa-427d-72a1-9585-ab78b16dab43",
-                     *                 "score": 0.6999390078803924,
+                     *                 "contentId": "01a20546-a06d-7502-bca9-1f3c6d1113ef",
+                     *                 "score": 0.6998671862082751,
                      *                 "signals": {
-                     *                   "recency": 0.999847519700981,
+                     *                   "recency": 0.9996679655206879,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -11608,7 +12419,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn35xeqasvxeptvdhg2t2"
+                     *         "requestId": "req_01m82megg6etcsh3kytfmsb447"
                      *       }
                      *     }
                      */
@@ -11711,7 +12522,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81zn2zqeh88gcz0z8nc0kth",
+                     *         "requestId": "req_01m82meg1heeqtvxvqdb6ks76r",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -11837,7 +12648,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m81zn30ner6bb9z89x711egw",
+                     *         "id": "rul_01m82meg3tet1vw9wt7971dwes",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -11848,11 +12659,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-22T15:58:01.251Z",
-                     *         "updatedAt": "2026-11-22T15:58:01.251Z"
+                     *         "createdAt": "2026-11-22T22:01:25.381Z",
+                     *         "updatedAt": "2026-11-22T22:01:25.381Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn305expaa0pfxt8ab8ed"
+                     *         "requestId": "req_01m82meg3dez6vgts10wf7xg5d"
                      *       }
                      *     }
                      */
@@ -11948,11 +12759,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m81zn34xeygr7c5cmcfe4fcd",
+                     *         "id": "rul_01m82megb1en4b1n3kp24qy3f9",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn35aecms4prn9tjp4rmy"
+                     *         "requestId": "req_01m82megd8eh2s0803btmxqb46"
                      *       }
                      *     }
                      */
@@ -12045,7 +12856,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m81zn341e8jsw5apcfzbkhwr",
+                     *         "id": "rul_01m82meg55eafr96njeht01xwh",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -12056,11 +12867,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-22T15:58:01.350Z",
-                     *         "updatedAt": "2026-11-22T15:58:01.369Z"
+                     *         "createdAt": "2026-11-22T22:01:25.442Z",
+                     *         "updatedAt": "2026-11-22T22:01:25.535Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn34defb9k6rt62y87pwr"
+                     *         "requestId": "req_01m82meg7ke3pac2hkhfjtr5bm"
                      *       }
                      *     }
                      */
@@ -12160,11 +12971,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-22T15:57:58.450Z"
+                     *           "updatedAt": "2026-11-22T22:01:18.371Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zn0b2e299tm147aqa9qwp",
+                     *         "requestId": "req_01m82me9cheaqbntmwn45wk3rv",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12243,10 +13054,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-22T15:57:58.570Z"
+                     *         "updatedAt": "2026-11-22T22:01:18.558Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn0f6eys9673pmwzy35vb"
+                     *         "requestId": "req_01m82me9fhe24aeanxc9cj3rb2"
                      *       }
                      *     }
                      */
@@ -12336,10 +13147,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-22T15:57:58.695Z"
+                     *         "updatedAt": "2026-11-22T22:01:18.591Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn0ggevgv67z6gz963bj4"
+                     *         "requestId": "req_01m82me9ftetpvpbdw2dkbca7k"
                      *       }
                      *     }
                      */
@@ -12424,7 +13235,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn0nxebqb70t7gmf4fpnx"
+                     *         "requestId": "req_01m82me9k8e1486zy8dw2ka5bp"
                      *       }
                      *     }
                      */
@@ -12494,7 +13305,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a203fa-3e4c-7656-82fc-72e73c951d5c",
+                     *         "id": "01a20546-967f-7027-9e30-5fb0c0df3a3c",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12529,11 +13340,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T15:57:41.324Z",
-                     *         "updatedAt": "2026-11-22T15:57:41.410Z"
+                     *         "createdAt": "2026-11-22T22:00:41.855Z",
+                     *         "updatedAt": "2026-11-22T22:00:41.981Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmfk4e5nrqgcv4gzn4bhr"
+                     *         "requestId": "req_01m82md5nne9qvj9kqqyr1f1tf"
                      *       }
                      *     }
                      */
@@ -12599,13 +13410,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T15:57:58.136Z",
+                     *         "requestedAt": "2026-11-22T22:01:17.969Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn042ewrv8t23x7cksebm"
+                     *         "requestId": "req_01m82me91ye2kve24heka4et1c"
                      *       }
                      *     }
                      */
@@ -12686,13 +13497,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T15:57:58.049Z",
+                     *         "requestedAt": "2026-11-22T22:01:17.904Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmzw4exksv8cenq74ffqe"
+                     *         "requestId": "req_01m82me8t9e22rfb5gz87x99dh"
                      *       }
                      *     }
                      */
@@ -12770,13 +13581,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T15:57:58.421Z",
+                     *         "requestedAt": "2026-11-22T22:01:18.230Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn08xe1jrz58zak8vzd98"
+                     *         "requestId": "req_01m82me95seztrgfmp4y0fzfkn"
                      *       }
                      *     }
                      */
@@ -12856,13 +13667,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T15:57:58.402Z",
+                     *         "requestedAt": "2026-11-22T22:01:18.217Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zn07wenf9fcxqjdj69mrj"
+                     *         "requestId": "req_01m82me93tee3vhnca26g95c82"
                      *       }
                      *     }
                      */
@@ -13085,7 +13896,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmy6wehgvy7vgkt0w23a4"
+                     *         "requestId": "req_01m82me5ayes0s758vdeqa7n98"
                      *       }
                      *     }
                      */
@@ -13164,21 +13975,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "19f9b3ee-a91f-4229-9402-63a5520214a7",
+                     *           "id": "9bc081c9-0604-4cba-b3f6-bedab3b210fb",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a203fa-3e4c-7656-82fc-72e73c951d5c",
+                     *             "contentId": "01a20546-967f-7027-9e30-5fb0c0df3a3c",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-22T15:57:44.767Z"
+                     *           "timestamp": "2026-11-22T22:00:45.761Z"
                      *         },
                      *         {
-                     *           "id": "fac192b5-a974-4350-be31-d21e6bfc7c43",
+                     *           "id": "6f0b752a-7e54-4805-9de6-1438b349b7e8",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a203fa-3eb4-71c0-a7b3-64b5fc94472c",
+                     *             "contentId": "01a20546-9781-76f4-af9e-3f3b7d8365d8",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -13186,11 +13997,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-22T15:57:44.974Z"
+                     *           "timestamp": "2026-11-22T22:00:45.872Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmy7ee7283q6cb1y1b82z"
+                     *         "requestId": "req_01m82me5cde9e8yrszxap52txg"
                      *       }
                      *     }
                      */
@@ -13283,7 +14094,7 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmy8cer4szqg0swt7hft3"
+                     *         "requestId": "req_01m82me5dzew3b5xzj98x8tdb5"
                      *       }
                      *     }
                      */
@@ -13356,7 +14167,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmy9eee7a3retz3wwv28k",
+                     *         "requestId": "req_01m82me5emea6sceq1j6wbazw8",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13449,7 +14260,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81zmyb2ezprhb1nc489sn0q",
+                     *         "id": "whk_01m82me5gaenws3ah5p8ff9k8e",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -13461,12 +14272,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-22T15:57:56.439Z",
-                     *         "webhookId": "whk_01m81zmyb2ezprhb1nc489sn0q",
+                     *         "createdAt": "2026-11-22T22:01:14.493Z",
+                     *         "webhookId": "whk_01m82me5gaenws3ah5p8ff9k8e",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmyaaee2r5gzc9f7ypbnv"
+                     *         "requestId": "req_01m82me5fcex2rxncdqq991aee"
                      *       }
                      *     }
                      */
@@ -13557,7 +14368,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81zmycceaeb31b1bkag3ngz",
+                     *         "id": "whk_01m82me5j8emm901yn7t4qvkhn",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -13569,7 +14380,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-22T15:57:56.468Z",
+                     *         "createdAt": "2026-11-22T22:01:14.554Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -13578,7 +14389,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmynjedj8et47xtc8t07c"
+                     *         "requestId": "req_01m82me5sce9wbt5agtkjg9z56"
                      *       }
                      *     }
                      */
@@ -13672,11 +14483,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81zmypsey9se9fx1r3fb1va",
+                     *         "id": "whk_01m82me644eq9avw7xj9crvn57",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmypyekyve8f6awhknxm4"
+                     *         "requestId": "req_01m82me66zenkrtsc0hmt10x4p"
                      *       }
                      *     }
                      */
@@ -13772,7 +14583,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81zmyp8eg5vppvg5zymp5j1",
+                     *         "id": "whk_01m82me5wpes1tpjeq54tz1nfy",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -13784,10 +14595,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-22T15:57:56.806Z"
+                     *         "createdAt": "2026-11-22T22:01:14.895Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmypjeqhbjnzqj022e540"
+                     *         "requestId": "req_01m82me5yne0bbgcabczspqaem"
                      *       }
                      *     }
                      */
@@ -13874,7 +14685,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m81zmyqtey2aepdynz9kkqxs",
+                     *           "id": "dlv_01m82me6e7etgb8xa88yktsyq9",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -13886,18 +14697,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-22T15:57:56.858Z",
-                     *             "webhookId": "whk_01m81zmyqdexktsd5dqbv0ftwn"
+                     *             "timestamp": "2026-11-22T22:01:15.463Z",
+                     *             "webhookId": "whk_01m82me6chenpa9e5nrkehgne5"
                      *           },
-                     *           "createdAt": "2026-11-22T15:57:56.858Z",
+                     *           "createdAt": "2026-11-22T22:01:15.463Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-22T15:57:56.858Z",
+                     *           "responseTime": 49,
+                     *           "lastAttemptAt": "2026-11-22T22:01:15.463Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m81zmyqzevqsv037sv5eez81",
+                     *         "requestId": "req_01m82me6heebfa3fdtgzqjhpeq",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13939,7 +14750,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-22T15:56:57.255Z"
+                 *       "since": "2026-11-22T22:00:16.589Z"
                  *     }
                  */
                 "application/json": {
@@ -13989,14 +14800,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81zmz2nehtvs8ekct4dhjtm",
-                     *         "since": "2026-11-22T15:56:57.255Z",
-                     *         "until": "2026-11-22T15:57:57.319Z",
+                     *         "id": "whk_01m82me7h3erd96tmh0463xfbf",
+                     *         "since": "2026-11-22T22:00:16.589Z",
+                     *         "until": "2026-11-22T22:01:16.734Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmz48e32tt2km4h2dmww5"
+                     *         "requestId": "req_01m82me7heez9v7y849rjve344"
                      *       }
                      *     }
                      */
@@ -14056,7 +14867,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-22T15:56:57.445Z"
+                 *       "since": "2026-11-22T22:00:16.997Z"
                  *     }
                  */
                 "application/json": {
@@ -14100,13 +14911,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81zmz87edzspycdtez9ktp1",
-                     *         "since": "2026-11-22T15:56:57.445Z",
+                     *         "id": "whk_01m82me7wzea3bqy3qxezr1hkj",
+                     *         "since": "2026-11-22T22:00:16.997Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmzbbevh9xx8yh211dg66"
+                     *         "requestId": "req_01m82me7y6ee29ywq0wep3wcbp"
                      *       }
                      *     }
                      */
@@ -14188,12 +14999,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m81zmyq2em49n25w9jaswkn5",
+                     *         "id": "whk_01m82me69jesytbfxka670nxwp",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-22T16:57:56.839Z"
+                     *         "previousSecretExpiresAt": "2026-11-22T23:01:15.368Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmyq3evj80j1mq03y9mfv"
+                     *         "requestId": "req_01m82me6ate138wr6dcy3npxz9"
                      *       }
                      *     }
                      */
@@ -14283,14 +15094,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m81zmzfke8k962fxzys0hcrb",
+                     *         "deliveryId": "dlv_01m82me8aqe6rb4scatmjk7k3v",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 25,
+                     *         "responseTime": 7,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmzf6ef6tmv7y49wv15ah"
+                     *         "requestId": "req_01m82me898e9d9rdz997d162p6"
                      *       }
                      *     }
                      */
@@ -14368,7 +15179,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m81zmyrjecs8dhaemcszdh5f",
+                     *         "id": "dlv_01m82me6p1etq9fw1zxczpy7h6",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -14380,18 +15191,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-22T15:57:56.882Z",
-                     *           "webhookId": "whk_01m81zmyrcevsb4paym2cz0qxh"
+                     *           "timestamp": "2026-11-22T22:01:15.713Z",
+                     *           "webhookId": "whk_01m82me6mje4avwfbk36011vva"
                      *         },
-                     *         "createdAt": "2026-11-22T15:57:56.882Z",
+                     *         "createdAt": "2026-11-22T22:01:15.713Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 2,
-                     *         "lastAttemptAt": "2026-11-22T15:57:56.882Z",
+                     *         "responseTime": 37,
+                     *         "lastAttemptAt": "2026-11-22T22:01:15.713Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-22T15:57:56.882Z",
-                     *             "responseTime": 2,
+                     *             "startedAt": "2026-11-22T22:01:15.713Z",
+                     *             "responseTime": 37,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -14399,7 +15210,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmyrqe1dv8bz485myyvvx"
+                     *         "requestId": "req_01m82me6s4emttwy8r0d5g37yq"
                      *       }
                      *     }
                      */
@@ -14518,13 +15329,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m81zmytren6bx3mv49h93891",
+                     *         "id": "dlv_01m82me6xwe2t8nhw8gkqffytg",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-22T15:57:57.012Z"
+                     *         "nextAttemptAt": "2026-11-22T22:01:16.068Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m81zmywaeacty5da2q7k1mjy"
+                     *         "requestId": "req_01m82me6zne919bh7k9edk5cn9"
                      *       }
                      *     }
                      */

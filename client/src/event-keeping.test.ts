@@ -1,4 +1,4 @@
-/** Proves what becomes of events that wait: bounds, storage, and the end of a sender. */
+/** What happens to waiting events: bounds, storage, and the end of a sender. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -73,7 +73,7 @@ export class EventQueue {
     return this.#makeRoom();
   }
 
-  /** Names the user in waiting events that name none. */
+  /** Adds the user to waiting events that have none. */
   nameUser(userId: string): void {
     for (const [eventId, queued] of this.#events) {
       if (queued.state !== 'waiting' || queued.event.userId !== undefined) continue;
@@ -134,7 +134,7 @@ export class EventQueue {
     return given;
   }
 
-  /** As text for the storage. */
+  /** The queue as text, for the storage. */
   toText(): string {
     return Array.from(this.#events.values(), ({ json }) => json).join('\n');
   }

@@ -10,7 +10,7 @@ import { startRelay } from './relay.fixture.ts';
 
 const { service, contentId, storedIds, startSender, like } = await startEventService();
 
-/** A connection to the service that carries only so many bytes a second towards it. */
+/** A connection to the service with a limited upload rate in bytes per second. */
 async function startSlowLink(bytesPerSecond: number): Promise<string> {
   const { hostname, port } = new URL(service.url);
   const sockets = new Set<Socket>();

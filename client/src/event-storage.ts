@@ -9,7 +9,7 @@ import { newUuid7 } from './uuid7.ts';
 export type EventStorage = {
   /** What was saved last; null when there is nothing. Called once. */
   load(): string | null;
-  /** Replaces what is stored. Empty text: nothing waits. */
+  /** Replaces the stored text. Empty text means that nothing waits. */
   save(text: string): void;
 };
 
@@ -45,7 +45,7 @@ export class EventKeeper {
   readonly #failed: (error: unknown) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Does nothing without a storage. `failed` hears of storages that are full, or forbidden. */
+  /** Does nothing without storage. Calls `failed` if the storage is full or not permitted. */
   constructor(
     storage: EventStorage | undefined,
     textOf: () => string,

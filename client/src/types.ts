@@ -90,7 +90,7 @@ export type FeedItem = {
   readonly articleUrl: string | null;
   readonly externalId: string | null;
   readonly errorReason: { readonly code: string; readonly message: string } | null;
-  /** Of the processing, 0 to 1. */
+  /** Progress of the processing, 0 to 1. */
   readonly progress: number;
   readonly createdAt: string;
   readonly updatedAt: string;

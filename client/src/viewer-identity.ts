@@ -94,6 +94,6 @@ function write(kind: 'localStorage' | 'sessionStorage', entry: string, value: ob
   try {
     globalThis[kind].setItem(entry, JSON.stringify(value));
   } catch {
-    // Without a storage the ids last as long as the sender.
+    // Without storage, the ids last as long as the sender.
   }
 }

@@ -13,6 +13,8 @@ const views: readonly { path: RegExp; Component: ViewComponent }[] = [
   [/^\/content\/jobs\/([^/]+)$/, load('JobPage', () => import('./pages/job.tsx'))],
   [/^\/content\/import$/, load('ImportPage', () => import('./pages/import.tsx'))],
   [/^\/content\/([^/]+)$/, load('ItemPage', () => import('./pages/item.tsx'))],
+  [/^\/live$/, load('LivePage', () => import('./pages/live.tsx'))],
+  [/^\/live\/([^/]+)$/, load('LiveStreamPage', () => import('./pages/live-stream.tsx'))],
   [/^\/feed$/, load('FeedPage', () => import('./pages/feed.tsx'))],
   [/^\/experiments$/, load('ExperimentsPage', () => import('./pages/experiments.tsx'))],
   [/^\/experiments\/new$/, load('NewExperimentPage', () => import('./pages/experiment-form.tsx'))],
@@ -30,6 +32,7 @@ const views: readonly { path: RegExp; Component: ViewComponent }[] = [
 export const navigation = [
   { path: '/overview', label: 'Overview' },
   { path: '/content', label: 'Content' },
+  { path: '/live', label: 'Live' },
   { path: '/feed', label: 'Feed' },
   { path: '/experiments', label: 'Experiments' },
   { path: '/webhooks', label: 'Webhooks' },

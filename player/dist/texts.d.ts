@@ -20,6 +20,7 @@ export declare const defaultTexts: {
     more: string;
     less: string;
     live: string;
+    liveEnded: string;
     watching: (count: string) => string;
     member: (position: number, count: number) => string;
     timeOf: (position: string, length: string) => string;

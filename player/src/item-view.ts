@@ -107,6 +107,12 @@ export class ItemView implements PlaybackView {
     trouble.textContent = isTrying ? this.#texts.slowClip : '';
   }
 
+  showEnded(): void {
+    if (!this.#mounted) return;
+    this.#part('.spinner', HTMLElement).hidden = true;
+    this.#part('.badges', HTMLElement).replaceChildren(element('span', {}, this.#texts.liveEnded));
+  }
+
   /** The pictures of a protected item may not be seen. */
   showRefusal(): void {
     if (!this.#mounted) return;

@@ -32,10 +32,14 @@ export type PlaybackView = {
   showState(state: PlaybackState): void;
   /** A request for the clip has failed and is being repeated; or it came through after all. */
   showTrouble(isTrying: boolean): void;
+  /** The broadcast that was watched is over. */
+  showEnded(): void;
 };
 
 export type PlaybackSource = {
   readonly id: string;
+  /** A broadcast: it is watched at its latest moment, and does not begin again at its end. */
+  readonly isBroadcast: boolean;
   /** Where the master playlist is; asked for at each load, because a protected clip's expires. */
   address(): Promise<string>;
   readonly view: PlaybackView;
@@ -131,6 +135,7 @@ export class Playback {
     this.release();
     this.#source = source;
     this.#repairs = 0;
+    this.video.loop = !source.isBroadcast;
     source.view.mount(this.video);
     this.#enter('loading');
     void this.#open(source);
@@ -148,6 +153,7 @@ export class Playback {
     this.#active = true;
     if (this.#hls !== null) this.#hls.config.maxBufferLength = playingBufferSeconds;
     this.warm();
+    this.#goToLatest();
     this.play();
   }
 
@@ -156,10 +162,16 @@ export class Playback {
     if (!this.#active) return;
     this.#active = false;
     this.video.pause();
-    this.video.currentTime = 0;
+    if (this.#source?.isBroadcast !== true) this.video.currentTime = 0;
     this.#hls?.stopLoad();
     this.#loadsFragments = false;
     if (this.#hls !== null) this.#hls.config.maxBufferLength = waitingBufferSeconds;
+  }
+
+  /** A broadcast that was left goes on where it is now. */
+  #goToLatest(): void {
+    const latest = this.#source?.isBroadcast === true ? this.#hls?.liveSyncPosition : null;
+    if (latest != null && latest > this.video.currentTime) this.video.currentTime = latest;
   }
 
   play(): void {
@@ -308,16 +320,19 @@ export class Playback {
     const video = this.video;
     // Events come later than what caused them; by then the slot may serve another slide.
     video.addEventListener('playing', () => {
-      if (this.#isLive && !video.paused) this.#enter('playing');
+      if (this.#isWatched && !video.paused) this.#enter('playing');
     });
     video.addEventListener('waiting', () => {
-      if (this.#isLive && !video.paused) this.#enter('buffering');
+      if (this.#isWatched && !video.paused) this.#enter('buffering');
     });
     video.addEventListener('pause', () => {
-      if (this.#isLive && video.paused) this.#enter('paused');
+      if (this.#isWatched && video.paused) this.#enter('paused');
     });
     video.addEventListener('seeked', () => {
-      if (this.#isLive && !video.paused && video.readyState > 2) this.#enter('playing');
+      if (this.#isWatched && !video.paused && video.readyState > 2) this.#enter('playing');
+    });
+    video.addEventListener('ended', () => {
+      if (this.#source?.isBroadcast === true) this.#source.view.showEnded();
     });
     video.addEventListener('error', () => {
       // With hls.js the library sees the error first and may repair it.
@@ -327,7 +342,7 @@ export class Playback {
   }
 
   /** What the element says is about the clip that is watched, and not the echo of a failure. */
-  get #isLive(): boolean {
+  get #isWatched(): boolean {
     return this.#active && this.#state !== 'failed';
   }
 

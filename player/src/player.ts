@@ -322,7 +322,7 @@ export class Player implements SlideActions, KeyActions {
     if (slide === null || view === null || slide.media.kind !== 'video') return null;
     const { url } = slide.media;
     const address = async (): Promise<string> => url ?? this.#permittedUrl(slide, view);
-    return { id: slide.id, address, view };
+    return { id: slide.id, isBroadcast: slide.item.isLive, address, view };
   }
 
   /** Where a protected clip can be watched now. Throws when that is not permitted. */

@@ -20,6 +20,7 @@ export const defaultTexts = {
   more: 'more',
   less: 'less',
   live: 'LIVE',
+  liveEnded: 'The broadcast has ended',
   watching: (count: string) => `${count} watching`,
   member: (position: number, count: number) => `${position} of ${count}`,
   timeOf: (position: string, length: string) => `${position} of ${length}`,

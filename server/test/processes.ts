@@ -110,6 +110,7 @@ function start(file: string, args: string[], options: StartOptions): RunningProc
       TMPDIR: process.env['TMPDIR'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       ...fastDatabase,
+      REELFEED_RTMP_PORT: '0',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

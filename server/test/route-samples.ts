@@ -22,6 +22,7 @@ export function routeSamples(
     ...eventSamples(service),
     ...analyticsSamples(service),
     ...exportSamples(service),
+    ...liveSamples(service),
     ...rankingSamples(service),
     ...configurationSamples(service),
     ...experimentSamples(service),
@@ -65,6 +66,26 @@ function keySamples(service: TestService): Record<string, RouteSample> {
     listAudit: async () => ['/v1/audit?limit=3&action=createKey'],
     getOrganization: async () => ['/v1/organization'],
     updateOrganization: async () => ['/v1/organization', { body: { name: 'Another name' } }],
+  };
+}
+
+function liveSamples(service: TestService): Record<string, RouteSample> {
+  const create = async (): Promise<string> => {
+    const body = { title: 'A broadcast' };
+    const made = await service.call('POST', '/v1/live-streams', { body });
+    return `/v1/live-streams/${made.body.data.id}`;
+  };
+  return {
+    createLiveStream: async () => [
+      '/v1/live-streams',
+      { body: { title: 'Open day', tags: ['event'], reconnectWindow: 120 } },
+    ],
+    listLiveStreams: async () => ['/v1/live-streams?limit=2'],
+    getLiveStream: async () => [await create()],
+    getLiveStreamStatus: async () => [`${await create()}/status`],
+    endLiveStream: async () => [`${await create()}/end`],
+    resetLiveStreamKey: async () => [`${await create()}/reset-key`],
+    deleteLiveStream: async () => [await create()],
   };
 }
 

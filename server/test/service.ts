@@ -79,6 +79,7 @@ export async function startService(
     REELFEED_LOG_LEVEL: 'silent',
     REELFEED_MIN_FREE_BYTES: '0',
     REELFEED_DRAIN_DELAY: '0s',
+    REELFEED_RTMP_PORT: '0',
     // Tests wait for nothing but the media, and share the machine with other tests.
     REELFEED_MEDIA_NICENESS: '0',
     ...fastDatabase,

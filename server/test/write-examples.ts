@@ -26,6 +26,7 @@ test('write the examples', async () => {
       .replaceAll(receiver.url, 'https://hooks.example.org/reelfeed')
       .replaceAll(/http:\/\/(localhost|127\.0\.0\.1):\d+/g, 'https://feed.example.org')
       .replaceAll(/\brf_(sk|pk)_[A-Za-z0-9]+/g, 'rf_$1_…')
+      .replaceAll(/\brf_live_[\w-]+/g, 'rf_live_…')
       .replaceAll(/\bwhsec_[A-Za-z0-9+/=]+/g, 'whsec_…')
       .replaceAll(/((?:token|signature|sig)=)[\w.~-]{16,}/g, '$1…');
   const shown = (value: unknown): unknown => {

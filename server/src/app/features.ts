@@ -13,6 +13,7 @@ import { exports } from '../features/exports/feature.ts';
 import { feed } from '../features/feed/feature.ts';
 import { imports } from '../features/imports/feature.ts';
 import { keys } from '../features/keys/feature.ts';
+import { live } from '../features/live/feature.ts';
 import { organizations } from '../features/organizations/feature.ts';
 import { playback } from '../features/playback/feature.ts';
 import { player } from '../features/player/feature.ts';
@@ -25,7 +26,7 @@ import { webhooks } from '../features/webhooks/feature.ts';
 import { composition } from './composition.ts';
 import type { PlatformParts } from './platform-parts.ts';
 
-/** In the order of building: a feature may ask for what those above it provide. */
+/** Features are built in this order: each may ask for what those above it provide. */
 export const features = composition<PlatformParts>()
   .add(organizations)
   .add(keys)
@@ -47,6 +48,7 @@ export const features = composition<PlatformParts>()
   .add(experiments)
   .add(analytics)
   .add(exports)
+  .add(live)
   .add(feed)
   .add(consoleFeature)
   .add(player);

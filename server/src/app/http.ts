@@ -13,6 +13,7 @@ import { followRequests } from '../platform/http/graceful-close.ts';
 import { addHealthRoutes, type ReadinessCheck } from '../platform/http/health-routes.ts';
 import { explainListening } from '../platform/http/listen-problem.ts';
 import { createHttpServer } from '../platform/http/server.ts';
+import { StorageUnavailableError } from '../platform/storage/storage-errors.ts';
 import { version } from '../version.ts';
 import { readApiExamples } from './api-examples.ts';
 import type { Config } from './config.ts';
@@ -96,10 +97,16 @@ function readinessChecks({ db, storage }: PlatformParts): ReadinessCheck[] {
       name: 'storage',
       check: async () => {
         await storage.scratch.freeBytes();
-        return null;
+        return storage.check().then(() => null, outOfReach);
       },
     },
   ];
+}
+
+/** For everybody to read, so it names no bucket. `reelfeed doctor` tells the reason. */
+function outOfReach(error: unknown): string {
+  if (error instanceof StorageUnavailableError) return 'is out of reach';
+  throw error;
 }
 
 /** The sandbox level of the process that parses uploads, once it is known. */

@@ -3,6 +3,7 @@ import type { RequestObserver } from '../platform/http/request-log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { queueStats } from '../platform/queue/queue-reports.ts';
 import type { AttemptReport, QueueWorkers } from '../platform/queue/queue-workers.ts';
+import type { S3Observer } from '../platform/storage/s3/bucket.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 
 /** Counts requests by route, method and status, with the time that they took. */
@@ -33,6 +34,17 @@ export function observeAttempts(metrics: Metrics): (report: AttemptReport) => vo
     attempts.add(1, { job: name, outcome });
     duration.observe(durationMs / 1_000, { job: name });
   };
+}
+
+/** Times the requests to S3; there are none when media files are on the disk. */
+export function observeStorage(metrics: Metrics): S3Observer {
+  const duration = metrics.histogram({
+    name: 'storage_request_duration_seconds',
+    help: 'Time of an operation on the S3 bucket with its retries, by operation and outcome (ok, absent, error).',
+    labels: ['operation', 'outcome'],
+  });
+  return ({ operation, outcome, durationMs }) =>
+    duration.observe(durationMs / 1_000, { operation, outcome });
 }
 
 /** Metrics that are read at scrape time: connections, the queue, free disk space. */
@@ -85,7 +97,7 @@ export function collectServiceMetrics(
   metrics.collected({
     type: 'gauge',
     name: 'disk_free_bytes',
-    help: 'Free space on the disk of the media files.',
+    help: 'Free space on the disk of the media files, or with S3 on that of the unfinished ones.',
     collect: () => storage.scratch.freeBytes(),
   });
 }

@@ -1,5 +1,4 @@
 /** Opens the parts that features are built from. */
-import path from 'node:path';
 import type { Logger } from 'pino';
 import { auditRequest } from '../features/audit/audit.ts';
 import type { Role } from '../platform/config.ts';
@@ -24,11 +23,12 @@ import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { collectProcessMetrics } from '../platform/metrics-process.ts';
 import { startEmbeddedPostgres } from '../platform/postgres/embedded-postgres.ts';
 import { loadSigner, type Signer } from '../platform/signing-keys.ts';
-import { openDiskStorage } from '../platform/storage/disk-storage.ts';
+import { openStorage } from '../platform/storage/open-storage.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { Vault } from '../platform/vault.ts';
 import { version } from '../version.ts';
 import type { Config } from './config.ts';
+import { observeStorage } from './metrics.ts';
 import type { Shutdown } from './shutdown.ts';
 
 /** Keys that this start has created; null where one existed. */
@@ -55,6 +55,8 @@ export type PlatformParts = {
   mutations: Mutations;
   hints: Hints;
   publicUrl: string;
+  /** The address that this process listens on. */
+  listenHost: string;
   /** True once the process was told to stop. It may still serve for a while. */
   isDraining: () => boolean;
   /** True once it refuses new requests. */
@@ -77,11 +79,6 @@ type PlatformOptions = {
   applicationName: string;
 };
 
-/** Opens the media storage that the configuration names. */
-export function openInstalledStorage(config: Config): Promise<Storage> {
-  return openDiskStorage(path.join(config.dataDir, 'media'));
-}
-
 /** Opens the parts; `shutdown` closes them. */
 export async function openPlatform(
   config: Config,
@@ -102,10 +99,10 @@ export async function openPlatform(
     }),
   );
   const { db } = database;
-  const storage = await openInstalledStorage(config);
+  const metrics = createMetrics(log);
+  const storage = await openStorage(config, observeStorage(metrics));
   const vault = await openVault(db, config);
   const signer = await loadSigner(db, 'urls-and-cursors');
-  const metrics = createMetrics(log);
   shutdown.add('metrics', collectProcessMetrics(metrics, version));
   return {
     roles: config.roles,
@@ -123,6 +120,7 @@ export async function openPlatform(
     mutations: createMutations(db, vault, auditRequest),
     hints: new Hints(),
     publicUrl,
+    listenHost: config.host,
   };
 }
 

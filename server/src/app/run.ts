@@ -9,6 +9,7 @@ import { createLogger } from '../platform/logging.ts';
 import { EmbeddedPostgresError } from '../platform/postgres/embedded-postgres-error.ts';
 import { AllowListError } from '../platform/egress/allow-list.ts';
 import { ConfigurationError, unknownVariables } from '../platform/settings.ts';
+import { StorageUnavailableError } from '../platform/storage/storage-errors.ts';
 import { readConfig, settings, type Config } from './config.ts';
 import type { FreshKeys } from './platform-parts.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
@@ -120,6 +121,7 @@ const explained = [
   EmbeddedPostgresError,
   MigrationError,
   AllowListError,
+  StorageUnavailableError,
   ApiError,
 ];
 

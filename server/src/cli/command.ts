@@ -13,6 +13,8 @@ export type CommandInput = {
   /** The period that `webhooks recover` covers. */
   since?: string | undefined;
   until?: string | undefined;
+  /** How long `live test` publishes. */
+  for?: string | undefined;
   /** Whether a backup includes the encryption key. */
   includeKey: boolean;
 };

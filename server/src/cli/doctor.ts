@@ -15,6 +15,8 @@ import { createLogger } from '../platform/logging.ts';
 import { describeEmbeddedPostgres } from '../platform/postgres/describe-embedded-postgres.ts';
 import { ConfigurationError, unknownVariables } from '../platform/settings.ts';
 import { listFailedJobs } from '../platform/queue/queue-reports.ts';
+import { openStorage } from '../platform/storage/open-storage.ts';
+import { tryStorage } from '../platform/storage/try-storage.ts';
 import { version } from '../version.ts';
 import { print, type Command } from './command.ts';
 import { withConnection } from './with-database.ts';
@@ -122,6 +124,20 @@ const checks: Record<string, Check> = {
         ? { subject, state: 'ok', detail }
         : { subject, state: 'problem', detail, mend },
     ];
+  },
+
+  async 'Media storage'(config) {
+    const subject = 'Media storage';
+    const { mediaUrl } = config;
+    if (mediaUrl === null) return [{ subject, state: 'ok', detail: 'in the data directory' }];
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-doctor-'));
+    try {
+      await tryStorage(await openStorage({ ...config, dataDir: folder }));
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+    const detail = `s3://${mediaUrl.bucket}/${mediaUrl.prefix} can be written, read, listed, cleared`;
+    return [{ subject, state: 'ok', detail }];
   },
 
   async PostgreSQL(config) {

@@ -60,6 +60,12 @@ const commands: Record<string, Entry> = {
     maxWords: 2,
     load: async () => (await import('./webhooks.ts')).webhooksCommand,
   },
+  live: {
+    summary: '`live test` publishes a test picture to a live stream',
+    usage: 'live test [stream key] [--for <duration>]',
+    maxWords: 2,
+    load: async () => (await import('./live.ts')).liveCommand,
+  },
   import: {
     summary: 'bring a folder of videos, or the rows of a .csv or .ndjson file, into a service',
     usage: 'import <folder|file.csv|file.ndjson> [--wait] [--json]',
@@ -148,6 +154,7 @@ async function main(): Promise<void> {
       wait: { type: 'boolean', default: false },
       since: { type: 'string' },
       until: { type: 'string' },
+      for: { type: 'string' },
       'include-key': { type: 'boolean', default: false },
     },
   });

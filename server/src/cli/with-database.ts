@@ -56,7 +56,7 @@ async function claimUnlessOwned(
     return { dataDir: await claimDataDirectory(folder, undefined, 0) };
   } catch (error) {
     if (!(error instanceof DataDirectoryError)) throw error;
-    // Without a password file the directory is not owned but unusable, which the error explains.
+    // Without its password file the directory cannot be used; the error explains it.
     const connection = await connectionToRunningServer(folder).catch(() => null);
     if (connection === null) throw error;
     return { connection };

@@ -83,6 +83,21 @@ export function postgresUrl(): Parser<string> {
   };
 }
 
+/** A bucket, and the prefix of all keys in it. */
+export function s3Url(): Parser<{ bucket: string; prefix: string }> {
+  const problem =
+    's3://bucket or s3://bucket/prefix, with letters, digits, ".", "_" and "-" in the prefix, ' +
+    'and the credentials elsewhere';
+  return (raw) => {
+    const form =
+      /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*)\/?$/;
+    const [, bucket, folders = ''] = form.exec(raw.trim()) ?? [];
+    return bucket === undefined || folders.length > 200
+      ? { problem }
+      : { value: { bucket, prefix: folders.slice(1) } };
+  };
+}
+
 /** Exactly this many bytes in base64; a decoder alone would skip over wrong characters. */
 export function base64Bytes(length: number): Parser<string> {
   return (raw) => {

@@ -18,6 +18,7 @@ import {
   text,
 } from './config-values.ts';
 import { readSettings, setting, type SettingValues } from './settings.ts';
+import { storageSettings } from './storage/storage-settings.ts';
 
 export const roles = ['api', 'worker', 'media'] as const;
 export type Role = (typeof roles)[number];
@@ -77,6 +78,7 @@ export const platformSettings = {
     fallback: 'api,worker,media',
     about: 'What this process does: answer requests, run background jobs, process media.',
   }),
+  ...storageSettings,
   encryptionKey: setting({
     env: 'REELFEED_ENCRYPTION_KEY',
     parse: optional(base64Bytes(32)),

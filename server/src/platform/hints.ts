@@ -33,7 +33,7 @@ export class Doorbell {
     this.#wake?.();
   }
 
-  /** Resolves after `ms`, at a ring, or when the signal aborts. It never rejects. */
+  /** Resolves after `ms`, at a ring, or when the signal aborts. Never rejects. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#rung && !signal.aborted) {
       await new Promise<void>((resolve) => {

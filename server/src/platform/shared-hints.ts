@@ -46,7 +46,7 @@ export async function followSharedHint(
     log: Logger;
     name: string;
     onHint: () => void;
-    /** For tests: the process that this one is. */
+    /** For tests: the name of this process. */
     id?: string;
     onListening?: () => void;
   },

@@ -2,9 +2,9 @@
 import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { readConfig, type Config } from '../../app/config.ts';
-import { openInstalledStorage } from '../../app/platform-parts.ts';
 import { ConfigurationError } from '../../platform/settings.ts';
 import { sync } from '../../platform/storage/durable.ts';
+import { openStorage } from '../../platform/storage/open-storage.ts';
 import { keyFile } from '../../platform/vault.ts';
 import { version } from '../../version.ts';
 import { print, UsageError, type Command } from '../command.ts';
@@ -21,7 +21,7 @@ export const backup: Command = async ({ env, json, positionals: [target], includ
   await makeEmptyFolder(folder);
   const manifest = await withConnection(config, (connection) =>
     withBackupClient(connection, async (client) => {
-      const media = new MediaCopy(await openInstalledStorage(config), folder);
+      const media = new MediaCopy(await openStorage(config), folder);
       await media.pass();
       await beginSnapshot(client);
       await media.pass();

@@ -2,7 +2,6 @@
 import { copyFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { readConfig, type Config } from '../../app/config.ts';
-import { openInstalledStorage } from '../../app/platform-parts.ts';
 import { claimDataDirectory } from '../../platform/data-directory.ts';
 import type { DatabaseConnection } from '../../platform/database/database.ts';
 import { migrate, readMigrations } from '../../platform/database/migrate.ts';
@@ -10,6 +9,7 @@ import { createLogger } from '../../platform/logging.ts';
 import { startEmbeddedPostgres } from '../../platform/postgres/embedded-postgres.ts';
 import { ConfigurationError } from '../../platform/settings.ts';
 import { sync } from '../../platform/storage/durable.ts';
+import { openStorage } from '../../platform/storage/open-storage.ts';
 import { keyFile } from '../../platform/vault.ts';
 import { print, UsageError, type Command } from '../command.ts';
 import { loadDatabase, requireEmpty, withBackupClient } from './database-load.ts';
@@ -28,7 +28,7 @@ export const restore: Command = async ({ env, json, positionals: [target] }) => 
     withBackupClient(connection, async (client) => {
       await requireEmpty(client);
       await restoreKey(config, folder, manifest);
-      await restoreMedia(await openInstalledStorage(config), folder, manifest.media);
+      await restoreMedia(await openStorage(config), folder, manifest.media);
       await migrate(connection, log, manifest.migrations);
       // Last and in one transaction: a restore that was cut short can simply be run again.
       await loadDatabase(client, folder, manifest);

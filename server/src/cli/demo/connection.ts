@@ -12,7 +12,7 @@ export type Connection = {
   failing: number;
 };
 
-/** Each with its share of the viewers. */
+/** Kinds of connection, each with its share of the viewers. */
 export const connections: readonly (readonly [Connection, number])[] = [
   [{ startupMs: 190, shortSide: 1080, stallsPerMinute: 0.1, stallMs: 300, failing: 0.002 }, 50],
   [{ startupMs: 450, shortSide: 720, stallsPerMinute: 0.6, stallMs: 700, failing: 0.008 }, 35],

@@ -17,9 +17,9 @@ export type FeedClip = {
   id: string;
   title: string;
   tags: readonly string[];
-  /** In seconds. */
+  /** Length in seconds. */
   duration: number;
-  /** Of the picture, in pixels. */
+  /** Size of the picture in pixels. */
   shortSide: number;
 };
 

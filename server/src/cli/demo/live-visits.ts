@@ -8,7 +8,7 @@ import { momentsOf, visitId, type Visit } from './visit.ts';
 import { whoComes } from './visiting-hours.ts';
 import type { DemoViewer } from './viewers.ts';
 
-/** From the end of a visit to the next one. */
+/** Pause between two visits. */
 const shortestPauseMs = 1_000;
 const longestPauseMs = 8_000;
 

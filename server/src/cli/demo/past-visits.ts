@@ -43,7 +43,7 @@ export function pastEvents(
     .flat();
 }
 
-/** As an event queue would have stored them: complete, with the viewer in each. */
+/** The events as an event queue would have stored them: complete, each with its viewer. */
 function eventsOf(visit: Visit, feed: FeedClips): TrackedEvent[] {
   const sessionId = visitId(visit);
   const told = new Map<string, number>();

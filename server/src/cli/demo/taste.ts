@@ -6,7 +6,7 @@ import type { DemoViewer } from './viewers.ts';
 /** Likings of several tags lie closer together than single ones; this draws them apart again. */
 const contrast = 1.8;
 
-/** From 0, not at all, to 1: the mean of the likings of its tags and of the clip itself. */
+/** How much a viewer likes a clip, from 0 to 1: the mean of the viewer's taste for its tags and for the clip itself. */
 export function appealOf({ name }: DemoViewer, { title, tags }: FeedClip): number {
   const likings = [`clip ${title}`, ...tags.map((tag) => `tag ${tag}`)].map((what) =>
     likingOf(name, what),

@@ -4,8 +4,9 @@
  * twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAdmin, ReelfeedError, type Admin } from '@reelfeed/client/server';
-import { print, UsageError, type Command, type CommandInput } from '../command.ts';
+import { ReelfeedError, type Admin } from '@reelfeed/client/server';
+import { print, UsageError, type Command } from '../command.ts';
+import { openAdmin } from '../open-admin.ts';
 import { bringFile, bringUrls, findSettled, type Outcome } from './bring.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { readRows, type BadRow, type Row } from './rows.ts';
@@ -23,7 +24,7 @@ type Result = { place: string } & Outcome;
 export const importCommand: Command = async (input) => {
   const [target, ...more] = input.positionals;
   if (target === undefined || more.length > 0) throw new UsageError(usage);
-  const admin = openAdmin(input);
+  const admin = openAdmin(input, usage);
   const rows = await readRows(target);
   if (rows.length === 0) throw new UsageError(`There is no video or audio file in ${target}.`);
   const stopping = new AbortController();
@@ -46,17 +47,6 @@ export const importCommand: Command = async (input) => {
   ]);
   if (totals.failed > 0) process.exitCode = 1;
 };
-
-function openAdmin({ env }: CommandInput): Admin {
-  const secretKey = env['REELFEED_SECRET_KEY'];
-  if (secretKey === undefined) throw new UsageError(`REELFEED_SECRET_KEY is not set.\n\n${usage}`);
-  const baseUrl = env['REELFEED_PUBLIC_URL'] ?? `http://localhost:${env['PORT'] ?? 4000}`;
-  try {
-    return createAdmin({ baseUrl, secretKey, timeoutMs: 60_000 });
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${usage}`);
-  }
-}
 
 class Import {
   readonly #admin: Admin;

@@ -75,7 +75,7 @@ function readCookie(header: string): string | null {
   return found?.split('=')[1]?.trim() || null;
 }
 
-/** Null for a session that is over, and for a cookie that this service has not made. */
+/** Null for an expired session and for a cookie that this service did not issue. */
 function openSession(vault: Vault, sealed: string): string | null {
   try {
     const text = vault.open(Buffer.from(sealed, 'base64url'), sealContext);

@@ -92,6 +92,7 @@ export {
   type PlaybackRules,
 } from './queries.ts';
 export { setLanguage } from './language.ts';
+export { liveFolderOf, markLive, markRecorded, type LiveMedia } from './live-items.ts';
 export {
   findMediaSource,
   findUnnamedSources,
@@ -141,6 +142,15 @@ export async function createVideoItem(
   metadata: Metadata,
 ): Promise<ItemRow> {
   return createItem(tx, organizationId, 'video', metadata);
+}
+
+/** Makes the item of a live stream, which waits for it. @throws ApiError VALIDATION_ERROR, CONFLICT */
+export async function createLiveItem(
+  tx: Tx,
+  organizationId: OrganizationId,
+  metadata: Metadata,
+): Promise<ItemRow> {
+  return createItem(tx, organizationId, 'live_stream', metadata);
 }
 
 /** Makes a carousel, which is ready at once. @throws ApiError VALIDATION_ERROR, CONFLICT */

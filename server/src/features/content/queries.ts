@@ -10,6 +10,7 @@ import { itemColumns, type ItemRow } from './item.ts';
 import type { ItemChange } from './item-change.ts';
 import type { MetadataColumns } from './metadata.ts';
 import { archivedLimit } from './archive.ts';
+import { liveFolderOf } from './live-items.ts';
 import { touched } from './touched.ts';
 
 export type NewItem = {
@@ -245,6 +246,8 @@ export type PlaybackRules = {
   isProtected: boolean;
   /** Those that are ready. */
   captions: StoredAsset[];
+  /** Where the item plays from; null before that. */
+  mediaPrefix: string | null;
   /** The folders below `media/` that belong to the item; no file of another one is served. */
   folders: ReadonlySet<string>;
 };
@@ -253,7 +256,7 @@ export type PlaybackRules = {
 export async function findPlaybackRules(db: Db, playbackId: string): Promise<PlaybackRules | null> {
   const row = await db
     .selectFrom('content')
-    .select(['visibility', 'protected', 'assets', 'media_prefix'])
+    .select(['visibility', 'protected', 'content_type', 'assets', 'media_prefix'])
     .where('playback_id', '=', playbackId)
     .where('archived_at', 'is', null)
     .executeTakeFirst();
@@ -263,8 +266,13 @@ export async function findPlaybackRules(db: Db, playbackId: string): Promise<Pla
     visibility: row.visibility,
     isProtected: row.protected,
     captions: row.assets.filter(isCaption),
+    mediaPrefix: row.media_prefix,
     folders: new Set(
-      [row.media_prefix, ...row.assets.map(({ folder }) => folder)].filter((one) => one !== null),
+      [
+        row.media_prefix,
+        row.content_type === 'live_stream' ? liveFolderOf(playbackId) : null,
+        ...row.assets.map(({ folder }) => folder),
+      ].filter((one) => one !== null),
     ),
   };
 }

@@ -13,7 +13,7 @@ import {
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { DownloadUrls } from './download-urls.ts';
-import { readExportFile } from './export-files.ts';
+import { exportFileUrl, readExportFile } from './export-files.ts';
 import { createExport, noSuchExport, parseExportId, presentExport } from './exports.ts';
 import { fileTypeOf } from './formats.ts';
 import { countExports, findDownload, findExport, listExports } from './queries.ts';
@@ -132,14 +132,20 @@ function addDownloadRoute(app: HttpApp, { db, storage, urls }: ExportRouteParts)
       if (!urls.accepts(exportId, expires, signature, Date.now())) throw noSuchExport();
       const row = await findDownload(db, exportId);
       if (row === null) throw noSuchExport();
-      const file = await readExportFile(storage, { organizationId: row.organization_id, exportId });
-      if (file === null) throw noSuchExport();
       const { ending, contentType } = fileTypeOf(row.format, row.compression);
       const name = `${row.dataset}-${row.start_day}-${row.end_day}.${ending}`;
+      const contentDisposition = `attachment; filename="${name}"`;
+      const key = { organizationId: row.organization_id, exportId };
+      const url = await exportFileUrl(storage, key, { contentType, contentDisposition });
+      if (url !== null) {
+        return reply.header('cache-control', 'private, no-store').redirect(url, 302);
+      }
+      const file = await readExportFile(storage, key);
+      if (file === null) throw noSuchExport();
       return reply
         .headers({
           'content-type': contentType,
-          'content-disposition': `attachment; filename="${name}"`,
+          'content-disposition': contentDisposition,
           'content-length': file.lengthBytes,
           'cache-control': 'private, no-store',
           'content-security-policy': "sandbox; default-src 'none'",

@@ -11,6 +11,7 @@ import type { Signer } from '../../platform/signing-keys.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
 import type { EngagementLog, OnEventsStored } from '../events/events.ts';
 import type { Assignments } from '../experiments/experiments.ts';
+import type { LiveStreams } from '../live/live.ts';
 import { FeedIndex } from './items/feed-index.ts';
 import { openFeed } from './open-feed.ts';
 import { addFeedRoutes } from './routes.ts';
@@ -29,6 +30,7 @@ type Parts = {
   eventLog: EngagementLog;
   onEventsStored: OnEventsStored;
   assignments: Assignments;
+  liveStreams: LiveStreams;
 };
 
 export const feed = defineFeature({
@@ -55,7 +57,7 @@ export const feed = defineFeature({
   projections: () => [feedViewers],
   build(parts: Parts, { feedRanking, feedRankingBudgetMs }) {
     const { db, log, metrics, signer, hints, mediaAccess, eventLog, onEventsStored } = parts;
-    const { assignments } = parts;
+    const { assignments, liveStreams } = parts;
     return {
       purgeItems: (items, signal) => forgetItemsOfViewers(db, items, signal),
       routes(app, opened) {
@@ -70,6 +72,7 @@ export const feed = defineFeature({
             urls: mediaAccess,
             index,
             eventLog,
+            liveStreams,
             isRanked: feedRanking === 'on',
             rankingBudgetMs: feedRankingBudgetMs,
             assign: (organizationId, viewer, audience) =>

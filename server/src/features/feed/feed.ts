@@ -8,7 +8,7 @@ import type { FeedCursors, FeedSession } from './feed-cursor.ts';
 import type { Hydrator } from './hydrate.ts';
 import type { FeedEntry } from './items/feed-entry.ts';
 import type { FeedIndex, FeedView } from './items/feed-index.ts';
-import type { LiveState, LiveStreams } from './live.ts';
+import type { LiveState, LiveStreams } from '../live/live.ts';
 import { takePage } from './page.ts';
 import { presentPage } from './present.ts';
 import { Choice, type ChoiceParts } from './ranking/choice.ts';
@@ -70,13 +70,13 @@ export async function readFeedPage(
     request.cursor === null ? newSession() : parts.feedCursors.decode(scope, request.cursor);
   const view = await parts.index.view(organizationId);
   const { choice, assignment, isKnown } = await prepareChoice(parts, request, view);
-  const live = await parts.liveStreams(organizationId);
+  const active = await parts.liveStreams.active(organizationId);
   const taken = takePage(
     choice,
     {
       limit: request.limit,
       session,
-      live: activeOf(view, live),
+      live: activeOf(view, active),
       isRanked: parts.isRanked && isKnown,
     },
     (error) => parts.log.error({ err: error, organizationId }, 'a feed page could not be ranked'),
@@ -84,7 +84,10 @@ export async function readFeedPage(
   const fallback = parts.isRanked && !isKnown ? 'viewer_unknown' : taken.fallback;
   if (fallback !== null) parts.onFallback(fallback);
   const entries = taken.page.map(({ entry }) => entry);
-  const explanations = request.explain ? explainPage(choice, taken.page, fallback, live) : null;
+  const explanations = request.explain ? explainPage(choice, taken.page, fallback, active) : null;
+  const streams = entries.filter(({ contentType }) => contentType === 'live_stream');
+  const ids = streams.map(({ contentId }) => contentId);
+  const live = await parts.liveStreams.ofItems(organizationId, ids);
   const items = await parts.hydrate(organizationId, entries, live);
   const hasMore = taken.next.order.length > 0;
   const nextCursor = hasMore ? parts.feedCursors.encode(scope, taken.next) : null;
@@ -165,7 +168,6 @@ async function loadInTime(
 function activeOf({ index }: FeedView, live: ReadonlyMap<string, LiveState>): FeedEntry[] {
   if (live.size === 0) return [];
   return [...live]
-    .filter(([, { status }]) => status === 'active')
     .toSorted(([, a], [, b]) => b.currentViewers - a.currentViewers)
     .flatMap(([contentId]) => index.findById(contentId) ?? []);
 }
@@ -178,7 +180,7 @@ function explainPage(
 ) {
   const choice = new Choice(parts);
   return page.map(({ entry, isExploration }) => {
-    const isLive = live.get(entry.contentId)?.status === 'active';
+    const isLive = live.has(entry.contentId);
     const reasons = [
       ...(fallback === null ? [] : ['fallback']),
       ...(isLive ? ['live'] : []),

@@ -10,7 +10,7 @@ import {
   type MediaUrls,
 } from '../content/content.ts';
 import type { FeedEntry } from './items/feed-entry.ts';
-import type { LiveState } from './live.ts';
+import type { LiveState } from '../live/live.ts';
 
 const maxCachedItems = 10_000;
 /** Items name URLs that are signed for some hours, so none is shown as it was long ago. */

@@ -12,7 +12,7 @@ import type { FeedParts } from './feed.ts';
 import { createHydrator } from './hydrate.ts';
 import type { FeedIndex } from './items/feed-index.ts';
 import { StatisticsKeeper } from './items/statistics-keeper.ts';
-import { noLiveStreams, type LiveStreams } from './live.ts';
+import type { LiveStreams } from '../live/live.ts';
 import { SettingsReader } from './settings/ranking-settings.ts';
 import { EventFollower } from './viewers/event-follower.ts';
 import { ViewerProfiles } from './viewers/viewer-profiles.ts';
@@ -28,7 +28,7 @@ export type FeedOptions = {
   readonly isRanked: boolean;
   readonly rankingBudgetMs: number;
   readonly assign?: Assign;
-  readonly liveStreams?: LiveStreams;
+  readonly liveStreams: LiveStreams;
 };
 
 export type OpenFeed = FeedParts &
@@ -61,7 +61,7 @@ export function openFeed(options: FeedOptions): OpenFeed {
     profiles,
     settings,
     assign: options.assign ?? noAssignments,
-    liveStreams: options.liveStreams ?? noLiveStreams,
+    liveStreams: options.liveStreams,
     log,
     isRanked: options.isRanked,
     rankingBudgetMs: options.rankingBudgetMs,

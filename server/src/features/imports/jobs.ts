@@ -14,6 +14,7 @@ import type { Storage } from '../../platform/storage/storage.ts';
 import { recordTransfer } from '../content/content.ts';
 import {
   acceptReceived,
+  arrivedMedia,
   receiveMedia,
   withStoredSource,
   type UploadLimits,
@@ -69,9 +70,10 @@ async function fetchInto(
     signal,
     onProgress: (bytes, total) => progress.report(bytes, total),
   });
-  const media = await receiveMedia(storage, body, upload, null, signal);
+  const received = await receiveMedia(storage, body, upload, null, signal);
   await progress.settled();
-  await using _file = media.file;
+  await using _file = received.file;
+  const media = arrivedMedia(storage, received);
   await withStoredSource(storage, contentId, media, async (key) => {
     let isTaken = false;
     await context.finish(async (tx) => {

@@ -41,7 +41,7 @@ export type SourceParts = {
   signal: AbortSignal;
 };
 
-/** Breaks of this kind may heal by themselves. */
+/** Interruptions of this kind are often temporary. */
 const mendable: ReadonlySet<EgressFailure> = new Set([
   'connection_refused',
   'connection_error',

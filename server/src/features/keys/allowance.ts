@@ -68,7 +68,7 @@ async function serve(
         })),
       );
     }
-    // Those who asked hear of a failure.
+    // A failure reaches the requests that asked.
     await taken.catch(() => undefined);
   }
   line.isAsking = false;

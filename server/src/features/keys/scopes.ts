@@ -16,7 +16,7 @@ const areaOfPath: Record<string, string> = {
   feed: 'feed',
   flags: 'settings',
   keys: 'keys',
-  live: 'live',
+  'live-streams': 'live',
   organization: 'organization',
   playlists: 'content',
   purges: 'content',

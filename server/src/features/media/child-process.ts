@@ -21,7 +21,7 @@ export type MediaTaskLimits = {
 };
 
 export type MediaTaskOptions = MediaTaskLimits & {
-  /** Told the fraction of the task that is done, between 0 and 1, never falling. */
+  /** Called with the completed fraction of the task, from 0 to 1. It never decreases. */
   readonly onProgress?: (fraction: number) => void;
   readonly signal: AbortSignal;
 };

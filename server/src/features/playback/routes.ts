@@ -7,7 +7,13 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { formatTimestamp } from '../../platform/time.ts';
-import { CaptionTrack, CarouselImage, DerivedMediaFields } from '../content/content.ts';
+import {
+  CaptionTrack,
+  CarouselImage,
+  DerivedMediaFields,
+  liveFolderOf,
+  type PlaybackRules,
+} from '../content/content.ts';
 import { checkFileRequest, type FileRequest, type FileRules } from './file-rules.ts';
 import { signItem, type MediaAccess } from './playback.ts';
 import { sendMedia } from './send-media.ts';
@@ -19,6 +25,17 @@ export type PlaybackRouteParts = {
   access: MediaAccess;
   fileRules: FileRules;
 };
+
+/**
+ * Where the stream of a broadcast is now that its recording was processed; null for everything else.
+ * The address is relative, so a token in the path stays.
+ */
+function movedTo(rules: PlaybackRules | null, { playbackId, rest }: FileRequest): string | null {
+  const prefix = rules?.mediaPrefix ?? null;
+  const isLiveMaster = `${playbackId}/${rest}` === `${liveFolderOf(playbackId)}/master.m3u8`;
+  if (!isLiveMaster || prefix === null || prefix === liveFolderOf(playbackId)) return null;
+  return `../${prefix.slice(playbackId.length + 1)}/master.m3u8`;
+}
 
 export function addPlaybackRoutes(app: HttpApp, parts: PlaybackRouteParts): void {
   addPlaybackTokenRoute(app, parts);
@@ -88,6 +105,8 @@ function addFileRoutes(app: HttpApp, { storage, access, fileRules }: PlaybackRou
     reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'no-store' });
     const rules = await fileRules.of(file);
     const { isPrivate } = checkFileRequest(rules, file, access, Date.now());
+    const moved = movedTo(rules, file);
+    if (moved !== null) return reply.redirect(moved, 302);
     return sendMedia(request, reply, storage, {
       key: `media/${file.playbackId}/${file.rest}`,
       isPrivate,

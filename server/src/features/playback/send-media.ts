@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isNotModified, isRangeCurrent } from '../../platform/http/conditional.ts';
+import { isConditional, isNotModified, isRangeCurrent } from '../../platform/http/conditional.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import {
   InvalidKeyError,
   RangeNotSatisfiableError,
 } from '../../platform/storage/storage-errors.ts';
-import type { ByteRange, Storage } from '../../platform/storage/storage.ts';
+import type { ByteRange, Storage, StoredRead } from '../../platform/storage/storage.ts';
 import type { StoredAsset } from '../content/content.ts';
+import { DERIVED_FILES } from '../media/media.ts';
 import { withCaptions } from './caption-playlist.ts';
 import { playbackErrors } from './errors.ts';
 
@@ -25,7 +26,12 @@ const contentTypes: Record<string, string> = {
 
 /** A master playlist is replaced when further renditions are there; all else never changes. */
 const masterCaching = 'public, max-age=2';
+/** That of a live stream changes with each segment. */
+const liveCaching = 'public, max-age=1';
 const foreverCaching = 'public, max-age=31536000, immutable';
+
+/** A client follows a redirect at once; what has begun goes on after this. */
+const signedForMs = 5 * 60_000;
 
 type MediaFile = {
   key: string;
@@ -47,20 +53,28 @@ export async function sendMedia(
 ): Promise<FastifyReply> {
   const contentType = contentTypes[key.slice(key.lastIndexOf('.') + 1)];
   if (contentType === undefined) throw new ApiError('NOT_FOUND');
-  const file = await orNotFound(() => storage.head(key));
+  if (request.method === 'GET' && key.endsWith(`/${DERIVED_FILES.download}`)) {
+    const url = await orNotFound(() => downloadFromStorage(storage, key, contentType));
+    if (url !== null) return reply.redirect(url, 302);
+  }
+  const hasCaptions = captions.length > 0 && key.endsWith('/master.m3u8');
+  // A plain GET takes one request to the storage: with S3, each costs time and money.
+  const isPlain = !hasCaptions && request.method === 'GET' && !isConditional(request.headers);
+  const opened = isPlain ? await orNotFound(() => readRange(request, reply, storage, key)) : null;
+  const file = isPlain ? opened : await orNotFound(() => storage.head(key));
   if (file === null) throw new ApiError('NOT_FOUND');
-  const caching = key.endsWith('/master.m3u8') ? masterCaching : foreverCaching;
   reply.headers({
     'content-type': contentType,
     'content-disposition': 'inline',
     'content-security-policy': "sandbox; default-src 'none'",
     'cross-origin-resource-policy': 'cross-origin',
-    'cache-control': isPrivate ? caching.replace('public', 'private') : caching,
+    'cache-control': cachingOf(key, isPrivate),
     'accept-ranges': 'bytes',
     etag: file.etag,
     'last-modified': file.modifiedAt.toUTCString(),
   });
-  if (captions.length > 0 && key.endsWith('/master.m3u8')) {
+  if (opened !== null) return sendRead(reply, opened);
+  if (hasCaptions) {
     return sendMaster(request, reply, storage, { key, captions });
   }
   if (isNotModified(request.headers, file)) return reply.status(304).send();
@@ -71,7 +85,28 @@ export async function sendMedia(
   const isWhole = !isRangeCurrent(request.headers, file);
   const read = isWhole ? await storage.read(key) : await readRange(request, reply, storage, key);
   if (read === null) throw new ApiError('NOT_FOUND');
-  return reply.header('content-length', read.lengthBytes).send(read.stream);
+  return sendRead(reply, read);
+}
+
+function sendRead(reply: FastifyReply, { lengthBytes, stream }: StoredRead): FastifyReply {
+  return reply.header('content-length', lengthBytes).send(stream);
+}
+
+/** Downloads are large and are fetched once, so the storage sends them where it can. */
+function downloadFromStorage(
+  storage: Storage,
+  key: string,
+  contentType: string,
+): Promise<string | null> {
+  const signing = { expiresInMs: signedForMs, contentType, contentDisposition: 'inline' };
+  return storage.signedUrl(key, signing);
+}
+
+function cachingOf(key: string, isPrivate: boolean): string {
+  const isLive = key.endsWith('/live/index.m3u8');
+  const isMaster = key.endsWith('/master.m3u8');
+  const caching = isLive ? liveCaching : isMaster ? masterCaching : foreverCaching;
+  return isPrivate ? caching.replace('public', 'private') : caching;
 }
 
 /** The stored master playlist with the captions of this moment; it is too short for ranges. */

@@ -19,14 +19,19 @@ export type Visit = {
 type TestOptions = { readonly skip: string } | { readonly timeout: number };
 
 /** Starts browser and service; where there is no browser, only `options` may be used. */
-export async function startPlayerPages(): Promise<{ options: TestOptions; pages: PlayerPages }> {
+export async function startPlayerPages(
+  env: Record<string, string> = {},
+): Promise<{ options: TestOptions; pages: PlayerPages }> {
   const { browser, reason } = await launchBrowser();
   after(() => browser?.close());
   if (browser === null) return { options: { skip: reason }, pages: new PlayerPages(null, null) };
   return {
     options: { timeout: 180_000 },
     // On a busy machine a page that is ranked too late would come in another order.
-    pages: new PlayerPages(browser, await startService({ REELFEED_FEED_RANKING_BUDGET: '10s' })),
+    pages: new PlayerPages(
+      browser,
+      await startService({ REELFEED_FEED_RANKING_BUDGET: '10s', ...env }),
+    ),
   };
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { isAssetFolder } from '../assets/assets.ts';
-import { findMediaSource } from '../content/content.ts';
+import { findMediaSource, liveFolderOf } from '../content/content.ts';
 import { removeAttempts } from './processing.ts';
 
 /** The attempts that have published files of an item, each as `<playbackId>/<attempt>`. */
@@ -24,6 +24,8 @@ export async function listAttempts(
   const attempts = new Set<string>();
   for await (const { key } of storage.list(`media/${playbackId}`, signal)) {
     const folder = key.split('/').slice(1, 3).join('/');
+    // What was broadcast goes later: viewers may still be watching it.
+    if (folder === liveFolderOf(playbackId)) continue;
     if (!isAssetFolder(folder)) attempts.add(folder);
   }
   return [...attempts];

@@ -101,7 +101,7 @@ export const processing = defineFeature({
     });
     const onQueued = () => hints.give(processMedia.name);
     return {
-      provides: { mediaLimits },
+      provides: { mediaLimits, maxMediaDurationMs: settings.mediaMaxDurationMs },
       routes: (app) => addProcessingRoutes(app, { mutations, urls: mediaAccess, onQueued }),
       jobs: [
         { ...job, roles: ['media'] },

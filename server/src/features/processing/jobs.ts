@@ -184,7 +184,7 @@ async function complete(parts: MediaJobParts, context: JobContext, work: Work): 
     }
     await removePreparation(tx, organizationId, work.contentId);
   });
-  // Purged meanwhile, perhaps before the last files were added.
+  // The item was purged in the meantime, perhaps before the last files were added.
   if (!isNamed) await storage.removePrefix(`media/${mediaPrefix}`, signal);
   return done;
 }

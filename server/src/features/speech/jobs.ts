@@ -46,7 +46,7 @@ const minProbability = 0.5;
 /** Longer than any item that became ready. */
 const maxDurationSeconds = 24 * 3_600;
 const deadlineMs = 5 * 3_600_000;
-/** One piece of half a minute takes a large model long, and says nothing meanwhile. */
+/** A large model works on each piece of 30 seconds for long, without reporting progress. */
 const stallMs = 15 * 60_000;
 
 export function speechJob(parts: SpeechJobParts): HandledJob {

@@ -57,7 +57,9 @@ export const uploads = defineFeature({
   build(parts: Parts, settings) {
     const { db, mutations, storage, mediaAccess, hints, publicUrl, ownsDataDirectory } = parts;
     const startedAt = Date.now();
-    const settledBefore = () => Math.max(Date.now() - dayMs, ownsDataDirectory ? startedAt : 0);
+    // A file of this process must not look older than its start, by a clock that is behind.
+    const ownSince = ownsDataDirectory ? startedAt - storage.maxClockSkewMs : 0;
+    const settledBefore = () => Math.max(Date.now() - dayMs, ownSince);
     const uploadLimits = {
       maxUploadBytes: settings.maxUploadBytes,
       minFreeBytes: settings.minFreeBytes,

@@ -44,7 +44,7 @@ export async function sweepParts(db: Db, storage: Storage, signal: AbortSignal):
     const sessionId = key.split('/')[1] ?? '';
     files.set(sessionId, [...(files.get(sessionId) ?? []), key]);
   }
-  // Asked after the listing, so that a session that opens meanwhile is not in it.
+  // Queried after the listing: files of a session that opens in between are not in the listing.
   const open = await findOpenSessions(db, [...files.keys()]);
   let removed = 0;
   for (const [sessionId, keys] of files) {

@@ -15,6 +15,18 @@ export type UploadLimits = {
 
 export type ReceivedMedia = { file: ReceivedFile; mediaType: string };
 
+/** Media that can be stored under a key once. */
+export type ArrivedMedia = {
+  mediaType: string;
+  sizeBytes: number;
+  store: (key: string) => Promise<void>;
+};
+
+/** Received media, which a storage takes over. */
+export function arrivedMedia(storage: Storage, { file, mediaType }: ReceivedMedia): ArrivedMedia {
+  return { mediaType, sizeBytes: file.sizeBytes, store: (key) => storage.put(key, file) };
+}
+
 /**
  * Writes incoming media to a scratch file with flat memory. The first bytes must be those of a
  * supported container: nothing parses a file that is not.

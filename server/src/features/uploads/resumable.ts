@@ -16,13 +16,15 @@ import type { Readable } from 'node:stream';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { randomName } from '../../platform/ids.ts';
+import { joined } from '../../platform/storage/joined.ts';
 import type { ReceivedFile } from '../../platform/storage/receive.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { failWithoutSource, type ItemRow } from '../content/content.ts';
+import { SNIFF_BYTES } from '../media/media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { uploadErrors } from './errors.ts';
 import { appendPart, removeSession, setUploadLength, type UploadSession } from './queries.ts';
-import { receiveBytes, receiveMedia, requireMedia, type UploadLimits } from './receive-media.ts';
+import { receiveBytes, requireMedia, type UploadLimits } from './receive-media.ts';
 import { completeUpload, requireOpenSession, requireSession } from './uploads.ts';
 
 export type ResumableParts = { db: Db; storage: Storage; limits: UploadLimits };
@@ -170,23 +172,31 @@ async function receivePartFile(
   return file;
 }
 
-/** Joins the parts to one file and takes it as the bytes of the item. */
+/** Joins the parts to one object and takes it as the bytes of the item. */
 async function complete({ db, storage, limits }: ResumableParts, token: string): Promise<ItemRow> {
   const session = await requireResumable(db, token);
-  async function* joined(): AsyncGenerator<Buffer> {
-    for (const { key } of session.parts) {
-      const read = await storage.read(key);
-      if (read === null) throw new Error(`a part of ${session.sessionId} is gone`);
-      yield* read.stream as AsyncIterable<Buffer>;
-    }
-  }
-  const { signal } = new AbortController();
-  await using bytes = joined();
-  const media = await receiveMedia(storage, bytes, limits, null, signal);
-  await using _file = media.file;
-  const row = await completeUpload(db, storage, token, media);
+  const keys = session.parts.map(({ key }) => key);
+  const mediaType = requireMedia(await readHead(storage, keys));
+  const { minFreeBytes } = limits;
+  const row = await completeUpload(db, storage, token, {
+    mediaType,
+    sizeBytes: offsetOf(session),
+    store: (key) => storage.join(key, keys, { minFreeBytes }),
+  });
   await storage.removePrefix(`${partsPrefix}/${session.sessionId}`);
   return row;
+}
+
+/** What of the file is needed to tell media from other files. */
+async function readHead(storage: Storage, keys: readonly string[]): Promise<Buffer> {
+  const held: Buffer[] = [];
+  let heldBytes = 0;
+  for await (const chunk of joined(storage, keys)) {
+    held.push(chunk);
+    heldBytes += chunk.length;
+    if (heldBytes >= SNIFF_BYTES) break;
+  }
+  return Buffer.concat(held).subarray(0, SNIFF_BYTES);
 }
 
 const terminated = {

@@ -20,7 +20,7 @@ import {
 import { watchArrival } from './arrival.ts';
 import { discardRest } from './discard-rest.ts';
 import { receiveForm } from './multipart.ts';
-import { receiveMedia, type UploadLimits } from './receive-media.ts';
+import { arrivedMedia, receiveMedia, type UploadLimits } from './receive-media.ts';
 import { addTusRoutes } from './tus-routes.ts';
 import {
   completeUpload,
@@ -141,11 +141,13 @@ async function createFromForm(
 ) {
   const { organizationId } = principalOf(request);
   refuseDeclaredSize(request, parts.limits);
-  const { metadata, media } = await receiveForm(request, parts.storage, parts.limits).finally(() =>
+  const received = await receiveForm(request, parts.storage, parts.limits).finally(() =>
     discardRest(request),
   );
-  await using _file = media.file;
-  const fingerprint = JSON.stringify([metadata, media.file.sha256]);
+  await using file = received.media.file;
+  const { metadata } = received;
+  const media = arrivedMedia(parts.storage, received.media);
+  const fingerprint = JSON.stringify([metadata, file.sha256]);
   await withStoredSource(parts.storage, organizationId, media, async (key) => {
     // A replayed answer names the bytes of the first request, so these are not taken.
     let isTaken = false;
@@ -201,7 +203,8 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
           arrival.signal,
         );
         await using _file = media.file;
-        const row = await completeUpload(parts.db, parts.storage, token, media);
+        const arrived = arrivedMedia(parts.storage, media);
+        const row = await completeUpload(parts.db, parts.storage, token, arrived);
         parts.onUploaded();
         reply.header('etag', entityTag(row));
         return { data: presentItem(row, parts.urls) };

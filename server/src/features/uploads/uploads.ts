@@ -27,12 +27,12 @@ import {
   lockSession,
   type UploadSession,
 } from './queries.ts';
-import type { ReceivedMedia } from './receive-media.ts';
+import type { ArrivedMedia } from './receive-media.ts';
 
 export { uploadErrors } from './errors.ts';
 export { discardRest } from './discard-rest.ts';
 export { receiveSmallForm, type SmallForm } from './multipart.ts';
-export { receiveMedia, type UploadLimits } from './receive-media.ts';
+export { arrivedMedia, receiveMedia, type UploadLimits } from './receive-media.ts';
 
 const tokenBytes = 24;
 
@@ -75,12 +75,12 @@ export async function findOpenSession(db: Db, token: string): Promise<UploadSess
   return session === null || session.isExpired || session.isCompleted ? null : session;
 }
 
-/** Takes received bytes as those of a session's item. @throws ApiError NOT_FOUND, CONFLICT */
+/** Takes media as those of a session's item. @throws ApiError NOT_FOUND, CONFLICT */
 export async function completeUpload(
   db: Db,
   storage: Storage,
   token: string,
-  media: ReceivedMedia,
+  media: ArrivedMedia,
 ): Promise<ItemRow> {
   const { contentId } = await requireOpenSession(db, token);
   return withStoredSource(storage, contentId, media, (key) =>
@@ -97,7 +97,7 @@ export async function createUploadedItem(
   tx: Tx,
   organizationId: OrganizationId,
   metadata: Metadata,
-  source: { key: string; media: ReceivedMedia },
+  source: { key: string; media: ArrivedMedia },
 ): Promise<ItemRow> {
   const { content_id: contentId } = await createVideoItem(tx, organizationId, metadata);
   return acceptSource(tx, organizationId, contentId, source.key, source.media);
@@ -106,13 +106,13 @@ export async function createUploadedItem(
 /** Takes stored bytes as those of a pending item. @returns false when the item is gone */
 export async function acceptReceived(
   tx: Tx,
-  item: { organizationId: string; contentId: string; key: string; media: ReceivedMedia },
+  item: { organizationId: string; contentId: string; key: string; media: ArrivedMedia },
 ): Promise<boolean> {
   const { organizationId, contentId, key, media } = item;
   const source = { key, mediaType: media.mediaType };
   const row = await setSource(tx, organizationId as OrganizationId, contentId, source);
   if (row === null) return false;
-  const { sizeBytes } = media.file;
+  const { sizeBytes } = media;
   await enqueueProcessing(tx, organizationId, contentId, { step: 'first', sizeBytes });
   return true;
 }
@@ -122,7 +122,7 @@ async function acceptSource(
   organizationId: OrganizationId,
   contentId: string,
   key: string,
-  { mediaType, file: { sizeBytes } }: ReceivedMedia,
+  { mediaType, sizeBytes }: ArrivedMedia,
 ): Promise<ItemRow> {
   const row = await setSource(tx, organizationId, contentId, { key, mediaType });
   if (row === null) throw unknownUpload();
@@ -131,18 +131,18 @@ async function acceptSource(
 }
 
 /**
- * Moves a received file to its final place for as long as `work` may need it; when `work` throws,
+ * Stores media at their final place for as long as `work` may need it; when `work` throws,
  * the file goes again. A kill in between, or a database that was lost, leaves a file that no row
  * names, which `sweepSources` removes.
  */
 export async function withStoredSource<T>(
   storage: Storage,
   name: string,
-  media: ReceivedMedia,
+  media: ArrivedMedia,
   work: (key: string) => Promise<T>,
 ): Promise<T> {
   const key = `sources/${name}/${randomName(9)}`;
-  await storage.put(key, media.file);
+  await media.store(key);
   try {
     return await work(key);
   } catch (error) {

@@ -147,7 +147,7 @@ function withMigrationClient<T>(
 
 const oldestServer = 15;
 
-/** Also what a migration would stumble over, said before it starts. */
+/** Also reports what would make a migration fail, before it starts. */
 async function checkServer(client: Client): Promise<void> {
   const { rows } = await client.query<{ version: string; encoding: string }>(
     `select current_setting('server_version') as version,

@@ -33,7 +33,7 @@ export class BlockedAddressError extends EgressError {
   override readonly name = 'BlockedAddressError';
   readonly host: string;
   readonly port: number;
-  /** For the log only: telling it to a user would let them read the internal DNS. */
+  /** For the log only: showing it to users would reveal the internal DNS. */
   readonly address: string;
 
   constructor(target: { host: string; port: number; address: string }) {

@@ -6,7 +6,7 @@ import { isIP, type LookupFunction } from 'node:net';
 export type ResolverOptions = {
   /** Name servers as `address:port`. Default: the system's. */
   readonly servers?: readonly string[];
-  /** For one question to one name server; each is asked twice. */
+  /** Time-out of one query to one name server; each server is queried twice. */
   readonly timeoutMs?: number;
 };
 

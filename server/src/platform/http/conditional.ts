@@ -5,6 +5,12 @@ import fresh from 'fresh';
 /** The validators of a resource. The tag is strong and includes its quotes. */
 export type Validators = { etag: string; modifiedAt?: Date };
 
+/** Whether the answer depends on the current state of the resource. */
+export function isConditional(headers: IncomingHttpHeaders): boolean {
+  const conditions = ['if-none-match', 'if-modified-since', 'if-range'];
+  return conditions.some((name) => headers[name] !== undefined);
+}
+
 /** Returns whether a GET or HEAD should be answered with 304. */
 export function isNotModified(headers: IncomingHttpHeaders, current: Validators): boolean {
   // Without `Cache-Control`: `fetch` adds `no-cache` to each request that has a condition of its own,

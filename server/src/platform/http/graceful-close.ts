@@ -24,7 +24,7 @@ export function followRequests(app: HttpApp): (graceMs: number) => Promise<void>
     if (!raw.closed) {
       const exchange = { response: raw, place: 0 };
       open.add(exchange);
-      raw.once('close', () => open.delete(exchange));
+      raw.on('close', () => open.delete(exchange));
     }
     done();
   });

@@ -41,7 +41,7 @@ export function limitPipelining(app: HttpApp): void {
     }
     unanswered.count += 1;
     unanswered.last = reply.raw;
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       unanswered.count -= 1;
       if (unanswered.count > 0) return;
       unanswered.last = null;

@@ -46,7 +46,7 @@ export function addRequestLog(app: HttpApp, observe: RequestObserver): void {
   });
 }
 
-/** Lets so many lines of a name through in each second, and counts the others. */
+/** Passes a maximum number of lines per name and second, and counts the rest. */
 class LineLimit {
   readonly #most: number;
   readonly #names = new Map<string, { second: number; lines: number; leftOut: number }>();

@@ -1,6 +1,6 @@
 import type { FastifyError } from 'fastify';
 import { isContention, isDatabaseAway, isDatabaseFull } from '../database/database-errors.ts';
-import { StorageFullError } from '../storage/storage-errors.ts';
+import { StorageFullError, StorageUnavailableError } from '../storage/storage-errors.ts';
 import { ApiError, codeForStatus } from './errors.ts';
 import { validationError } from './validation-error.ts';
 import type { Problem } from './validation.ts';
@@ -15,7 +15,8 @@ export function translateError(error: unknown): ApiError {
   if (isFull || isDatabaseFull(error)) {
     return new ApiError('INSUFFICIENT_STORAGE', { cause: error });
   }
-  if (isDatabaseAway(error) || isContention(error)) {
+  const isAway = error instanceof StorageUnavailableError || isDatabaseAway(error);
+  if (isAway || isContention(error)) {
     return new ApiError('UNAVAILABLE', { cause: error });
   }
   if (isFastifyError(error)) return fromFastify(error);

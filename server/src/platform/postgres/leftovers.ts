@@ -142,7 +142,7 @@ export async function clusterProcesses(
   return found;
 }
 
-/** Without /proc only the postmaster can be told: it carries its folder in its command line. */
+/** Without /proc only the postmaster can be recognized, by the folder in its command line. */
 async function commandNames(pid: number, cluster: string): Promise<boolean> {
   const invocation = { file: 'ps', args: ['-ww', '-o', 'command=', '-p', String(pid)] };
   const { stdout } = await runProgram(invocation, { timeoutMs: 5_000 });

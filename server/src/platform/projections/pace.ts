@@ -18,7 +18,7 @@ export class Pace {
   #delayMs = 0;
   #failedOver: string | null = null;
   #failedAt = 0;
-  /** A pass is written at the latest when it holds so many events, which bounds the memory. */
+  /** A pass is written no later than at this many events, which bounds its memory. */
   readonly maxEvents: number;
   /** Maximum blocks of a page: one at a time after a failure, so that the one at fault is known. */
   maxBlocks = allBlocks;

@@ -36,7 +36,7 @@ export type RebuildOptions<Event extends LogEntry> = {
   readonly eventLog: EventLog<Event>;
   readonly onProgress?: (progress: RebuildProgress) => void;
   readonly signal: AbortSignal;
-  /** The pass with which so many events are reached is written; for tests. */
+  /** For tests: the number of events after which a pass is written. */
   readonly eventsOfPass?: number;
 };
 

@@ -110,11 +110,11 @@ export async function releaseClaimed(db: Db, claim: Claim): Promise<boolean> {
 export async function rescheduleClaimed(
   db: Db,
   claim: Claim,
-  delayMs: number,
-  reason: string,
+  { delayMs, reason, isCounted }: { delayMs: number; reason: string; isCounted: boolean },
 ): Promise<boolean> {
   const { rows } = await sql`
     update job set state = 'scheduled', lease_until = null, last_error = ${reason},
+      attempts = attempts - ${isCounted ? 0 : 1}::int,
       run_at = now() + ${delayMs}::double precision * interval '1 millisecond',
       place = now() + ${delayMs}::double precision * interval '1 millisecond'
     where job_id = ${claim.jobId} and claim_id = ${claim.claimId}

@@ -7,7 +7,9 @@ export type JobAnswer =
   | { readonly outcome: 'done' }
   /** There was nothing to do any more, for example because the item was deleted. */
   | { readonly outcome: 'skipped'; readonly reason: string }
-  | { readonly outcome: 'failed'; readonly reason: string; readonly retryable: boolean };
+  | { readonly outcome: 'failed'; readonly reason: string; readonly retryable: boolean }
+  /** The media storage is away. The attempt is not counted: an outage must not fail what waits. */
+  | { readonly outcome: 'outage'; readonly reason: string };
 
 export const done: JobAnswer = { outcome: 'done' };
 

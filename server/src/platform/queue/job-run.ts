@@ -19,6 +19,7 @@ import {
   rescheduleClaimed,
   selectJobState,
 } from './claim-queries.ts';
+import { StorageUnavailableError } from '../storage/storage-errors.ts';
 import { clip, connectionBroke, reasonOf, runExhausted } from './job-failure.ts';
 import type { ClaimedJob } from './queries.ts';
 
@@ -49,6 +50,8 @@ export type JobRunOptions = {
 /** Maximum tries of `onExhausted` after the last attempt (invariant 3). */
 const exhaustionTries = 5;
 const databaseRetryMs = 250;
+/** Until a job that found the media storage away tries again. */
+const outageDelayMs = 15_000;
 /** Settlements that ran into a statement's or a lock's time limit before the attempt is given up. */
 const maxSlowWrites = 3;
 
@@ -85,7 +88,7 @@ export class JobRun {
     this.abort('lease_lost');
   }
 
-  /** Runs the handler and settles the job. It never rejects. */
+  /** Runs the handler and settles the job. Never rejects. */
   async execute(): Promise<AttemptResult> {
     const usedUp = this.claim.attempt > this.#job.retry.maxAttempts;
     const answer = usedUp
@@ -139,6 +142,9 @@ export class JobRun {
         return failed(`timed out after ${this.#job.timeoutMs} ms`, { retryable: true });
       }
       if (aborted === null) log.info({ err: error }, 'job handler threw');
+      if (error instanceof StorageUnavailableError) {
+        return { outcome: 'outage', reason: reasonOf(error) };
+      }
       return failed(reasonOf(error), { retryable: true });
     }
   }
@@ -211,6 +217,12 @@ export class JobRun {
 
   async #settle(answer: JobAnswer): Promise<AttemptResult> {
     const { db } = this.#options;
+    if (answer.outcome === 'outage') {
+      const reason = clip(answer.reason);
+      return this.#persist({ outcome: 'retry', reason }, () =>
+        rescheduleClaimed(db, this.claim, { delayMs: outageDelayMs, reason, isCounted: false }),
+      );
+    }
     if (answer.outcome !== 'failed') {
       const reason = answer.outcome === 'skipped' ? clip(answer.reason) : null;
       return this.#persist({ outcome: answer.outcome, reason }, () =>
@@ -229,7 +241,8 @@ export class JobRun {
 
   #reschedule(reason: string): Promise<boolean> {
     const delayMs = retryDelayMs(this.#job.retry, this.claim.attempt);
-    return rescheduleClaimed(this.#options.db, this.claim, delayMs, reason);
+    const retry = { delayMs, reason, isCounted: true };
+    return rescheduleClaimed(this.#options.db, this.claim, retry);
   }
 
   /** Marks the job failed together with onExhausted; without it when that keeps failing. */

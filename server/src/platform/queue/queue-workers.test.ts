@@ -17,6 +17,7 @@ import {
 import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
 import { startQueueWorkers, type AttemptReport, type QueueTiming } from './queue-workers.ts';
 import { Hints } from '../hints.ts';
+import { StorageUnavailableError } from '../storage/storage-errors.ts';
 
 const { db } = await openQueueDatabase();
 
@@ -321,6 +322,20 @@ describe('a lease', () => {
     assert.deepEqual(kinds, ['lease_lost']);
     await eventually('the other claim has removed the job', queueIsEmpty(db));
   });
+});
+
+test('while the media storage is away, a job waits and no attempt is counted', async () => {
+  const job = noteJob('note', { maxAttempts: 1 });
+  const handler = handle(job, async () => {
+    throw new StorageUnavailableError('S3: the bucket is out of reach');
+  });
+  await add(db, job, 'a');
+  await using workers = start([handler]);
+  await eventually('it is reported', () => workers.outcomes().includes('retry'));
+  const [row] = await jobRows(db);
+  assert.deepEqual([row?.state, row?.attempts], ['scheduled', 0]);
+  assert.equal(row?.last_error, 'S3: the bucket is out of reach');
+  assert.ok((row?.run_at.getTime() ?? 0) > Date.now() + 5_000);
 });
 
 describe('shutdown', () => {

@@ -17,7 +17,8 @@
  *   claim       a worker with a free slot for the name: new claim id, lease, attempts + 1
  *   finish      the claim's holder: final effect and removal in one transaction
  *   remove      the claim's holder, when the handler answered done or skipped without finish
- *   retry       the claim's holder, after a failure with attempts left: due after the delay
+ *   retry       the claim's holder, after a failure with attempts left: due after the delay; also
+ *               after one because the media storage is away, which is not counted
  *   fail        the claim's holder, after a failure that is final: onExhausted in one transaction
  *   release     the claim's holder at shutdown: the attempt is not counted
  *   take back   any worker, when the lease has run out, or at its start when the job was run by

@@ -71,14 +71,18 @@ export async function listKeys(storage: Storage, prefix: string): Promise<string
 export function facadeOf(storage: Storage): Storage {
   return {
     scratch: storage.scratch,
+    maxClockSkewMs: storage.maxClockSkewMs,
+    check: (...given) => storage.check(...given),
     head: (...given) => storage.head(...given),
     read: (...given) => storage.read(...given),
     list: (...given) => storage.list(...given),
     put: (...given) => storage.put(...given),
     putMany: (...given) => storage.putMany(...given),
+    join: (...given) => storage.join(...given),
     remove: (...given) => storage.remove(...given),
     removePrefix: (...given) => storage.removePrefix(...given),
     materialize: (...given) => storage.materialize(...given),
+    signedUrl: (...given) => storage.signedUrl(...given),
     cleanUp: (...given) => storage.cleanUp(...given),
   };
 }

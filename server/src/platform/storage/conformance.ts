@@ -12,10 +12,12 @@ import { putBytes, readText, workFolder, type OpenStorage } from './conformance-
 import { addToFolder, publishFolder } from './folders.ts';
 import { InvalidKeyError, RangeNotSatisfiableError } from './storage-errors.ts';
 import type { ByteRange } from './storage.ts';
+import { tryStorage } from './try-storage.ts';
 
 export function storageConformance(name: string, openStorage: OpenStorage): void {
   describe(`${name} storage`, () => {
     fileTests(openStorage);
+    joinTests(openStorage);
     rangeTests(openStorage);
     folderTests(openStorage);
     additionTests(openStorage);
@@ -35,6 +37,13 @@ function fileTests(openStorage: OpenStorage): void {
     assert.match(head.etag, /^"[^"]+"$/);
     assert.equal(await readText(storage, 'a/b/clip.mp4'), 'hello');
     await assert.rejects(readFile(received), { code: 'ENOENT' });
+  });
+
+  test('a storage that works passes its check and a trial, which leaves nothing', async (t) => {
+    const storage = await openStorage(t);
+    await storage.check();
+    await tryStorage(storage);
+    assert.deepEqual(await Array.fromAsync(storage.list('')), []);
   });
 
   test('what is absent, or a prefix, is null; removing it does nothing', async (t) => {
@@ -132,6 +141,33 @@ function fileTests(openStorage: OpenStorage): void {
   });
 }
 
+function joinTests(openStorage: OpenStorage): void {
+  test('parts are joined in the order given, by whichever process, and stay', async (t) => {
+    const storage = await openStorage(t);
+    await putBytes(storage, 'parts/0', 'one ');
+    await putBytes(storage, 'parts/4', '');
+    await putBytes(storage, 'parts/4-again', 'two');
+    await storage.join('joined', ['parts/0', 'parts/4', 'parts/4-again']);
+    assert.equal(await readText(storage, 'joined'), 'one two');
+    assert.equal(await readText(storage, 'parts/0'), 'one ');
+    await storage.join('joined', ['parts/4-again']);
+    assert.equal(await readText(storage, 'joined'), 'two');
+    await storage.join('joined', []);
+    assert.equal(await readText(storage, 'joined'), '');
+  });
+
+  test('without one of its parts, nothing is joined', async (t) => {
+    const storage = await openStorage(t);
+    await putBytes(storage, 'parts/0', 'one');
+    await assert.rejects(storage.join('joined', ['parts/0', 'parts/3']), /parts\/3/);
+    assert.equal(await storage.head('joined'), null);
+    await assert.rejects(storage.join('../x', ['parts/0']), InvalidKeyError);
+    const gone = AbortSignal.abort(new Error('gone'));
+    await assert.rejects(storage.join('joined', ['parts/0'], {}, gone), { message: 'gone' });
+    assert.equal(await storage.head('joined'), null);
+  });
+}
+
 function rangeTests(openStorage: OpenStorage): void {
   test('ranges are clipped to the file and refused behind its end', async (t) => {
     const storage = await openStorage(t);
@@ -180,6 +216,7 @@ function keyTests(openStorage: OpenStorage): void {
   test('keys that could leave the root, or mean something elsewhere, are refused', async (t) => {
     const storage = await openStorage(t);
     const long = 'a'.repeat(201);
+    const signing = { expiresInMs: 1_000, contentType: 'text/csv', contentDisposition: 'inline' };
     const keys = ['', '/', '/etc', 'a/', 'a//b', '.', '..', '../x', 'a/../b', 'a/./b', '.hidden'];
     keys.push(
       'a\\b',
@@ -201,6 +238,8 @@ function keyTests(openStorage: OpenStorage): void {
       await assert.rejects(storage.putMany([{ path: '/nowhere', key }]), InvalidKeyError, key);
       await assert.rejects(storage.remove(key), InvalidKeyError, key);
       await assert.rejects(storage.removePrefix(key), InvalidKeyError, key);
+      await assert.rejects(storage.join(key, []), InvalidKeyError, key);
+      await assert.rejects(storage.signedUrl(key, signing), InvalidKeyError, key);
       await assert.rejects(storage.materialize(key, '/nowhere'), InvalidKeyError, key);
       if (key === '') continue;
       await assert.rejects(async () => Array.fromAsync(storage.list(key)), InvalidKeyError, key);

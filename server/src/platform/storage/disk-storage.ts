@@ -24,16 +24,19 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { putFiles, type Place } from './disk-put.ts';
 import { makeFolder, sync } from './durable.ts';
+import { joined } from './joined.ts';
 import { keySegments } from './keys.ts';
+import { resolveRange } from './ranges.ts';
 import { Scratch } from './scratch.ts';
-import {
-  absentAsNull,
-  asStorageError,
-  isAbsent,
-  RangeNotSatisfiableError,
-  systemCode,
-} from './storage-errors.ts';
-import type { ByteRange, LocalFile, Storage, StoredFile, StoredRead } from './storage.ts';
+import { absentAsNull, asStorageError, isAbsent, systemCode } from './storage-errors.ts';
+import type {
+  ByteRange,
+  JoinOptions,
+  LocalFile,
+  Storage,
+  StoredFile,
+  StoredRead,
+} from './storage.ts';
 
 /** Opens the storage under `folder`, creating what is missing of it. */
 export async function openDiskStorage(folder: string): Promise<Storage> {
@@ -48,6 +51,7 @@ export async function openDiskStorage(folder: string): Promise<Storage> {
 
 class DiskStorage implements Storage {
   readonly scratch: Scratch;
+  readonly maxClockSkewMs = 0;
   readonly #objects: string;
   readonly #trash: string;
 
@@ -55,6 +59,10 @@ class DiskStorage implements Storage {
     this.#objects = objects;
     this.#trash = trash;
     this.scratch = scratch;
+  }
+
+  async check(): Promise<void> {
+    await this.scratch.freeBytes();
   }
 
   async head(key: string, signal?: AbortSignal): Promise<StoredFile | null> {
@@ -105,6 +113,18 @@ class DiskStorage implements Storage {
     await putFiles(this.#place, placed, signal);
   }
 
+  async join(
+    key: string,
+    parts: readonly string[],
+    { minFreeBytes = 0 }: JoinOptions = {},
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const target = this.#locate(key);
+    const options = { maxBytes: Infinity, minFreeBytes };
+    await using file = await this.scratch.receive(joined(this, parts, signal), options, signal);
+    await putFiles(this.#place, [{ path: file.path, key, target }], signal);
+  }
+
   async remove(key: string, signal?: AbortSignal): Promise<void> {
     const location = this.#locate(key);
     signal?.throwIfAborted();
@@ -137,6 +157,12 @@ class DiskStorage implements Storage {
     const stats = await lstat(location).catch(absentAsNull);
     if (stats?.isFile() !== true) return null;
     return (await linkOrCopy(location, target)) ? target : null;
+  }
+
+  /** Nothing but the service reads the folder. */
+  async signedUrl(key: string): Promise<null> {
+    keySegments(key);
+    return null;
   }
 
   async cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number> {
@@ -189,17 +215,6 @@ async function readFrom(
     ...(signal === undefined ? {} : { signal }),
   });
   return { ...file, offsetBytes, lengthBytes, stream };
-}
-
-function resolveRange(
-  range: ByteRange | undefined,
-  sizeBytes: number,
-): { offsetBytes: number; lengthBytes: number } {
-  if (range === undefined) return { offsetBytes: 0, lengthBytes: sizeBytes };
-  const start = 'lastBytes' in range ? Math.max(0, sizeBytes - range.lastBytes) : range.start;
-  const end = Math.min(('lastBytes' in range ? undefined : range.end) ?? Infinity, sizeBytes - 1);
-  if (!(start >= 0 && start <= end)) throw new RangeNotSatisfiableError(sizeBytes);
-  return { offsetBytes: start, lengthBytes: end - start + 1 };
 }
 
 /** Depth first with one open folder a level; what vanishes while it is listed is left out. */

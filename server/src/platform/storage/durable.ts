@@ -72,17 +72,21 @@ export async function listTree(root: string, signal?: AbortSignal): Promise<stri
   return files;
 }
 
-/** Runs `work` for each item, a few at a time. After a failure or an abort it starts no more. */
+/**
+ * Runs `work` for each item, at most `parallel` at a time. After a failure or an abort it starts no
+ * more.
+ */
 export async function forEachOf<T>(
-  items: readonly T[],
+  items: readonly T[] | AsyncGenerator<T>,
   work: (item: T) => Promise<void>,
   signal?: AbortSignal,
+  parallel = maxParallel,
 ): Promise<void> {
   // The workers share one iterator, so each item is taken once.
-  const left = items.values();
+  const left = Array.isArray(items) ? (items as readonly T[]).values() : items;
   let hasFailed = false;
   const worker = async (): Promise<void> => {
-    for (const item of left) {
+    for await (const item of left) {
       signal?.throwIfAborted();
       if (hasFailed) return;
       await work(item).catch((error: unknown) => {
@@ -91,6 +95,6 @@ export async function forEachOf<T>(
       });
     }
   };
-  const outcomes = await Promise.allSettled(Array.from({ length: maxParallel }, worker));
+  const outcomes = await Promise.allSettled(Array.from({ length: parallel }, worker));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }

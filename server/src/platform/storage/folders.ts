@@ -5,7 +5,7 @@
  *   (nothing) → files without a manifest → published → (removed)
  *
  * 1. `manifest.json` below the prefix is written last and names every file, so a prefix with a
- *    manifest is complete. A prefix without one was left by a killed writer; publishing again
+ *    manifest is complete, until its removal begins. A prefix without one was left by a killed writer; publishing again
  *    completes it.
  * 2. A prefix has one writer at a time: callers publish under a name that nobody else has.
  * 3. Files that join a published prefix are durable before the files that refer to them change.

@@ -31,3 +31,13 @@ export function keySegments(key: string): readonly string[] {
   }
   return segments;
 }
+
+/** Whether it can be the key of an object. */
+export function isKey(key: string): boolean {
+  try {
+    keySegments(key);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -19,6 +19,14 @@ export class StorageFullError extends Error {
   }
 }
 
+/**
+ * The storage is out of reach, or refuses what the service needs. The message is one sentence for the
+ * operator, and holds no secret.
+ */
+export class StorageUnavailableError extends Error {
+  override readonly name = 'StorageUnavailableError';
+}
+
 /** The key or prefix is already in use by something that this write must not replace. */
 export class KeyTakenError extends Error {
   override readonly name = 'KeyTakenError';

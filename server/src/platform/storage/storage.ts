@@ -1,6 +1,7 @@
 /**
- * Where media bytes live: objects by key, and a local scratch area for what isn't finished. There is
- * one implementation, on disk. Any other one must pass the conformance suite in `conformance.ts`.
+ * Where media bytes live: objects by key, and a local scratch area for what isn't finished. There are
+ * two implementations: a local folder (`disk-storage.ts`) and an S3 bucket (`s3/s3-storage.ts`). Both
+ * pass the conformance suite in `conformance.ts`.
  *
  * Rules that hold for every implementation:
  *  1. A put that resolved survives power loss.
@@ -8,6 +9,7 @@
  *  3. Keys are checked before anything else (`keys.ts`); a bad one throws `InvalidKeyError`.
  *  4. What is absent is `null` when read and nothing when removed.
  *  5. A device without room throws `StorageFullError`, and what was half written is gone.
+ *  6. A storage that is out of reach, or refuses the service, throws `StorageUnavailableError`.
  *
  * Nothing here moves or renames an object, and no two objects change together. What consists of
  * several files is published by `folders.ts`, whose manifest says that all of them are there.
@@ -39,9 +41,27 @@ export type StoredRead = StoredFile & {
 /** A finished local file, such as one that `Scratch.receive` wrote. A put takes it over. */
 export type LocalFile = { readonly path: string };
 
+export type JoinOptions = {
+  /** Local free bytes that a join must leave, or `StorageFullError`. Default 0. */
+  readonly minFreeBytes?: number;
+};
+
+export type SignedUrlOptions = {
+  readonly expiresInMs: number;
+  /** What the answer says about the file, as headers. */
+  readonly contentType: string;
+  readonly contentDisposition: string;
+};
+
 export type Storage = {
   /** The private local space for unfinished files. */
   readonly scratch: Scratch;
+
+  /** How far the times of objects may be away from this process's clock, in milliseconds. */
+  readonly maxClockSkewMs: number;
+
+  /** Returns once the storage has answered. @throws StorageUnavailableError */
+  check(signal?: AbortSignal): Promise<void>;
 
   /** Size, time and ETag of an object, or null. A prefix is not an object. */
   head(key: string, signal?: AbortSignal): Promise<StoredFile | null>;
@@ -80,6 +100,20 @@ export type Storage = {
     signal?: AbortSignal,
   ): Promise<void>;
 
+  /**
+   * Stores the bytes of `parts`, which are objects, one after the other under `key`. The parts stay.
+   * An upload in many parts is this: each part is put by whichever process receives it, the join
+   * completes it, and `removePrefix` of the parts aborts it.
+   *
+   * @throws Error when a part is absent; nothing is stored then
+   */
+  join(
+    key: string,
+    parts: readonly string[],
+    options?: JoinOptions,
+    signal?: AbortSignal,
+  ): Promise<void>;
+
   /** Removes an object; nothing happens when there is none. */
   remove(key: string, signal?: AbortSignal): Promise<void>;
 
@@ -94,8 +128,15 @@ export type Storage = {
   materialize(key: string, localFolder: string, signal?: AbortSignal): Promise<string | null>;
 
   /**
-   * Removes what crashed processes left behind: scratch files untouched for `olderThanMs` and
-   * removals that were cut short. Returns how many leftovers went. Run it at start and regularly.
+   * A URL by which anybody can fetch the object from the storage itself until it expires. Null when
+   * clients cannot reach the storage: then the service sends the bytes. It does not say whether the
+   * object exists.
+   */
+  signedUrl(key: string, options: SignedUrlOptions): Promise<string | null>;
+
+  /**
+   * Removes what crashed processes left behind: scratch files, puts and removals that were cut short
+   * and have not been touched for `olderThanMs`. Returns how many leftovers went. Run it at start and regularly.
    */
   cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number>;
 };

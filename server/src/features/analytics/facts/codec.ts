@@ -9,6 +9,7 @@ import { factColumnCount, type ColumnValues, type ContentKey, type Facts } from 
 const version = 1;
 const headerBytes = 16;
 const contentBytes = 16;
+const contentUnits = contentBytes / 2;
 const labelBytes = 8;
 /** Smaller ones are not compressed: reading one would take several times as long. */
 const minCompressedBytes = 64 * 1024;
@@ -28,7 +29,7 @@ export function encodeFacts({ rows, contents, labels, columns }: Facts): Buffer 
   bytes.writeUInt32LE(labels.length, 12);
   let at = headerBytes;
   for (const key of contents) {
-    bytes.write(key, at, contentBytes, 'latin1');
+    bytes.write(key, at, contentBytes, 'utf16le');
     at += contentBytes;
   }
   for (const label of labels) {
@@ -65,7 +66,7 @@ export function decodeFacts(stored: Buffer): Facts {
     rows,
     // Few reports need them.
     get contents() {
-      return (contents ??= readContents(bytes.toString('latin1', headerBytes, labelsAt)));
+      return (contents ??= readContents(bytes.toString('utf16le', headerBytes, labelsAt)));
     },
     labels: Array.from({ length: labelCount }, (_, index) =>
       index === 0 ? '' : readLabel(bytes, labelsAt + index * labelBytes),
@@ -95,10 +96,10 @@ function viewOf(bytes: Buffer, at: number, width: number, rows: number): ColumnV
 }
 
 /** The first stands for no item. */
-function readContents(bytes: string): ContentKey[] {
+function readContents(units: string): ContentKey[] {
   const keys = [''];
-  for (let at = contentBytes; at < bytes.length; at += contentBytes) {
-    keys.push(bytes.slice(at, at + contentBytes));
+  for (let at = contentUnits; at < units.length; at += contentUnits) {
+    keys.push(units.slice(at, at + contentUnits));
   }
   return keys;
 }

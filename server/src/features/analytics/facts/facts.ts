@@ -48,17 +48,18 @@ export const factDevices = ['', 'ios', 'android', 'web'] as const;
 export type ColumnValues = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
 /**
- * The 16 bytes of an item's id as characters with codes up to 255, or ''. A report reads millions of them
- * and shows a few, so only those are written out as UUIDs.
+ * The 16 bytes of an item's id as eight UTF-16 units, or ''. A report reads millions of them and shows a
+ * few, so only those are written out as UUIDs. V8 copies slices of up to twelve units, which makes them
+ * twice as fast as keys of a `Map` as slices of sixteen.
  */
 export type ContentKey = string;
 
 export function contentKey(contentId: string): ContentKey {
-  return Buffer.from(contentId.replaceAll('-', ''), 'hex').toString('latin1');
+  return Buffer.from(contentId.replaceAll('-', ''), 'hex').toString('utf16le');
 }
 
 export function contentIdOf(key: ContentKey): string {
-  const hex = Buffer.from(key, 'latin1').toString('hex');
+  const hex = Buffer.from(key, 'utf16le').toString('hex');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 

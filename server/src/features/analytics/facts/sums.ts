@@ -1,4 +1,5 @@
 /** What facts add up to, in groups that a report chooses. */
+import { columnIndex } from '../projections/engagement/contribution.ts';
 import type { Hash } from '../statistics/viewer-key.ts';
 import { FactViewers } from './fact-viewers.ts';
 import { contentIdOf, factCounts, type ColumnValues, type ContentKey } from './facts.ts';
@@ -89,6 +90,22 @@ export class FactSums {
     return Object.fromEntries(
       factCounts.map((name, index) => [name, at < 0 ? 0 : (this.#counts[at + index] ?? 0)]),
     ) as FactCounts;
+  }
+
+  countOf(key: GroupKey, name: CountName): number {
+    const group = this.groups.get(key);
+    const at = (group ?? 0) * factCounts.length + columnIndex[name];
+    return group === undefined ? 0 : (this.#counts[at] ?? 0);
+  }
+
+  /** Groups of which any count is not 0. */
+  countedGroups(): GroupKey[] {
+    const { length } = factCounts;
+    return [...this.groups]
+      .filter(([, group]) =>
+        this.#counts.subarray(group * length, (group + 1) * length).some((count) => count !== 0),
+      )
+      .map(([key]) => key);
   }
 
   /** Unique viewers of each group. */

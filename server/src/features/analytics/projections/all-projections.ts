@@ -31,5 +31,5 @@ export function createProjections(
 
 export const defaultSessionTimeoutMs = 30 * 60_000;
 
-/** With default settings. */
+/** All projections with default settings. */
 export const allProjections = createProjections({ sessionTimeoutMs: defaultSessionTimeoutMs });

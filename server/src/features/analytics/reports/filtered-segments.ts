@@ -60,9 +60,10 @@ export async function findNames(
 
 /** Ids of the items that facts were added up for, where any count is not 0. */
 export function countedItems(sums: FactSums): string[] {
-  return [...sums.groups.keys()]
+  return sums
+    .countedGroups()
     .map(String)
-    .filter((id) => id !== '' && Object.values(sums.countsOf(id)).some((count) => count !== 0));
+    .filter((id) => id !== '');
 }
 
 async function tagsOf(

@@ -111,8 +111,8 @@ async function readMovedOf(
   const moved = [...new Set([...countedItems(now), ...countedItems(before)])]
     .map((contentId) => ({
       contentId,
-      current: now.countsOf(contentId)[column],
-      previous: before.countsOf(contentId)[column],
+      current: now.countOf(contentId, column),
+      previous: before.countOf(contentId, column),
     }))
     .filter(({ current, previous }) =>
       sign === 0 ? current !== previous : sign * (current - previous) > 0,

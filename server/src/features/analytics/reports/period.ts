@@ -137,7 +137,7 @@ export function bucketStart(ms: number, granularity: Granularity): number {
   return originMs + Math.floor((ms - originMs) / lengthMs) * lengthMs;
 }
 
-/** In which bucket of the period a moment of it lies. */
+/** The index of the bucket that contains a moment of the period. */
 export function bucketIndex({ startMs, granularity }: Period, ms: number): number {
   const first = bucketStart(startMs, granularity);
   return (bucketStart(ms, granularity) - first) / lengthsMs[granularity];

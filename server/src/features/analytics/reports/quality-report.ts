@@ -9,7 +9,7 @@ import { bucketIndex, type Period } from './period.ts';
 import { readLabelSeries, readQuality, type QualityCount } from './quality-queries.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
 
-/** Of each list, the entries with the highest counts. */
+/** Maximum number of entries in each list; those with the highest counts are kept. */
 const maxLabels = 100;
 
 /**

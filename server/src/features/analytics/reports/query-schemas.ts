@@ -39,7 +39,7 @@ const filterQuery = {
 
 export const FilteredQuery = Closed({ ...periodQuery, ...filterQuery });
 
-/** Of reports that only know days. */
+/** Parameters of reports that have no buckets shorter than a day. */
 export const DaysQuery = Closed({
   startDate: periodQuery.startDate,
   endDate: periodQuery.endDate,

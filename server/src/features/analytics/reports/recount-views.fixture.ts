@@ -131,6 +131,11 @@ export function subjectOf({ event, contentId, data }: LoggedEvent): string {
   return event === 'swipe' ? (data['fromContentId'] as string) : contentId;
 }
 
+/** The page of a feed stands for the feed. */
+export function cameBy({ data }: LoggedEvent): unknown {
+  return data['entryPoint'] ?? (data['feedId'] === undefined ? undefined : 'feed');
+}
+
 function toldBy(events: readonly LoggedEvent[]): Told {
   const sorted = events.toSorted((a, b) => a.at - b.at);
   const first = (of: (event: LoggedEvent) => unknown) =>
@@ -138,7 +143,7 @@ function toldBy(events: readonly LoggedEvent[]): Told {
   return {
     device: first(({ device }) => device),
     country: first(({ country }) => country),
-    entryPoint: first(({ data }) => data['entryPoint']),
+    entryPoint: first(cameBy),
     appVersion: first(({ appVersion }) => appVersion),
   };
 }

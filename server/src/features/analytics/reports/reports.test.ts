@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { eventKinds, type LoggedEvent } from '../../events/events.ts';
 import { Recount, type Range } from './recount.fixture.ts';
+import { cameBy } from './recount-views.fixture.ts';
 import { FilteredRecount } from './recount-filtered.fixture.ts';
 import type { Filter } from './recount-filtered-metrics.fixture.ts';
 import { contentSorts } from './query-schemas.ts';
@@ -186,10 +187,7 @@ describe('a week of traffic is answered as it is recounted', () => {
   test('sources of impressions', async () => {
     const week = range(9, 3);
     const impressions = recountOnce(traffic).filter(({ event }) => event === 'impression');
-    const counts = Map.groupBy(
-      impressions,
-      ({ data }) => (data['entryPoint'] as string | undefined) ?? null,
-    );
+    const counts = Map.groupBy(impressions, (event) => cameBy(event) ?? null);
     const expected = [...counts]
       .map(([entryPoint, { length }]) => ({
         entryPoint,

@@ -62,7 +62,7 @@ async function readFiltered(
       const [startMs = '', ...rest] = String(key).split(' ');
       const hash = rest.join(' ');
       const label = hash === '' ? '' : (labels.get(hash) ?? '(other)');
-      return { startMs: Number(startMs), label, count: sums.countsOf(key).impressions };
+      return { startMs: Number(startMs), label, count: sums.countOf(key, 'impressions') };
     })
     .filter(({ count }) => count !== 0);
 }

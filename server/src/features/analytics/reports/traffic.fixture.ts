@@ -6,7 +6,7 @@
 import type { EventDevice, EventKind, LoggedEvent } from '../../events/events.ts';
 
 /** Where viewers come from; not every app tells. */
-const entryPoints = [{ entryPoint: 'feed' }, { entryPoint: 'search' }, {}, { entryPoint: 'feed' }];
+const entryPoints = [{ entryPoint: 'feed' }, { entryPoint: 'search' }, {}, { feedId: 'fed_1' }];
 const appVersions = ['2.0.0', '2.1.0', '3.0.0-beta'];
 
 export type TrafficOptions = {

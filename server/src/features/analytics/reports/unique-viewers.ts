@@ -1,4 +1,4 @@
-/** Unique viewers of longer times: the merge of their days, never a sum. */
+/** Unique viewers of periods longer than a day: the union of their days, never a sum. */
 import { dayMs } from '../../../platform/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -56,7 +56,7 @@ function readPeopleSeries(
   return readFilteredSeries(db, organizationId, period, { filter, parts, fromMs });
 }
 
-/** Those of one item are kept by day, so that hours have none. */
+/** Unique viewers of a single item are kept by day, so hours have none. */
 export async function countItemViewers(
   db: Db,
   organizationId: OrganizationId,

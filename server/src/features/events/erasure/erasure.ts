@@ -100,7 +100,7 @@ export function erasureHandler({ db, eventLog, vault, steps }: ErasureParts): Ha
     await context.finish(async (tx) => {
       const erasure = await lockErasure(tx, key);
       if (erasure === null) return;
-      // Asked for again meanwhile: the next attempt starts over.
+      // The erasure was requested again in the meantime; the next attempt starts over.
       if (erasure.position === null) throw new Error('the erasure was asked for again');
       await endErasure(tx, key, 'complete');
     });
@@ -158,7 +158,7 @@ async function erasePage(
   return inTransaction(db, async (tx) => {
     const erasure = await lockErasure(tx, key);
     if (erasure === null) return null;
-    // Asked for again meanwhile: it starts over.
+    // The erasure was requested again in the meantime, so it starts over.
     if (erasure.position === null) return { position: after, isLast: false };
     await saveProgress(tx, key, { position: after, blocksRead, eventsRemoved });
     return { position: after, isLast };

@@ -137,7 +137,7 @@ export class Admission {
     this.#arriving.add(body);
     this.#arrivingBytes.add(organizationId, body.arrivedBytes);
     payload.on('data', (chunk: Buffer) => this.#grow(body, chunk.length));
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       this.#leaveArriving(body);
       this.#leave(body);
     });

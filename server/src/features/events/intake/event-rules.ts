@@ -65,7 +65,11 @@ function optional(name: string, type: FieldType, about: string): FieldRule {
 export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
   impression: [
     required('position', whole, 'Place in the feed, the first is 0'),
-    optional('entryPoint', text, 'Where from: feed, search, direct, share'),
+    optional(
+      'entryPoint',
+      text,
+      'Where from: feed (also where only a `feedId` is told), search, direct, share',
+    ),
     optional('feedId', text, '`meta.feedId` of the feed page'),
   ],
   playStart: [

@@ -29,7 +29,7 @@ import { Patience, type Waiting } from './patience.ts';
 
 export type FlushReport = {
   readonly drafts: readonly EventDraft[];
-  /** What became of each draft; null when the flush failed. */
+  /** The outcome of each draft; null when the flush failed. */
   readonly added: readonly AddedBlock[] | null;
   readonly durationMs: number;
 };
@@ -200,7 +200,7 @@ export class GroupCommit implements AsyncDisposable {
     return taken;
   }
 
-  /** It never rejects. */
+  /** Never rejects. */
   async #flush(submissions: Submission[]): Promise<void> {
     this.#flushes += 1;
     try {

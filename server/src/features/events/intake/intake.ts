@@ -24,7 +24,7 @@ export type Delivery = {
   readonly idSeed: string | null;
 };
 
-/** What became of each event, in the order of the request. */
+/** The outcome of each event, in the order of the request. */
 export type Outcome = LoggedEvent | EventProblem;
 
 export type IntakeParts = {

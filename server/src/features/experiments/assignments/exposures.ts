@@ -13,7 +13,7 @@ export type Exposure = {
   readonly experimentNumber: number;
   /** Eight bytes; see `features/analytics`. */
   readonly unitKey: Buffer;
-  /** The device of a unit that is a user: what it was exposed to before counts for the user. */
+  /** The device of a signed-in user. Its earlier exposures count for the user. */
   readonly deviceKey?: Buffer | null;
   readonly variant: number;
   readonly atMs: number;

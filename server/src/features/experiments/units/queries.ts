@@ -1,12 +1,6 @@
 /** The SQL of what exposed units did. */
 import { sql } from 'kysely';
-import {
-  bytesArray,
-  dateArray,
-  int8Array,
-  textArray,
-  timestampArray,
-} from '../../../platform/database/binary-arrays.ts';
+import { bytesArray, int8Array, timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { viewerKeys, type Hash } from '../../analytics/analytics.ts';
 import type { UnitCounts } from './contribution.ts';
@@ -222,68 +216,6 @@ export async function addToUnits(tx: Tx, units: readonly CountedUnit[]): Promise
     where unit.experiment_number = given.number and unit.unit_key = given.unit_key`.execute(tx);
 }
 
-export type ViewerDay = {
-  readonly viewer: Hash;
-  readonly dayMs: number;
-  readonly organizationId: string;
-  plays: number;
-  completions: number;
-  watchMs: number;
-  sessions: number;
-};
-
-/** Adds to what viewers did on days. */
-export async function addViewerDays(tx: Tx, days: readonly ViewerDay[]): Promise<void> {
-  if (days.length === 0) return;
-  await sql`
-    insert into viewer_day as known
-      (viewer_key, day, organization_id, plays, completions, watch_ms, sessions)
-    select * from unnest(
-      ${viewerKeys(days.map(({ viewer }) => viewer))}::bytea[],
-      ${dateArray(days.map((day) => day.dayMs))}::date[],
-      ${textArray(days.map(({ organizationId }) => organizationId))}::text[],
-      ${int8Array(days.map(({ plays }) => plays))}::int8[],
-      ${int8Array(days.map(({ completions }) => completions))}::int8[],
-      ${int8Array(days.map(({ watchMs }) => watchMs))}::int8[],
-      ${int8Array(days.map(({ sessions }) => sessions))}::int8[])
-    on conflict (viewer_key, day) do update set
-      plays = known.plays + excluded.plays,
-      completions = known.completions + excluded.completions,
-      watch_ms = known.watch_ms + excluded.watch_ms,
-      sessions = known.sessions + excluded.sessions`.execute(tx);
-}
-
-/** What units did in the days before their exposure. */
-export async function selectHistory(
-  tx: Tx,
-  units: readonly Unit[],
-  historyDays: number,
-): Promise<{ experimentNumber: number; unit: Hash; watchMs: number; sessions: number }[]> {
-  const { rows } = await sql<{
-    number: number;
-    unit_key: Buffer;
-    watch_ms: number;
-    sessions: number;
-  }>`
-    select unit.number, unit.unit_key, sum(days.watch_ms)::bigint as watch_ms,
-      sum(days.sessions)::bigint as sessions
-    from unnest(
-      ${int8Array(units.map(({ experimentNumber }) => experimentNumber))}::int8[],
-      ${viewerKeys(units.map(({ unit }) => unit))}::bytea[],
-      ${timestampArray(units.map((unit) => unit.exposedAtMs))}::timestamptz[]
-    ) as unit (number, unit_key, exposed_at)
-    join viewer_day days on days.viewer_key = unit.unit_key
-      and days.day < (unit.exposed_at at time zone 'UTC')::date
-      and days.day >= (unit.exposed_at at time zone 'UTC')::date - ${historyDays}::int
-    group by unit.number, unit.unit_key`.execute(tx);
-  return rows.map((row) => ({
-    experimentNumber: row.number,
-    unit: row.unit_key.toString('latin1'),
-    watchMs: row.watch_ms,
-    sessions: row.sessions,
-  }));
-}
-
 export async function deleteUnit(tx: Tx, unitKey: Buffer): Promise<number> {
   const { numAffectedRows: units = 0n } = await sql`
     delete from experiment_unit using experiment
@@ -292,52 +224,6 @@ export async function deleteUnit(tx: Tx, unitKey: Buffer): Promise<number> {
   const { numAffectedRows: days = 0n } = await sql`
     delete from viewer_day where viewer_key = ${unitKey}`.execute(tx);
   return Number(units) + Number(days);
-}
-
-export async function deleteOldDays(tx: Tx, keptDays: number, limit: number): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
-    delete from viewer_day where ctid = any(array(
-      select ctid from viewer_day where day < current_date - ${keptDays}::int limit ${limit})
-    )`.execute(tx);
-  return Number(numAffectedRows);
-}
-
-/** Gives the copies of a rebuild the units of running experiments, which have counted nothing yet. */
-export async function copyExposures(db: Db, schema: string): Promise<void> {
-  await sql`
-    insert into ${sql.id(schema, 'experiment_unit')}
-      (experiment_number, unit_key, variant, exposed_at)
-    select experiment_number, unit_key, variant, exposed_at
-    from exposure join experiment on experiment.number = exposure.experiment_number
-    where experiment.status = 'running' and is_counted and merged_into is null`.execute(db);
-}
-
-/**
- * What the copies of a rebuild lack, just before they take the place of the tables. Units that were
- * counted meanwhile are counted once more; what the log has lost is taken over.
- */
-export async function keepOldUnits(tx: Tx, schema: string, firstDayMs: number): Promise<void> {
-  const copy = sql.id(schema, 'experiment_unit');
-  await sql`
-    update exposure set is_counted = false
-    from experiment
-    where experiment.number = exposure.experiment_number and experiment.status = 'running'
-      and exposure.is_counted and not exists (
-        select from ${copy} unit where unit.experiment_number = exposure.experiment_number
-          and unit.unit_key = coalesce(exposure.merged_into, exposure.unit_key))`.execute(tx);
-  if (!Number.isFinite(firstDayMs)) return;
-  const firstDay = timestampArray([firstDayMs]);
-  const firstOf = sql`(${firstDay}::timestamptz[])[1]`;
-  await sql`
-    delete from ${copy} unit where exposed_at < ${firstOf}`.execute(tx);
-  await sql`
-    insert into ${copy} select * from experiment_unit where exposed_at < ${firstOf}`.execute(tx);
-  const days = sql.id(schema, 'viewer_day');
-  await sql`
-    delete from ${days} where day < (${firstOf} at time zone 'UTC')::date`.execute(tx);
-  await sql`
-    insert into ${days}
-    select * from viewer_day where day < (${firstOf} at time zone 'UTC')::date`.execute(tx);
 }
 
 /** Whether an exposure to a running experiment has waited for a pass of the projection in vain. */

@@ -17,21 +17,18 @@ import { deleteExposuresOf } from '../assignments/exposure-queries.ts';
 import { addCounts, addSession, addView, emptyCounts, historyDays } from './contribution.ts';
 import {
   addToUnits,
-  addViewerDays,
-  copyExposures,
-  deleteOldDays,
   deleteUnit,
   insertUnits,
-  keepOldUnits,
   markCounted,
   moveToUsers,
   runningNumbers,
-  selectHistory,
   selectMembers,
   selectUncounted,
   type CountedUnit,
   type Unit,
 } from './queries.ts';
+import { copyExposures, keepOldUnits } from './rebuild-queries.ts';
+import { addViewerDays, deleteOldDays, selectHistory } from './viewer-day-queries.ts';
 import { daysOf } from './viewer-days.ts';
 
 /** Long enough for the history of an experiment that starts now, and for the baseline of a plan. */

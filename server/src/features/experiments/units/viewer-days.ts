@@ -10,7 +10,7 @@ import {
   type ViewState,
 } from '../../analytics/analytics.ts';
 import { dayMs as msOfDay } from '../../../platform/time.ts';
-import type { ViewerDay } from './queries.ts';
+import type { ViewerDay } from './viewer-day-queries.ts';
 
 export function daysOf({ views, sessions }: EngagementChanges): ViewerDay[] {
   const days = new Map<string, ViewerDay>();

@@ -15,7 +15,7 @@ import {
 /** Changes of other processes are seen after this long at most. */
 const pollIntervalMs = 250;
 const changesAtOnce = 5_000;
-/** Without contact for this long, an item might be shown that was taken back meanwhile. */
+/** After this long without contact to the database, the index might show items that have been withdrawn. */
 const staleAfterMs = 5_000;
 const forgetAfterMs = 30 * 60_000;
 

@@ -1,27 +1,14 @@
 import type { LoggedEvent } from '../../events/events.ts';
-import {
-  bucketCount,
-  bucketOf,
-  completionRate,
-  smoothedRate,
-  type DurationBucket,
-} from '../ranking/signals/completion-rate.ts';
-import {
-  engagement,
-  lowerBound,
-  priorShowings,
-  usualRate,
-  type EngagementCounts,
-  type EngagementScale,
-} from '../ranking/signals/engagement.ts';
+import { bucketOf, completionRate } from '../ranking/signals/completion-rate.ts';
+import { engagement, usualRate, type EngagementCounts } from '../ranking/signals/engagement.ts';
 import type { PlaysByCountry } from '../ranking/signals/geo-relevance.ts';
 import type { FeedEntry } from './feed-entry.ts';
+import { emptyScales, makeScales, shownAndReactions, type ItemScales } from './item-scales.ts';
 import {
   completionsOf,
   emptyCounts,
   emptyStats,
   playsOf,
-  reactionsOf,
   shownOf,
   type Counts,
   type ItemStats,
@@ -34,8 +21,6 @@ type Items = {
   findById(contentId: string): FeedEntry | undefined;
 };
 
-/** The scale is made from a sample of this size, so that its cost does not grow with the items. */
-const sampleSize = 5_000;
 const maxPopular = 500;
 const maxUnexplored = 400;
 /** How many of the newest items are searched for unexplored ones. */
@@ -52,15 +37,12 @@ const weights: Partial<Record<string, number>> = {
 };
 const unknown = 0.5;
 const emptyShown: EngagementCounts = { shown: 0, reactions: 0 };
-/** An item shown more often counts no more than this for its tags, so that none speaks for all. */
-const maxShownPerTag = 100;
 
 /** What viewers did with the items of one organization, and the scales that single items have. */
 export class ItemStatistics {
   readonly #items: Items;
   #stats = new Map<number, ItemStats>();
-  #scale: EngagementScale = { mean: 0, tagRates: new Map(), low: 0, high: 0 };
-  #buckets: readonly DurationBucket[] = emptyBuckets();
+  #scales: ItemScales = emptyScales;
   /** Completion rates of entries that nobody has met yet, by bucket. */
   #untouched: readonly number[] = [];
   #version = 0;
@@ -77,7 +59,7 @@ export class ItemStatistics {
 
   /** Reactions per showing that are believed of an entry nobody has met: those that its tags get. */
   usualRateOf({ tags }: FeedEntry): number {
-    return usualRate(tags, this.#scale);
+    return usualRate(tags, this.#scales.engagement);
   }
 
   /** Whether events have come since the scales were made. */
@@ -150,8 +132,8 @@ export class ItemStatistics {
   refresh(nowMs: number): void {
     this.#isDirty = false;
     this.#version += 1;
-    this.#makeScales();
-    this.#untouched = this.#buckets.map((bucket) =>
+    this.#scales = makeScales(this.#stats, (serialNumber) => this.#items.find(serialNumber));
+    this.#untouched = this.#scales.buckets.map((bucket) =>
       completionRate({ plays: 0, completions: 0 }, bucket),
     );
     this.popular = this.#mostPopular(nowMs);
@@ -167,9 +149,9 @@ export class ItemStatistics {
     }
     if (stats.version !== this.#version) {
       stats.engagement = this.#engagementOf(entry, shownAndReactions(stats));
-      const bucket = this.#buckets[bucketOf(entry.durationSeconds)];
+      const bucket = this.#scales.buckets[bucketOf(entry.durationSeconds)];
       const watched = { plays: playsOf(stats), completions: completionsOf(stats) };
-      stats.completionRate = bucket === undefined ? 0.5 : completionRate(watched, bucket);
+      stats.completionRate = bucket === undefined ? unknown : completionRate(watched, bucket);
       stats.version = this.#version;
     }
     return stats;
@@ -193,50 +175,7 @@ export class ItemStatistics {
   }
 
   #engagementOf(entry: FeedEntry, counts: EngagementCounts): number {
-    return engagement(counts, this.usualRateOf(entry), this.#scale);
-  }
-
-  #makeScales(): void {
-    let shown = 0;
-    let reactions = 0;
-    const plays = new Float64Array(bucketCount);
-    const completions = new Float64Array(bucketCount);
-    const sample: { entry: FeedEntry; stats: ItemStats; bucket: number }[] = [];
-    const stride = Math.max(1, Math.floor(this.#stats.size / sampleSize));
-    let index = 0;
-    for (const [serialNumber, stats] of this.#stats) {
-      index += 1;
-      if (index % stride !== 0) continue;
-      const entry = this.#items.find(serialNumber);
-      if (entry === undefined) continue;
-      const bucket = bucketOf(entry.durationSeconds);
-      sample.push({ entry, stats, bucket });
-      shown += shownOf(stats);
-      reactions += Math.max(0, reactionsOf(stats));
-      plays[bucket] = (plays[bucket] ?? 0) + playsOf(stats);
-      completions[bucket] = (completions[bucket] ?? 0) + completionsOf(stats);
-    }
-    const mean = shown > 0 ? Math.min(1, reactions / shown) : 0;
-    const met = sample.filter(({ stats }) => shownOf(stats) > 0);
-    const tagRates = ratesOfTags(met, mean);
-    const usual = { mean, tagRates, low: 0, high: 0 };
-    const bounds = met
-      .map(({ entry, stats }) => lowerBound(shownAndReactions(stats), usualRate(entry.tags, usual)))
-      .toSorted((a, b) => a - b);
-    const at = (share: number) => bounds[Math.floor(bounds.length * share)] ?? 0;
-    this.#scale = { mean, tagRates, low: at(0.05), high: at(0.95) };
-    this.#buckets = Array.from({ length: bucketCount }, (_, bucket): DurationBucket => {
-      const played = plays[bucket] ?? 0;
-      if (played <= 0) return { mean: null, rates: [] };
-      const rateMean = Math.min(1, (completions[bucket] ?? 0) / played);
-      const rates = sample
-        .filter((one) => one.bucket === bucket && playsOf(one.stats) > 0)
-        .map(({ stats }) =>
-          smoothedRate({ plays: playsOf(stats), completions: completionsOf(stats) }, rateMean),
-        )
-        .toSorted((a, b) => a - b);
-      return { mean: rateMean, rates };
-    });
+    return engagement(counts, this.usualRateOf(entry), this.#scales.engagement);
   }
 
   #mostPopular(nowMs: number): FeedEntry[] {
@@ -276,37 +215,9 @@ export class ItemStatistics {
   }
 }
 
-type Met = { readonly entry: FeedEntry; readonly stats: ItemStats };
-
-/** Reactions per showing of the items with each tag, smoothed towards the mean of all. */
-function ratesOfTags(met: readonly Met[], mean: number): Map<string, number> {
-  const counts = new Map<string, { shown: number; reactions: number }>();
-  for (const { entry, stats } of met) {
-    const { shown, reactions } = shownAndReactions(stats);
-    const share = Math.min(1, maxShownPerTag / shown);
-    for (const tag of entry.tags) {
-      let count = counts.get(tag);
-      if (count === undefined) counts.set(tag, (count = { shown: 0, reactions: 0 }));
-      count.shown += shown * share;
-      count.reactions += reactions * share;
-    }
-  }
-  const rateOf = ({ shown, reactions }: EngagementCounts) =>
-    Math.min(1, (reactions + priorShowings * mean) / (shown + priorShowings));
-  return new Map(Array.from(counts, ([tag, count]) => [tag, rateOf(count)]));
-}
-
-function shownAndReactions(stats: ItemStats): EngagementCounts {
-  return { shown: shownOf(stats), reactions: Math.max(0, reactionsOf(stats)) };
-}
-
 /** Sorts by popularity and drops what is too much. @returns the least popularity that is kept */
 function keepBest(found: { entry: FeedEntry; popularity: number }[]): number {
   found.sort((a, b) => b.popularity - a.popularity);
   found.length = Math.min(found.length, maxPopular);
   return found.length < maxPopular ? -1 : (found.at(-1)?.popularity ?? -1);
-}
-
-function emptyBuckets(): DurationBucket[] {
-  return Array.from({ length: bucketCount }, () => ({ mean: null, rates: [] }));
 }

@@ -2,7 +2,7 @@ import { byFreshness, type EntryFields, type FeedEntry } from './feed-entry.ts';
 import type { IndexedItem } from './index-queries.ts';
 import { ItemStatistics } from './item-statistics.ts';
 
-/** The best of a tag are chosen among so many of its newest, and kept for a moment. */
+/** The best items of a tag are chosen from this many of its newest, and cached for a moment. */
 const bestAmong = 1_000;
 const bestKept = 60;
 const bestForMs = 5_000;

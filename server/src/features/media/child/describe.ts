@@ -21,7 +21,7 @@ const VARYING_RATE = 1.1;
 /** Pixels stretched further than this are a damaged header. */
 const MAX_PIXEL_STRETCH = 8;
 
-/** How the video stream wants to be turned. */
+/** Rotation and mirroring from the stream's display matrix. */
 export function readOrientation(stream: SourceStream): Orientation {
   return orientationFromMatrix(stream.stream.codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX));
 }

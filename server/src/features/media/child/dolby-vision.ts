@@ -24,7 +24,7 @@ const DENOMINATOR_BITS = 23;
 class BitWriter {
   #bits = '';
 
-  /** `value` in so many bits. */
+  /** `value` in this many bits. */
   put(value: number, bits: number): void {
     this.#bits += value.toString(2).padStart(bits, '0');
   }

@@ -13,7 +13,7 @@ import { lineStart, type ClaimedDelivery, type LinePosition } from './claim-quer
 
 /** A look at all lines that took 3 ms is followed by another one after 15 ms at the earliest. */
 const lookShare = 5;
-/** A line is long when a claim takes so many from it. */
+/** A line is long when a claim takes this many deliveries from it. */
 const longFrom = 32;
 
 export class Lines {

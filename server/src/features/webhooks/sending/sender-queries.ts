@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 
-/** Says that the sender lives. False when it was declared dead meanwhile. */
+/** Renews the sender's heartbeat. Returns false if another sender has already declared it dead. */
 export async function beat(db: Db, senderId: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('webhook_sender')

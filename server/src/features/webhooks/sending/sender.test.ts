@@ -184,7 +184,7 @@ describe('the database', () => {
     await using sender = start();
     for (let n = 0; n < 8; n += 1) {
       await delay(60);
-      // The pool may hand out a connection that the round before has just ended.
+      // The pool may hand out a connection that the previous round has just closed.
       await sql`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`
         .execute(db)

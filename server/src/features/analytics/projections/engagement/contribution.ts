@@ -90,9 +90,9 @@ export function plainColumnOf(kind: EventKind): (typeof plainColumns)[number] | 
   }
 }
 
-/** From here on a viewer has stayed: the opening has worked. */
+/** A viewer who has watched this long has stayed past the opening. */
 export const hookMs = 3_000;
-/** From here on a view is one that a viewer meant to watch. */
+/** A view this long counts as intended. */
 export const engagedMs = 10_000;
 /** Whoever leaves before the start within this time has only swiped past. */
 export const shortExitMs = 1_000;

@@ -2,8 +2,8 @@
  * What a view or a session takes from the first of its events that tells it: device, country, entry
  * point and version of the app.
  */
-import type { EventDevice } from '../../../events/events.ts';
-import { hashLabel } from './label.ts';
+import type { EventDevice, LoggedEvent } from '../../../events/events.ts';
+import { entryPointOf, hashLabel } from './label.ts';
 
 /** The value of the first event that had one; of two at one moment, the smaller. '' is none. */
 export type Earliest = { readonly value: string; readonly at: number };
@@ -19,10 +19,11 @@ export function earlierOf(found: Earliest, value: string, at: number): Earliest 
 /** Takes the labels that an event tells; hashes stand for them. */
 export function addLabels(
   into: { entryPoint: Earliest; appVersion: Earliest },
-  { entryPoint, appVersion }: { entryPoint: unknown; appVersion: string | undefined },
+  { data, appVersion }: Pick<LoggedEvent, 'data' | 'appVersion'>,
   at: number,
 ): void {
-  if (typeof entryPoint === 'string') {
+  const entryPoint = entryPointOf(data);
+  if (entryPoint !== undefined) {
     into.entryPoint = earlierOf(into.entryPoint, hashLabel(entryPoint), at);
   }
   if (appVersion !== undefined) {

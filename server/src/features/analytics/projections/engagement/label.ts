@@ -4,6 +4,17 @@
  */
 import { hashText, type Hash } from '../../statistics/viewer-key.ts';
 
+/**
+ * Where an event says that its viewer came from; undefined where it does not. Whoever names a page of the
+ * feed and no entry point came by the feed.
+ */
+export function entryPointOf({ entryPoint, feedId }: EventData): string | undefined {
+  if (typeof entryPoint === 'string') return entryPoint;
+  return typeof feedId === 'string' ? 'feed' : undefined;
+}
+
+type EventData = { readonly entryPoint?: unknown; readonly feedId?: unknown };
+
 export const maxLabelCharacters = 64;
 const maxRemembered = 5_000;
 const hashes = new Map<string, Hash>();
@@ -28,7 +39,7 @@ export function recentLabel(hash: Hash): string | undefined {
   return texts.get(hash);
 }
 
-/** As PostgreSQL can hold it; the intake refuses what it can't. */
+/** A label cut to its maximum length, in a form that PostgreSQL can store. */
 function labelText(label: string): string {
   return label.slice(0, maxLabelCharacters).toWellFormed().replaceAll('\u0000', '\ufffd');
 }

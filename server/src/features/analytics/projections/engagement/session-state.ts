@@ -45,12 +45,12 @@ export function emptySession(generation = 0): SessionState {
 }
 
 export function addToSession(session: SessionState, event: LoggedEvent): void {
-  const { at, device, country, appVersion, data } = event;
+  const { at, device, country } = event;
   if (at < session.firstAt) session.firstAt = at;
   if (at > session.lastAt) session.lastAt = at;
   if (device !== undefined) session.device = earlierOf(session.device, device, at);
   if (country !== undefined) session.country = earlierOf(session.country, country, at);
-  addLabels(session, { entryPoint: data['entryPoint'], appVersion }, at);
+  addLabels(session, event, at);
 }
 
 export function mergeSessions(a: SessionState, b: SessionState): SessionState {

@@ -100,12 +100,12 @@ export function emptyView(generation = 0): ViewState {
  * @param hour of the event by the organization's clock, counted from the Unix epoch
  */
 export function addToView(view: ViewState, event: LoggedEvent, hour: number): void {
-  const { at, data, device, country, appVersion } = event;
+  const { at, data, device, country } = event;
   if (at < view.firstAt) view.firstAt = at;
   if (at > view.lastAt) view.lastAt = at;
   if (device !== undefined) view.device = earlierOf(view.device, device, at);
   if (country !== undefined) view.country = earlierOf(view.country, country, at);
-  addLabels(view, { entryPoint: data['entryPoint'], appVersion }, at);
+  addLabels(view, event, at);
   switch (event.event) {
     case 'impression':
       view.impressions += 1;

@@ -11,7 +11,7 @@ import { type ViewState } from './view-state.ts';
 
 export type ViewerState<State> = { readonly viewer: Hash; readonly state: State };
 
-/** As they are in the tables: what a pass is about to write is not among them. */
+/** States as they are in the tables, without what the current pass is about to write. */
 export async function loadStatesOf(
   tx: Tx,
   viewers: readonly Hash[],

@@ -25,7 +25,7 @@ export const links: EventProjection = {
 };
 
 class LinkWriter implements ProjectionWriter<LoggedEvent> {
-  /** By organization, device and user: when they were first told together. */
+  /** When a device and a user were first seen together, by organization, device and user. */
   #pass = new Map<string, Map<string, Map<string, number>>>();
   readonly #secrets = new ViewerSecrets();
   /** Since when devices are known to belong to somebody. */

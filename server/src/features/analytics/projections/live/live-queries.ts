@@ -13,7 +13,7 @@ import type { Hash } from '../../statistics/viewer-key.ts';
 
 export type LiveViewer = ContentKey & { key: Hash; lastAt: number };
 
-/** Those of the items that are live streams. */
+/** Returns the given items that are live streams. */
 export async function selectLiveStreams(
   tx: Tx,
   items: readonly ContentKey[],

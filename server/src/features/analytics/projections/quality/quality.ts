@@ -10,6 +10,7 @@ import type { ZoneClock } from '../../../../platform/zone-clock.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
 import { getOrMake } from '../engagement/engagement-pass.ts';
+import { entryPointOf } from '../engagement/label.ts';
 import { wholeMilliseconds } from '../engagement/view-state.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
 import type { EventProjection } from '../../../events/events.ts';
@@ -129,7 +130,7 @@ function collectEvent(
       count(hours, at, 'error', data['errorCode'], 0);
       break;
     case 'impression':
-      count(hours, at, 'source', data['entryPoint'], 0);
+      count(hours, at, 'source', entryPointOf(data), 0);
       break;
     case 'completion':
     case 'swipe':

@@ -27,7 +27,7 @@ export function forEachCount(
   for (const day of activity) count(first, day);
 }
 
-/** The first day in four bytes, then a bit for each day behind it. */
+/** The first day in four bytes, then one bit for each following day. */
 export function writeActivity(activity: Activity): Buffer {
   const first = activity[0] ?? 0;
   const last = activity.at(-1) ?? first;

@@ -1,0 +1,95 @@
+import type { Logger } from 'pino';
+import { integer } from '../../platform/config-values.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { defineFeature } from '../../platform/feature.ts';
+import type { Hints } from '../../platform/hints.ts';
+import type { ListCursors } from '../../platform/http/list-cursor.ts';
+import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { setting } from '../../platform/settings.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { hourMs } from '../../platform/time.ts';
+import { contentChanged } from '../content/content.ts';
+import { processMedia } from '../processing/processing.ts';
+import { Ingest } from './ingest/ingest.ts';
+import { endAbandoned, liveStreamsChanged, rtmpUrlOf } from './live.ts';
+import { LiveStates } from './live-states.ts';
+import { makeRecording } from './recording-job.ts';
+import { cleanUpSegments, recordingJob } from './recording.ts';
+import { addLiveRoutes } from './routes.ts';
+
+type Parts = {
+  db: Db;
+  log: Logger;
+  metrics: Metrics;
+  storage: Storage;
+  cursors: ListCursors;
+  mutations: Mutations;
+  hints: Hints;
+  publicUrl: string;
+  listenHost: string;
+  maxMediaDurationMs: number;
+};
+
+const endEveryMs = 1_000;
+
+export const live = defineFeature({
+  name: 'live',
+  apiTags: {
+    'Live streams': 'Broadcasts: an encoder publishes by RTMP, viewers play HLS.',
+  },
+  settings: {
+    rtmpPort: setting({
+      env: 'REELFEED_RTMP_PORT',
+      parse: integer({ min: 0, max: 65_535 }),
+      fallback: '1935',
+      about:
+        'Port on which processes with the role worker take live streams by RTMP, on REELFEED_HOST. 0: none.',
+    }),
+  },
+  tables: ['live_stream', 'live_segment'],
+  build(parts: Parts, { rtmpPort }) {
+    const { db, log, metrics, storage, cursors, mutations, hints, publicUrl } = parts;
+    const liveStreams = new LiveStates(db);
+    hints.listen(liveStreamsChanged, () => liveStreams.forget());
+    const rtmpUrl = rtmpUrlOf(publicUrl, rtmpPort);
+    const onChange = () => {
+      hints.give(contentChanged);
+      hints.give(liveStreamsChanged);
+      hints.give(makeRecording.name);
+    };
+    const ingest = { db, storage, log, maxDurationMs: parts.maxMediaDurationMs, onChange };
+    let listening: Ingest | null = null;
+    metrics.collected({
+      type: 'gauge',
+      name: 'live_publishers',
+      help: 'Encoders that publish a live stream to this process at the moment.',
+      collect: () => [{ labels: {}, value: listening?.publishers ?? 0 }],
+    });
+    return {
+      provides: { liveStreams },
+      routes: (app) => addLiveRoutes(app, { db, cursors, mutations, rtmpUrl, onChange }),
+      jobs: [recordingJob({ db, storage, onRecorded: () => hints.give(processMedia.name) })],
+      services: rtmpPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }],
+      chores: [
+        {
+          name: 'end abandoned live streams',
+          intervalMs: endEveryMs,
+          run: async () => {
+            if ((await endAbandoned(db)) > 0) onChange();
+          },
+        },
+        {
+          name: 'clean up live segments',
+          intervalMs: hourMs / 4,
+          run: (signal) => cleanUpSegments(db, storage, signal),
+        },
+      ],
+    };
+
+    async function runIngest(signal: AbortSignal): Promise<void> {
+      listening = new Ingest(ingest);
+      await listening.run({ port: rtmpPort, host: parts.listenHost, hints }, signal);
+    }
+  },
+});

@@ -1,0 +1,95 @@
+/** The live streams that feed pages show: which are live, and how many watch. */
+import { LRUCache } from 'lru-cache';
+import type { Db } from '../../platform/database/database.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import { countLiveViewers } from '../analytics/analytics.ts';
+import { findActive, findByContent, type ShownStream } from './queries.ts';
+
+export type LiveState = {
+  readonly liveStreamId: string;
+  readonly status: 'idle' | 'active' | 'ended';
+  readonly currentViewers: number;
+};
+
+export type LiveStreams = {
+  /** The streams that are active, by the ids of their items. */
+  active(organizationId: OrganizationId): Promise<ReadonlyMap<string, LiveState>>;
+  /** The streams of these items, whatever their state. */
+  ofItems(
+    organizationId: OrganizationId,
+    contentIds: readonly string[],
+  ): Promise<ReadonlyMap<string, LiveState>>;
+};
+
+/** So old may a page's numbers be. All pages of that time share one reading. */
+const activeForMs = 250;
+const maxOrganizations = 10_000;
+const maxEnded = 50_000;
+
+export class LiveStates implements LiveStreams {
+  readonly #db: Db;
+  readonly #active = new LRUCache<string, Promise<ReadonlyMap<string, LiveState>>>({
+    max: maxOrganizations,
+    ttl: activeForMs,
+  });
+  /** Ended streams stay as they are. */
+  readonly #ended = new LRUCache<string, LiveState>({ max: maxEnded });
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  active(organizationId: OrganizationId): Promise<ReadonlyMap<string, LiveState>> {
+    const known = this.#active.get(organizationId);
+    if (known !== undefined) return known;
+    const reading = this.#readActive(organizationId);
+    this.#active.set(organizationId, reading);
+    reading.catch(() => this.#active.delete(organizationId));
+    return reading;
+  }
+
+  async ofItems(
+    organizationId: OrganizationId,
+    contentIds: readonly string[],
+  ): Promise<ReadonlyMap<string, LiveState>> {
+    if (contentIds.length === 0) return none;
+    const active = await this.active(organizationId);
+    const found = new Map<string, LiveState>();
+    for (const id of contentIds) {
+      const state = active.get(id) ?? this.#ended.get(id);
+      if (state !== undefined) found.set(id, state);
+    }
+    const unknown = contentIds.filter((id) => !found.has(id));
+    if (unknown.length === 0) return found;
+    for (const stream of await findByContent(this.#db, organizationId, unknown)) {
+      const state = stateOf(stream, 0);
+      if (stream.status === 'ended') this.#ended.set(stream.contentId, state);
+      found.set(stream.contentId, state);
+    }
+    return found;
+  }
+
+  async #readActive(organizationId: OrganizationId): Promise<ReadonlyMap<string, LiveState>> {
+    const streams = await findActive(this.#db, organizationId);
+    if (streams.length === 0) return none;
+    const ids = streams.map(({ contentId }) => contentId);
+    const viewers = await countLiveViewers(this.#db, organizationId, ids);
+    return new Map(
+      streams.map((stream) => [
+        stream.contentId,
+        stateOf(stream, viewers.get(stream.contentId) ?? 0),
+      ]),
+    );
+  }
+
+  /** Forgets which streams are active, so that a change of this process counts at once. */
+  forget(): void {
+    this.#active.clear();
+  }
+}
+
+const none: ReadonlyMap<string, LiveState> = new Map();
+
+function stateOf({ liveStreamId, status }: ShownStream, currentViewers: number): LiveState {
+  return { liveStreamId, status, currentViewers };
+}

@@ -1,0 +1,200 @@
+/**
+ * Live streams: an encoder publishes by RTMP, viewers play HLS, and the recording becomes the item's
+ * video.
+ *
+ *   idle ── first key frame ──▶ active ── end, delete, or no publisher for the reconnect window ──▶ ended
+ *     └───────────────────────────── end, delete ─────────────────────────────────────────────────▶ ┘
+ *
+ * 1. `ended` is final. The item plays from its first segment on; `recording.ts` makes its video.
+ * 2. A stream has one publisher: a connection claims the row and renews the claim each second. Every
+ *    write of a connection is fenced by its claim, so one that was cut off leaves no trace.
+ * 3. A segment counts once its row is written, which is after its file is durable. A kill loses what had
+ *    not become a segment: two seconds, or one distance of key frames where that is longer.
+ * 4. Media bytes are not decoded here: `ingest/` puts them from one container into another.
+ */
+import { ApiError } from '../../platform/http/errors.ts';
+import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
+import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
+import { enqueue } from '../../platform/queue/queue.ts';
+import { formatTimestamp } from '../../platform/time.ts';
+import {
+  archive,
+  createLiveItem,
+  failWithoutSource,
+  isPresent,
+  lockEvenArchived,
+  type Metadata,
+} from '../content/content.ts';
+import { recordEvent } from '../webhooks/webhooks.ts';
+import {
+  findAbandoned,
+  findContentId,
+  findStream,
+  insertStream,
+  lockAbandoned,
+  lockStream,
+  updateDeleted,
+  updateEnded,
+  updateKeyHash,
+  type LiveStreamKey,
+  type LiveStreamRow,
+} from './queries.ts';
+import { makeRecording } from './recording-job.ts';
+import { hashStreamKey, newStreamKey } from './stream-key.ts';
+
+export type { LiveState, LiveStreams } from './live-states.ts';
+export { ClipLoop } from './rtmp/clip-loop.ts';
+export { readFlvFile, type FlvTag } from './rtmp/flv-file.ts';
+export { RtmpPublisher } from './rtmp/rtmp-publisher.ts';
+
+/** The hint that a stream was ended, deleted, or given another key by this process. */
+export const liveStreamsChanged = 'live-streams-changed';
+
+export type NewStream = Metadata & { reconnectWindow?: number };
+
+const defaultReconnectWindowSeconds = 60;
+
+/** Makes a stream and its item. @throws ApiError VALIDATION_ERROR, CONFLICT */
+export async function createStream(
+  tx: Tx,
+  organizationId: OrganizationId,
+  { reconnectWindow = defaultReconnectWindowSeconds, ...metadata }: NewStream,
+): Promise<{ row: LiveStreamRow; streamKey: string }> {
+  const item = await createLiveItem(tx, organizationId, metadata);
+  const key = { organizationId, liveStreamId: newTypeId('lst') };
+  const streamKey = newStreamKey();
+  await insertStream(tx, {
+    ...key,
+    contentId: item.content_id,
+    reconnectWindowSeconds: reconnectWindow,
+    keyHash: requireHash(streamKey),
+  });
+  return { row: await getStream(tx, key), streamKey };
+}
+
+/** @throws ApiError NOT_FOUND */
+export async function getStream(db: Db, key: LiveStreamKey): Promise<LiveStreamRow> {
+  return (await findStream(db, key)) ?? refuseUnknown();
+}
+
+/** The key of a stream that a client has named. @throws ApiError NOT_FOUND for another form */
+export function streamKeyOf(organizationId: OrganizationId, id: string): LiveStreamKey {
+  const liveStreamId = parseTypeId('lst', id);
+  return liveStreamId === null ? refuseUnknown() : { organizationId, liveStreamId };
+}
+
+/** Ends a stream. One that has ended stays as it is. @throws ApiError NOT_FOUND */
+export async function endStream(tx: Tx, key: LiveStreamKey): Promise<LiveStreamRow> {
+  await getStream(tx, key);
+  await finishStream(tx, key);
+  return getStream(tx, key);
+}
+
+/** Gives a stream another key, which cuts off its publisher. @throws ApiError NOT_FOUND, CONFLICT */
+export async function resetKey(
+  tx: Tx,
+  key: LiveStreamKey,
+): Promise<{ row: LiveStreamRow; streamKey: string }> {
+  await getStream(tx, key);
+  const row = await lockStream(tx, key);
+  if (row?.status === 'ended') {
+    throw new ApiError('CONFLICT', { message: 'This stream has ended, so it needs no key.' });
+  }
+  const streamKey = newStreamKey();
+  await updateKeyHash(tx, key, requireHash(streamKey));
+  return { row: await getStream(tx, key), streamKey };
+}
+
+/** Ends a stream, forgets it, and archives its item. @throws ApiError NOT_FOUND */
+export async function deleteStream(tx: Tx, key: LiveStreamKey): Promise<void> {
+  const { content_id: contentId } = await getStream(tx, key);
+  const organizationId = key.organizationId as OrganizationId;
+  if (await isPresent(tx, organizationId, contentId)) {
+    await archive(tx, organizationId, contentId, { ifMatch: undefined });
+  }
+  await finishStream(tx, key);
+  await updateDeleted(tx, key);
+}
+
+const nothingPublished = {
+  code: 'SOURCE_UNREACHABLE',
+  message: 'The live stream ended before anything was published to it.',
+} as const;
+
+/**
+ * idle or active → ended, with its event, and with the job that makes the recording. Nothing happens
+ * when the stream has ended already, or is gone.
+ */
+export async function finishStream(tx: Tx, key: LiveStreamKey): Promise<void> {
+  await lockItemOf(tx, key);
+  const row = await lockStream(tx, key);
+  if (row === null || row.status === 'ended') return;
+  const { organizationId, liveStreamId } = key;
+  const { content_id: contentId, title } = row;
+  const endedAt = await updateEnded(tx, key);
+  if (row.segment_count > 0) {
+    await enqueue(tx, makeRecording, { liveStreamId }, { organizationId });
+  } else {
+    await failWithoutSource(tx, [{ organizationId, contentId }], nothingPublished);
+  }
+  await recordEvent(tx, organizationId, 'live_stream.ended', {
+    liveStreamId,
+    contentId,
+    title,
+    status: 'ended',
+    startedAt: formatTimestamp(row.started_at),
+    endedAt: endedAt.toISOString(),
+  });
+}
+
+/** Items are locked before their streams everywhere, so that no two transactions wait for each other. */
+async function lockItemOf(tx: Tx, { organizationId, liveStreamId }: LiveStreamKey): Promise<void> {
+  const contentId = await findContentId(tx, { organizationId, liveStreamId });
+  if (contentId !== null) await lockEvenArchived(tx, organizationId, contentId);
+}
+
+const endedAtOnce = 50;
+
+/** Ends the streams whose publisher did not come back. @returns how many */
+export async function endAbandoned(db: Db): Promise<number> {
+  const abandoned = await findAbandoned(db, endedAtOnce);
+  for (const key of abandoned) {
+    await inTransaction(db, async (tx) => {
+      await lockItemOf(tx, key);
+      if (await lockAbandoned(tx, key)) await finishStream(tx, key);
+    });
+  }
+  return abandoned.length;
+}
+
+/** What encoders are told: the address without the key, or null where no port is open. */
+export function rtmpUrlOf(publicUrl: string, port: number): string | null {
+  return port === 0 ? null : `rtmp://${new URL(publicUrl).hostname}:${port}/live`;
+}
+
+export function presentStream(row: LiveStreamRow, rtmpUrl: string | null, currentViewers: number) {
+  return {
+    id: row.live_stream_id,
+    contentId: row.content_id,
+    title: row.title,
+    status: row.status,
+    isConnected: row.is_connected && row.status !== 'ended',
+    currentViewers: row.status === 'active' ? currentViewers : 0,
+    reconnectWindow: row.reconnect_window_seconds,
+    rtmpUrl,
+    recordedSeconds: row.duration_ms / 1_000,
+    createdAt: row.created_at.toISOString(),
+    startedAt: formatTimestamp(row.started_at),
+    endedAt: formatTimestamp(row.ended_at),
+  };
+}
+
+function requireHash(streamKey: string): Buffer {
+  const hash = hashStreamKey(streamKey);
+  if (hash === null) throw new Error('A new stream key has the wrong form.');
+  return hash;
+}
+
+export function refuseUnknown(): never {
+  throw new ApiError('NOT_FOUND', { message: 'There is no live stream with this id.' });
+}

@@ -1,0 +1,229 @@
+/** The SQL of live streams. What a publisher's connection writes is in `ingest/publisher-queries.ts`. */
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
+import { contentItems } from '../content/content.ts';
+import type { LiveStatus } from './tables.ts';
+
+export type LiveStreamKey = { readonly organizationId: string; readonly liveStreamId: string };
+
+export type LiveStreamRow = {
+  organization_id: string;
+  live_stream_id: string;
+  content_id: string;
+  title: string;
+  status: LiveStatus;
+  reconnect_window_seconds: number;
+  is_connected: boolean;
+  segment_count: number;
+  duration_ms: number;
+  created_at: Date;
+  started_at: Date | null;
+  ended_at: Date | null;
+};
+
+/** A connection that was not seen for so long is gone, or its process is. */
+export const publisherTimeoutSeconds = 5;
+
+const isConnected = sql`(stream.publisher is not null
+  and stream.seen_at > clock_timestamp() - make_interval(secs => ${sql.lit(publisherTimeoutSeconds)}))`;
+
+const columns = sql`stream.organization_id, stream.live_stream_id, stream.content_id, item.title,
+  stream.status, stream.reconnect_window_seconds, ${isConnected} as is_connected,
+  stream.segment_count, stream.duration_ms, stream.created_at, stream.started_at, stream.ended_at`;
+
+const streams = sql`live_stream stream join ${contentItems} item
+  on item.organization_id = stream.organization_id and item.content_id = stream.content_id`;
+
+export async function insertStream(
+  tx: Tx,
+  values: LiveStreamKey & {
+    contentId: string;
+    reconnectWindowSeconds: number;
+    keyHash: Buffer;
+  },
+): Promise<void> {
+  await tx
+    .insertInto('live_stream')
+    .values({
+      organization_id: values.organizationId,
+      live_stream_id: values.liveStreamId,
+      content_id: values.contentId,
+      reconnect_window_seconds: values.reconnectWindowSeconds,
+      key_hash: values.keyHash,
+      publisher: null,
+      init_segment: null,
+    })
+    .execute();
+}
+
+export async function findStream(db: Db, key: LiveStreamKey): Promise<LiveStreamRow | null> {
+  const { rows } = await sql<LiveStreamRow>`
+    select ${columns} from ${streams}
+    where stream.organization_id = ${key.organizationId}
+      and stream.live_stream_id = ${key.liveStreamId} and stream.deleted_at is null`.execute(db);
+  return rows[0] ?? null;
+}
+
+/** The item of a stream, of a deleted one too. */
+export async function findContentId(db: Db, key: LiveStreamKey): Promise<string | null> {
+  const row = await db
+    .selectFrom('live_stream')
+    .select('content_id')
+    .where('organization_id', '=', key.organizationId)
+    .where('live_stream_id', '=', key.liveStreamId)
+    .executeTakeFirst();
+  return row?.content_id ?? null;
+}
+
+/** Locks a stream, a deleted one too; null when there is none. */
+export async function lockStream(tx: Tx, key: LiveStreamKey): Promise<LiveStreamRow | null> {
+  const { rows } = await sql<LiveStreamRow>`
+    select ${columns} from ${streams}
+    where stream.organization_id = ${key.organizationId}
+      and stream.live_stream_id = ${key.liveStreamId}
+    for update of stream`.execute(tx);
+  return rows[0] ?? null;
+}
+
+export async function countStreams(db: Db, organizationId: string): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from live_stream
+    where organization_id = ${organizationId} and deleted_at is null`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
+/** Newest first; `position` is the exact moment of creation, for the next page. */
+export async function listStreams(
+  db: Db,
+  organizationId: string,
+  page: KeysetPage,
+): Promise<(LiveStreamRow & { position: string })[]> {
+  const { rows } = await sql<LiveStreamRow & { position: string }>`
+    select ${columns}, stream.created_at::text as position from ${streams}
+    where stream.organization_id = ${organizationId} and stream.deleted_at is null
+      and ${isBehind('stream.created_at', 'stream.live_stream_id', page.after)}
+    order by stream.created_at desc, stream.live_stream_id desc limit ${page.limit}`.execute(db);
+  return rows;
+}
+
+export async function updateKeyHash(tx: Tx, key: LiveStreamKey, keyHash: Buffer): Promise<void> {
+  await tx
+    .updateTable('live_stream')
+    .set({ key_hash: keyHash, publisher: null })
+    .where('organization_id', '=', key.organizationId)
+    .where('live_stream_id', '=', key.liveStreamId)
+    .execute();
+}
+
+/** The caller has locked the stream, and it has not ended. @returns when it ended */
+export async function updateEnded(tx: Tx, key: LiveStreamKey): Promise<Date> {
+  const { ended_at: endedAt } = await tx
+    .updateTable('live_stream')
+    .set({ status: 'ended', ended_at: sql<Date>`clock_timestamp()`, publisher: null })
+    .where('organization_id', '=', key.organizationId)
+    .where('live_stream_id', '=', key.liveStreamId)
+    .returning('ended_at')
+    .executeTakeFirstOrThrow();
+  return endedAt ?? new Date();
+}
+
+export async function updateDeleted(tx: Tx, key: LiveStreamKey): Promise<void> {
+  await tx
+    .updateTable('live_stream')
+    .set({ deleted_at: sql<Date>`clock_timestamp()` })
+    .where('organization_id', '=', key.organizationId)
+    .where('live_stream_id', '=', key.liveStreamId)
+    .execute();
+}
+
+const isAbandoned = sql`status = 'active' and not coalesce(${isConnected}, false)
+  and seen_at + make_interval(secs => reconnect_window_seconds) < clock_timestamp()`;
+
+/** Active streams whose publisher has been away for longer than their reconnect window. */
+export async function findAbandoned(db: Db, limit: number): Promise<LiveStreamKey[]> {
+  const { rows } = await sql<LiveStreamKey>`
+    select organization_id as "organizationId", live_stream_id as "liveStreamId"
+    from live_stream stream where ${isAbandoned} limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** Locks a stream that is abandoned; false when its publisher has come back, or it has ended. */
+export async function lockAbandoned(tx: Tx, key: LiveStreamKey): Promise<boolean> {
+  const { rows } = await sql`
+    select from live_stream stream
+    where organization_id = ${key.organizationId} and live_stream_id = ${key.liveStreamId}
+      and ${isAbandoned} for update`.execute(tx);
+  return rows.length === 1;
+}
+
+/** A stream as the feed shows it. */
+export type ShownStream = { contentId: string; liveStreamId: string; status: LiveStatus };
+
+const shown = sql`content_id as "contentId", live_stream_id as "liveStreamId", status`;
+
+export async function findActive(db: Db, organizationId: string): Promise<ShownStream[]> {
+  const { rows } = await sql<ShownStream>`
+    select ${shown} from live_stream
+    where organization_id = ${organizationId} and status = 'active'`.execute(db);
+  return rows;
+}
+
+/** The streams of these items, deleted ones too. */
+export async function findByContent(
+  db: Db,
+  organizationId: string,
+  contentIds: readonly string[],
+): Promise<ShownStream[]> {
+  const { rows } = await sql<ShownStream>`
+    select ${shown} from live_stream
+    where organization_id = ${organizationId} and content_id = any(${contentIds}::uuid[])`.execute(
+    db,
+  );
+  return rows;
+}
+
+export type RecordedStream = {
+  contentId: string;
+  initSegment: Buffer;
+  durationMs: number;
+  longestSegmentMs: number;
+};
+
+/** A stream that has ended and has segments, a deleted one too. */
+export async function findRecorded(db: Db, key: LiveStreamKey): Promise<RecordedStream | null> {
+  const { rows } = await sql<RecordedStream>`
+    select content_id as "contentId", init_segment as "initSegment", duration_ms as "durationMs",
+      longest_segment_ms as "longestSegmentMs"
+    from live_stream
+    where organization_id = ${key.organizationId} and live_stream_id = ${key.liveStreamId}
+      and status = 'ended' and has_segments`.execute(db);
+  return rows[0] ?? null;
+}
+
+/** Streams that ended so long ago and still have segments, in the order of their ids. */
+export async function findWithSegments(
+  db: Db,
+  { keptMs, after }: { keptMs: number; after: LiveStreamKey | null },
+  limit: number,
+): Promise<(LiveStreamKey & { contentId: string })[]> {
+  const { rows } = await sql<LiveStreamKey & { contentId: string }>`
+    select organization_id as "organizationId", live_stream_id as "liveStreamId",
+      content_id as "contentId"
+    from live_stream
+    where has_segments and status = 'ended'
+      and ended_at < now() - ${keptMs} * interval '1 millisecond'
+      and (organization_id, live_stream_id)
+        > (${after?.organizationId ?? ''}, ${after?.liveStreamId ?? ''})
+    order by organization_id, live_stream_id limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** Removes the rows of segments whose files are gone. */
+export async function forgetSegments(tx: Tx, key: LiveStreamKey): Promise<void> {
+  const { organizationId, liveStreamId } = key;
+  await sql`delete from live_segment
+    where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}`.execute(tx);
+  await sql`update live_stream set has_segments = false
+    where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}`.execute(tx);
+}

@@ -1,0 +1,11 @@
+/** The job that makes a stream's recording its item's video; the handler is in `recording.ts`. */
+import { Type } from 'typebox';
+import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
+
+export const makeRecording = defineJob({
+  name: 'make-live-recording',
+  payload: Type.Object({ liveStreamId: Type.String() }),
+  timeoutMs: 30 * 60_000,
+  retry: { maxAttempts: 20, delayMs: doublingDelay(2_000, 600_000) },
+  concurrency: 2,
+});

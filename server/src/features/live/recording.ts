@@ -1,0 +1,127 @@
+/**
+ * The recording of a stream that has ended: its segments, put together, are the original bytes of its
+ * item, which is processed like an upload. Until that is done the item plays from the segments, whose
+ * playlist then lists all of them and has an end.
+ */
+import { Readable } from 'node:stream';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
+import { randomName } from '../../platform/ids.ts';
+import {
+  done,
+  handle,
+  skipped,
+  type HandledJob,
+  type JobAnswer,
+} from '../../platform/queue/job-handler.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { findMediaSource, liveFolderOf, markRecorded } from '../content/content.ts';
+import { enqueueProcessing } from '../processing/processing.ts';
+import { wasRolledBack } from '../uploads/uploads.ts';
+import { withDuration } from './ingest/init-segment.ts';
+import { mediaPlaylist, playlistFiles } from './ingest/playlists.ts';
+import { readSegments, type RecordedSegment } from './ingest/publisher-queries.ts';
+import {
+  findRecorded,
+  findWithSegments,
+  forgetSegments,
+  type LiveStreamKey,
+  type RecordedStream,
+} from './queries.ts';
+import { makeRecording } from './recording-job.ts';
+
+type RecordingParts = {
+  readonly db: Db;
+  readonly storage: Storage;
+  /** Called when a recording waits for processing. */
+  readonly onRecorded: () => void;
+};
+
+export function recordingJob(parts: RecordingParts): HandledJob {
+  const { db, storage, onRecorded } = parts;
+  return handle(makeRecording, async ({ liveStreamId }, context): Promise<JobAnswer> => {
+    const { organizationId, signal } = context;
+    const key = { organizationId, liveStreamId };
+    const stream = await findRecorded(db, key);
+    if (stream === null) return skipped('the stream is gone');
+    const owner = { organizationId, contentId: stream.contentId };
+    const item = await findMediaSource(db, organizationId, stream.contentId);
+    if (item === null) return skipped('the item is gone');
+    const segments = await readSegments(db, key, null);
+    const prefix = `media/${liveFolderOf(item.playbackId)}`;
+    await storage.put(`${prefix}/${playlistFiles.media}`, wholePlaylist(stream, segments), signal);
+    const source = { key: `sources/${stream.contentId}/${randomName(9)}`, mediaType: 'video/mp4' };
+    const bytes = recordedBytes(storage, { stream, segments, prefix }, signal);
+    await storage.put(source.key, bytes, signal);
+    try {
+      let isTaken = false;
+      await context.finish(async (tx) => {
+        isTaken = await markRecorded(tx, owner, source);
+        const sizeBytes = segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
+        const order = { step: 'first', sizeBytes } as const;
+        if (isTaken) await enqueueProcessing(tx, organizationId, owner.contentId, order);
+      });
+      if (!isTaken) await storage.remove(source.key);
+    } catch (error) {
+      if (wasRolledBack(error)) await storage.remove(source.key);
+      throw error;
+    }
+    onRecorded();
+    return done;
+  });
+}
+
+function wholePlaylist(
+  { longestSegmentMs }: RecordedStream,
+  segments: readonly RecordedSegment[],
+): Readable {
+  const playlist = { segments, longestSegmentMs, earlierDiscontinuities: 0, isEnded: true };
+  return Readable.from([Buffer.from(mediaPlaylist(playlist))]);
+}
+
+type Recorded = { stream: RecordedStream; segments: readonly RecordedSegment[]; prefix: string };
+
+/** The header, now with the length, and the segments behind it: a fragmented MP4. */
+async function* recordedBytes(
+  storage: Storage,
+  { stream, segments, prefix }: Recorded,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  yield withDuration(stream.initSegment, stream.durationMs);
+  for (const { fileName } of segments) {
+    const read = await storage.read(`${prefix}/${fileName}`, undefined, signal);
+    if (read === null) throw new Error(`The segment ${prefix}/${fileName} is not in the storage.`);
+    yield* read.stream as AsyncIterable<Uint8Array>;
+  }
+}
+
+/** Viewers who were watching when the stream ended may go on for so long. */
+const segmentsKeptMs = 3_600_000;
+const cleanedAtOnce = 50;
+
+/** Removes the segments of streams whose recordings were processed. */
+export async function cleanUpSegments(
+  db: Db,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<void> {
+  let last: LiveStreamKey | null = null;
+  for (;;) {
+    const streams: (LiveStreamKey & { contentId: string })[] = await findWithSegments(
+      db,
+      { keptMs: segmentsKeptMs, after: last },
+      cleanedAtOnce,
+    );
+    for (const stream of streams) {
+      signal.throwIfAborted();
+      const item = await findMediaSource(db, stream.organizationId, stream.contentId);
+      if (item === null) continue;
+      const folder = liveFolderOf(item.playbackId);
+      const isProcessed = item.uploadStatus === 'ready' && item.mediaPrefix !== folder;
+      if (!isProcessed) continue;
+      await storage.removePrefix(`media/${folder}`, signal);
+      await inTransaction(db, (tx) => forgetSegments(tx, stream));
+    }
+    last = streams.at(-1) ?? null;
+    if (streams.length < cleanedAtOnce) return;
+  }
+}

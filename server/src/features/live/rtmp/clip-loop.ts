@@ -1,0 +1,45 @@
+/** Sends a clip over and over, at the pace of its timestamps. */
+import { sleep } from '../../../platform/lifecycle.ts';
+import { messageType } from './messages.ts';
+import type { FlvTag } from './flv-file.ts';
+import type { RtmpPublisher } from './rtmp-publisher.ts';
+
+/** Sent so far ahead of the clock, so that a timer that is late does not show. */
+const aheadMs = 50;
+
+export class ClipLoop {
+  readonly #headers: readonly FlvTag[];
+  readonly #tags: readonly FlvTag[];
+  readonly #lengthMs: number;
+  readonly #pace: number;
+
+  /** @param pace 1 for the pace of an encoder, 2 for twice as fast */
+  constructor(tags: readonly FlvTag[], pace = 1) {
+    this.#headers = tags.filter(({ payload }) => payload[1] === 0);
+    this.#tags = tags.filter(({ payload }) => payload[1] === 1);
+    this.#lengthMs = lengthOf(this.#tags);
+    this.#pace = pace;
+  }
+
+  /** Resolves when the signal aborts, or the connection is over. */
+  async send(publisher: RtmpPublisher, signal: AbortSignal): Promise<void> {
+    for (const { type, payload } of this.#headers) await publisher.send(type, 0, payload);
+    const startedAt = performance.now();
+    for (let round = 0; ; round += 1) {
+      for (const { type, timestampMs, payload } of this.#tags) {
+        const atMs = round * this.#lengthMs + timestampMs;
+        const aheadOfClockMs = atMs / this.#pace - (performance.now() - startedAt);
+        if (aheadOfClockMs > aheadMs) await sleep(aheadOfClockMs, signal);
+        if (signal.aborted || !publisher.isOpen) return;
+        await publisher.send(type, atMs >>> 0, payload);
+      }
+    }
+  }
+}
+
+/** From the first picture to the one that would come behind the last. */
+function lengthOf(tags: readonly FlvTag[]): number {
+  const pictures = tags.filter(({ type }) => type === messageType.video);
+  const spanMs = (pictures.at(-1)?.timestampMs ?? 0) - (pictures[0]?.timestampMs ?? 0);
+  return Math.round((spanMs * pictures.length) / Math.max(1, pictures.length - 1));
+}

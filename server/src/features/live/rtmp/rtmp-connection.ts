@@ -1,0 +1,213 @@
+/**
+ * The server's side of one RTMP connection of a publisher.
+ *
+ *   handshake → connect → createStream → publish (the key is judged) → media … → closed
+ *
+ * A connection that has not published in time is closed, as is one that falls silent, and one that
+ * does anything but publish.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { decodeAmf, encodeAmf, type AmfValue } from './amf0.ts';
+import { ChunkReader } from './chunk-reader.ts';
+import { ChunkWriter } from './chunk-writer.ts';
+import {
+  handshakeBytes,
+  messageType,
+  protocolVersion,
+  uint32,
+  type RtmpMessage,
+} from './messages.ts';
+import { RtmpError } from './rtmp-error.ts';
+
+/** What becomes of a published stream. */
+export type RtmpPublication = {
+  /** Takes a message with sound or pictures. The connection is not read on until it resolves. */
+  media(message: RtmpMessage): Promise<void> | void;
+};
+
+export type RtmpHandlers = {
+  /** Judges a key. Resolves to null when it is refused. */
+  publish(key: string, connection: RtmpConnection): Promise<RtmpPublication | null>;
+  /** Called once, when no more is read, with what went wrong; null for an orderly end. Never rejects. */
+  closed(error: Error | null): Promise<void>;
+};
+
+export type RtmpLimits = {
+  /** Time until the key must have been sent. */
+  readonly publishWithinMs: number;
+  /** Longest silence of a publisher. */
+  readonly silenceMs: number;
+};
+
+const acknowledgeEveryBytes = 2_500_000;
+const sentChunkBytes = 4_096;
+const controlChunks = 2;
+const commandChunks = 3;
+const mediaStreamId = 1;
+
+export class RtmpConnection {
+  readonly #socket: Socket;
+  readonly #handlers: RtmpHandlers;
+  readonly #limits: RtmpLimits;
+  readonly #reader = new ChunkReader();
+  readonly #writer = new ChunkWriter();
+  #handshake: Buffer | null = Buffer.alloc(0);
+  #hasAnswered = false;
+  #publication: RtmpPublication | null = null;
+  #receivedBytes = 0;
+  #acknowledgedBytes = 0;
+  #isOver = false;
+
+  constructor(socket: Socket, handlers: RtmpHandlers, limits: RtmpLimits) {
+    this.#socket = socket;
+    this.#handlers = handlers;
+    this.#limits = limits;
+  }
+
+  /** Serves the connection to its end; call it once. */
+  run(): void {
+    void this.#run();
+  }
+
+  /** Ends the connection. Media that was received is still handed on. */
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  async #run(): Promise<void> {
+    const { publishWithinMs, silenceMs } = this.#limits;
+    const late = setTimeout(() => {
+      if (this.#publication === null) this.#socket.destroy(new RtmpError('it did not publish'));
+    }, publishWithinMs);
+    this.#socket.setNoDelay(true);
+    this.#socket.setTimeout(silenceMs, () => {
+      this.#socket.destroy(new RtmpError('it fell silent'));
+    });
+    let failure: Error | null = null;
+    try {
+      // What is written last must reach the other side, so leaving the loop does not destroy.
+      const chunks = this.#socket.iterator({ destroyOnReturn: false });
+      for await (const bytes of chunks as AsyncIterable<Buffer>) {
+        await this.#receive(bytes);
+        if (this.#isOver) break;
+      }
+    } catch (error) {
+      failure = error as Error;
+    }
+    clearTimeout(late);
+    // First, so that whoever ends a stream in good order knows by the close that all of it is stored.
+    await this.#handlers.closed(failure);
+    this.#socket.end();
+    this.#socket.destroySoon();
+  }
+
+  async #receive(bytes: Buffer): Promise<void> {
+    this.#receivedBytes += bytes.length;
+    const rest = this.#handshake === null ? bytes : this.#shakeHands(bytes);
+    for (const message of this.#reader.read(rest)) {
+      await this.#handle(message);
+      if (this.#isOver) return;
+    }
+    if (this.#receivedBytes - this.#acknowledgedBytes >= acknowledgeEveryBytes) {
+      this.#acknowledgedBytes = this.#receivedBytes;
+      this.#control(messageType.acknowledgement, uint32(this.#receivedBytes));
+    }
+  }
+
+  /** Answers the simple handshake (section 5.2). @returns the bytes behind it */
+  #shakeHands(bytes: Buffer): Buffer {
+    const all = Buffer.concat([this.#handshake ?? Buffer.alloc(0), bytes]);
+    if (all[0] !== protocolVersion) throw new RtmpError('this is not RTMP');
+    const firstEnd = 1 + handshakeBytes;
+    const nothing = Buffer.alloc(0);
+    this.#handshake = all;
+    if (all.length < firstEnd) return nothing;
+    if (!this.#hasAnswered) {
+      this.#hasAnswered = true;
+      const own = Buffer.concat([Buffer.alloc(8), randomBytes(handshakeBytes - 8)]);
+      this.#send(Buffer.concat([Buffer.of(protocolVersion), own, all.subarray(1, firstEnd)]));
+    }
+    if (all.length < firstEnd + handshakeBytes) return nothing;
+    this.#handshake = null;
+    return all.subarray(firstEnd + handshakeBytes);
+  }
+
+  async #handle(message: RtmpMessage): Promise<void> {
+    switch (message.type) {
+      case messageType.command:
+        return this.#command(decodeAmf(message.payload));
+      case messageType.audio:
+      case messageType.video:
+        return this.#publication?.media(message);
+      default:
+    }
+  }
+
+  async #command([name, transaction = 0, , ...rest]: AmfValue[]): Promise<void> {
+    switch (typeof name === 'string' ? name : '') {
+      case 'connect':
+        return this.#acceptConnect(transaction);
+      case 'createStream':
+        return this.#answer(['_result', transaction, null, mediaStreamId]);
+      case 'publish':
+        return this.#publish(rest[0]);
+      case 'FCUnpublish':
+      case 'closeStream':
+      case 'deleteStream':
+        this.#isOver = true;
+        return;
+      case 'play':
+      case 'play2':
+        throw new RtmpError('nothing can be played here');
+      default:
+    }
+  }
+
+  #acceptConnect(transaction: AmfValue): void {
+    this.#control(messageType.windowAcknowledgementSize, uint32(acknowledgeEveryBytes));
+    const dynamicLimit = Buffer.of(2);
+    const bandwidth = Buffer.concat([uint32(acknowledgeEveryBytes), dynamicLimit]);
+    this.#control(messageType.setPeerBandwidth, bandwidth);
+    this.#control(messageType.setChunkSize, uint32(sentChunkBytes));
+    this.#writer.chunkBytes = sentChunkBytes;
+    const server = { fmsVer: 'FMS/3,0,1,123', capabilities: 31 };
+    const description = 'Connection succeeded.';
+    const status = { level: 'status', code: 'NetConnection.Connect.Success', description };
+    this.#answer(['_result', transaction, server, { ...status, objectEncoding: 0 }]);
+  }
+
+  async #publish(key: AmfValue | undefined): Promise<void> {
+    if (this.#publication !== null) throw new RtmpError('it publishes already');
+    const publication = typeof key === 'string' ? await this.#handlers.publish(key, this) : null;
+    if (publication === null) {
+      const description = 'The stream key is not valid, in use, or of a stream that has ended.';
+      this.#status({ level: 'error', code: 'NetStream.Publish.BadName', description });
+      throw new RtmpError('the stream key was refused');
+    }
+    this.#publication = publication;
+    this.#reader.allowMedia();
+    const streamBegins = Buffer.concat([Buffer.alloc(2), uint32(mediaStreamId)]);
+    this.#control(messageType.userControl, streamBegins);
+    this.#status({ level: 'status', code: 'NetStream.Publish.Start', description: 'Published.' });
+  }
+
+  #status(status: { level: string; code: string; description: string }): void {
+    this.#answer(['onStatus', 0, null, status], mediaStreamId);
+  }
+
+  #answer(values: readonly AmfValue[], streamId = 0): void {
+    const payload = encodeAmf(...values);
+    const message = { type: messageType.command, streamId, timestamp: 0, payload };
+    this.#send(this.#writer.write(commandChunks, message));
+  }
+
+  #control(type: number, payload: Buffer): void {
+    this.#send(this.#writer.write(controlChunks, { type, streamId: 0, timestamp: 0, payload }));
+  }
+
+  /** Answers are small and few: whoever does not read them is cut off. */
+  #send(bytes: Buffer): void {
+    if (!this.#socket.write(bytes)) throw new RtmpError('it does not read its answers');
+  }
+}

@@ -1,0 +1,61 @@
+import { Type } from 'typebox';
+import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
+import { NewContentMetadata } from '../content/content.ts';
+import { liveStatuses } from './tables.ts';
+
+export const NewLiveStream = Closed({
+  ...NewContentMetadata.properties,
+  reconnectWindow: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1800,
+      default: 60,
+      description: 'Seconds for which the stream stays active without a publisher.',
+    }),
+  ),
+});
+
+const id = Type.String({ examples: ['lst_01jd0000000000000000000000'] });
+const status = OneOf(
+  liveStatuses,
+  '`idle` until the first key frame of a publisher with the right key; `ended` is final.',
+);
+const currentViewers = Type.Integer({
+  description: 'Viewers with a `playStart` or `watchProgress` in the last 45 seconds.',
+});
+
+const fields = {
+  id,
+  contentId: Type.String({ format: 'uuid', description: 'The item that shows it.' }),
+  title: Type.String(),
+  status,
+  isConnected: Type.Boolean({ description: 'Whether a publisher is connected at this moment.' }),
+  currentViewers,
+  reconnectWindow: Type.Integer({ description: 'Seconds.' }),
+  rtmpUrl: Nullable(
+    Type.String({
+      description: 'Where an encoder publishes, under the name of the key. Null: not here.',
+    }),
+  ),
+  recordedSeconds: Type.Number({ description: 'Length of what was published so far.' }),
+  createdAt: Timestamp,
+  startedAt: Nullable(Timestamp),
+  endedAt: Nullable(Timestamp),
+};
+
+export const LiveStream = Type.Object(fields, { title: 'LiveStream' });
+
+export const LiveStreamWithKey = Type.Object({
+  ...fields,
+  streamKey: Type.String({ description: 'In this answer alone; it is never shown again.' }),
+});
+
+export const LiveStreamState = Type.Object({
+  id,
+  contentId: Type.String({ format: 'uuid' }),
+  status,
+  isLive: Type.Boolean({ description: 'Whether it is `active`.' }),
+  currentViewers,
+  startedAt: Nullable(Timestamp),
+  endedAt: Nullable(Timestamp),
+});

@@ -1,0 +1,17 @@
+/** Stream keys: what an encoder sends as the name of its stream. Only their hashes are stored. */
+import { createHash } from 'node:crypto';
+import { randomName } from '../../platform/ids.ts';
+
+const prefix = 'rf_live_';
+/** 192 random bits need no slow hash. */
+const randomBytes = 24;
+const form = /^rf_live_[\w-]{32}$/;
+
+export function newStreamKey(): string {
+  return prefix + randomName(randomBytes);
+}
+
+/** The hash of a well-formed stream key; null for any other text. */
+export function hashStreamKey(key: string): Buffer | null {
+  return form.test(key) ? createHash('sha256').update(key).digest() : null;
+}

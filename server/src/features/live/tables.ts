@@ -1,0 +1,48 @@
+/** The tables of live streams. */
+import type {
+  DefaultTimestamp,
+  NullableTimestamp,
+  Timestamp,
+} from '../../platform/database/column-types.ts';
+import type { Generated } from 'kysely';
+
+export const liveStatuses = ['idle', 'active', 'ended'] as const;
+export type LiveStatus = (typeof liveStatuses)[number];
+
+type LiveStreamTable = {
+  organization_id: string;
+  live_stream_id: string;
+  content_id: string;
+  status: Generated<LiveStatus>;
+  reconnect_window_seconds: number;
+  key_hash: Buffer;
+  publisher: string | null;
+  seen_at: NullableTimestamp;
+  init_segment: Buffer | null;
+  segment_count: Generated<number>;
+  duration_ms: Generated<number>;
+  longest_segment_ms: Generated<number>;
+  has_segments: Generated<boolean>;
+  created_at: DefaultTimestamp;
+  started_at: NullableTimestamp;
+  ended_at: NullableTimestamp;
+  deleted_at: NullableTimestamp;
+};
+
+type LiveSegmentTable = {
+  organization_id: string;
+  live_stream_id: string;
+  number: number;
+  file_name: string;
+  duration_ms: number;
+  size_bytes: number;
+  started_at: Timestamp;
+  is_discontinuity: boolean;
+};
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    live_stream: LiveStreamTable;
+    live_segment: LiveSegmentTable;
+  }
+}

@@ -1,0 +1,50 @@
+/** Opens the storage that the configuration names. */
+import path from 'node:path';
+import type { SettingValues } from '../settings.ts';
+import { ConfigurationError } from '../settings.ts';
+import { openDiskStorage } from './disk-storage.ts';
+import type { S3Credentials, S3Observer, S3Options } from './s3/bucket.ts';
+import type { storageSettings } from './storage-settings.ts';
+import type { Storage } from './storage.ts';
+
+export type StorageConfig = SettingValues<typeof storageSettings> & { readonly dataDir: string };
+
+/**
+ * Opens the storage. The scratch area is in the data directory in either case. `observe` is called
+ * after each request to S3.
+ *
+ * @throws StorageUnavailableError for a bucket that can't be used
+ */
+export async function openStorage(config: StorageConfig, observe?: S3Observer): Promise<Storage> {
+  const folder = path.join(config.dataDir, 'media');
+  const options = s3Options(config);
+  if (options === null) return openDiskStorage(folder);
+  // Only those who use it pay for the memory of the SDK.
+  const { openS3Storage } = await import('./s3/s3-storage.ts');
+  return openS3Storage(options, path.join(folder, 'work'), observe);
+}
+
+/** Null when the media are on the disk. @throws ConfigurationError */
+export function s3Options(config: StorageConfig): S3Options | null {
+  const { mediaUrl, s3Endpoint: endpoint, s3PathStyle } = config;
+  if (mediaUrl === null) return null;
+  return {
+    ...mediaUrl,
+    region: config.s3Region,
+    endpoint,
+    publicEndpoint: config.s3PublicEndpoint,
+    pathStyle: s3PathStyle === 'auto' ? endpoint !== null : s3PathStyle === 'true',
+    credentials: credentialsOf(config),
+  };
+}
+
+function credentialsOf(config: StorageConfig): S3Credentials | null {
+  const { s3AccessKeyId, s3SecretAccessKey, s3SessionToken: sessionToken } = config;
+  if (s3AccessKeyId === null && s3SecretAccessKey === null) return null;
+  if (s3AccessKeyId === null || s3SecretAccessKey === null) {
+    throw new ConfigurationError(
+      'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together: set both, or neither.',
+    );
+  }
+  return { accessKeyId: s3AccessKeyId, secretAccessKey: s3SecretAccessKey, sessionToken };
+}

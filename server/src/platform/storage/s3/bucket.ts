@@ -1,0 +1,138 @@
+/** A bucket: the client with its time-outs and retries, and what its errors mean. */
+import { S3, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { untilSettled } from './s3-errors.ts';
+
+export type S3Credentials = {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string | null;
+};
+
+export type S3Options = {
+  readonly bucket: string;
+  /** Above all keys, without slashes at its ends. Empty: the keys are at the top of the bucket. */
+  readonly prefix: string;
+  /** Null: where the SDK finds it, such as `~/.aws/config`. */
+  readonly region: string | null;
+  /** Of a compatible server. Null: AWS. */
+  readonly endpoint: string | null;
+  /** Where clients reach the bucket, for signed URLs. Null: they don't. */
+  readonly publicEndpoint: string | null;
+  /** Whether the bucket is in the path of URLs and not in the host name. */
+  readonly pathStyle: boolean;
+  /** Null: where the SDK finds them, such as the role of the machine. */
+  readonly credentials: S3Credentials | null;
+};
+
+/** Called after each operation, its retries included. */
+export type S3Observer = (call: {
+  readonly operation: string;
+  readonly outcome: 'ok' | 'absent' | 'error';
+  readonly durationMs: number;
+}) => void;
+
+/** How an operation is sent: with the signal that stops it. */
+type SendOptions = { readonly abortSignal?: AbortSignal };
+
+const connectTimeoutMs = 5_000;
+/** Without a byte in either direction; a reader that pauses for longer resumes where it was. */
+const silenceTimeoutMs = 30_000;
+const maxAttempts = 4;
+/** Each reader holds one while it reads, so this bounds those who watch through one process. */
+const maxSockets = 1_000;
+/** The name that servers other than AWS expect when nothing else is said. */
+const defaultRegion = 'us-east-1';
+
+export class Bucket {
+  readonly name: string;
+  readonly client: S3;
+  /** The client that signs URLs for others, or null. */
+  readonly publicClient: S3 | null;
+  readonly #prefix: string;
+  readonly #where: string;
+  readonly #observe: S3Observer;
+
+  constructor(options: S3Options, observe: S3Observer) {
+    const { bucket, prefix, endpoint, publicEndpoint } = options;
+    this.name = bucket;
+    this.#prefix = prefix === '' ? '' : `${prefix}/`;
+    this.#where = `the bucket "${bucket}" at ${endpoint ?? 'AWS'}`;
+    this.#observe = observe;
+    this.client = openClient(options, endpoint);
+    this.publicClient = publicEndpoint === null ? null : openClient(options, publicEndpoint);
+  }
+
+  /** What names an object in each operation. */
+  at(key: string): { Bucket: string; Key: string } {
+    return { Bucket: this.name, Key: this.#prefix + key };
+  }
+
+  /** What names the objects below a prefix, `''` for all. */
+  below(prefix: string): { Bucket: string; Prefix: string } {
+    return { Bucket: this.name, Prefix: this.#prefix + (prefix === '' ? '' : `${prefix}/`) };
+  }
+
+  /** The key of an object by its name in the bucket. */
+  keyOf(name: string): string {
+    return name.slice(this.#prefix.length);
+  }
+
+  /**
+   * Sends an operation. Null says that the object is absent.
+   *
+   * @throws StorageUnavailableError, StorageFullError, or the signal's reason
+   */
+  async call<T>(
+    operation: string,
+    send: (client: S3, options: SendOptions) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T | null> {
+    signal?.throwIfAborted();
+    const startedAt = performance.now();
+    const options = signal === undefined ? {} : { abortSignal: signal };
+    const settled = await untilSettled(send(this.client, options), operation, this.#where);
+    const { outcome } = settled;
+    this.#observe({ operation, outcome, durationMs: performance.now() - startedAt });
+    if (outcome === 'ok') return settled.value;
+    if (outcome === 'absent') return null;
+    signal?.throwIfAborted();
+    throw settled.error;
+  }
+
+  /** As `call`, of what must be there. */
+  async require<T>(
+    operation: string,
+    send: (client: S3, options: SendOptions) => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const value = await this.call(operation, send, signal);
+    if (value === null) throw new Error(`S3 knows nothing of what ${operation} is about`);
+    return value;
+  }
+}
+
+function openClient(options: S3Options, endpoint: string | null): S3 {
+  const { region, pathStyle, credentials } = options;
+  const agent = { keepAlive: true, maxSockets };
+  const config: S3ClientConfig = {
+    forcePathStyle: pathStyle,
+    maxAttempts,
+    // A body that is read in ranges, and resumed, has no checksum that could be compared.
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: connectTimeoutMs,
+      socketTimeout: silenceTimeoutMs,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
+  };
+  if (endpoint !== null) config.endpoint = endpoint;
+  if (region !== null) config.region = region;
+  else if (endpoint !== null) config.region = defaultRegion;
+  if (credentials !== null) {
+    const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+    const token = sessionToken === null ? {} : { sessionToken };
+    config.credentials = { accessKeyId, secretAccessKey, ...token };
+  }
+  return new S3(config);
+}

@@ -1,0 +1,97 @@
+/** What an error of S3 means, as one sentence for the operator. */
+import { StorageFullError, StorageUnavailableError, systemCode } from '../storage-errors.ts';
+
+export type Settled<T> =
+  | { readonly outcome: 'ok'; readonly value: T }
+  | { readonly outcome: 'absent' }
+  | { readonly outcome: 'error'; readonly error: unknown };
+
+/** Waits for an operation, and sorts what came of it. */
+export async function untilSettled<T>(
+  sent: Promise<T>,
+  operation: string,
+  where: string,
+): Promise<Settled<T>> {
+  try {
+    return { outcome: 'ok', value: await sent };
+  } catch (error) {
+    const failure = read(error);
+    if (failure.status === 404 && absentNames.has(failure.name)) return { outcome: 'absent' };
+    return { outcome: 'error', error: explain(failure, operation, where) };
+  }
+}
+
+/** The answer to a HEAD has no body, so `NotFound` is all that the SDK can say of it. */
+const absentNames = new Set(['NoSuchKey', 'NotFound', 'NoSuchUpload']);
+
+type Failure = {
+  readonly name: string;
+  readonly message: string;
+  readonly status: number | null;
+  /** Of a call that got no answer, such as `ECONNREFUSED`. */
+  readonly system: string;
+  readonly requestId: string | null;
+};
+
+function read(error: unknown): Failure {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  const metadata = (error as { $metadata?: { httpStatusCode?: number; requestId?: string } } | null)
+    ?.$metadata;
+  return {
+    name,
+    message,
+    status: metadata?.httpStatusCode ?? null,
+    system: systemCode(error),
+    requestId: metadata?.requestId ?? null,
+  };
+}
+
+const fullNames = new Set(['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage']);
+const unknownKeyNames = new Set([
+  'InvalidAccessKeyId',
+  'SignatureDoesNotMatch',
+  'InvalidToken',
+  'ExpiredToken',
+  'TokenRefreshRequired',
+]);
+
+/**
+ * The error to throw. The one of the SDK isn't its cause: it can carry the request with its signature,
+ * and a log would show it.
+ */
+function explain(failure: Failure, operation: string, where: string): Error {
+  const { name, status, requestId } = failure;
+  if (fullNames.has(name) || status === 507) return new StorageFullError();
+  const request = requestId === null ? '' : ` (request ${requestId})`;
+  return new StorageUnavailableError(`S3: ${reason(failure, operation, where)}${request}`);
+}
+
+function reason(failure: Failure, operation: string, where: string): string {
+  const { name, message, status, system } = failure;
+  if (name === 'NoSuchBucket') {
+    return `${where} does not exist. Create it, or correct REELFEED_MEDIA_URL.`;
+  }
+  if (unknownKeyNames.has(name)) {
+    return `${where} does not accept the credentials: ${name}. Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
+  }
+  if (name.startsWith('Credentials')) {
+    return 'there are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the machine a role.';
+  }
+  if (
+    status === 301 ||
+    name === 'AuthorizationHeaderMalformed' ||
+    /region is missing/i.test(message)
+  ) {
+    return `${where} is not in the configured region. Set AWS_REGION to the region of the bucket.`;
+  }
+  if (name === 'RequestTimeTooSkewed') {
+    return `the clock of this machine differs too much from the one of ${where}.`;
+  }
+  if (status === 401 || status === 403) {
+    return `${where} refuses ${operation} to these credentials. See the bucket policy in docs/operations.md.`;
+  }
+  if (status === null) {
+    return `${where} is out of reach: ${system === '' ? name : system}. Check AWS_ENDPOINT_URL_S3 and the network.`;
+  }
+  return `${where} answered ${operation} with ${status} ${name}.`;
+}

@@ -1,0 +1,300 @@
+/**
+ * Storage in an S3 bucket, or in that of a compatible server. Objects have the same keys as on a disk,
+ * below the prefix of the configuration; only the scratch area is local. Any number of machines may
+ * share a bucket.
+ *
+ * What a client was told is stored is in the bucket: every put returns after S3 has confirmed the
+ * whole object. S3 reads back what was written at once, so there is nothing to sync.
+ */
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { lstat, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
+import { coalesce } from '../../coalesce.ts';
+import { forEachOf, makeFolder } from '../durable.ts';
+import { joined } from '../joined.ts';
+import { isKey, keySegments } from '../keys.ts';
+import { resolveRange } from '../ranges.ts';
+import { Scratch } from '../scratch.ts';
+import { asStorageError, StorageFullError, UnsafeSourceError } from '../storage-errors.ts';
+import type {
+  ByteRange,
+  JoinOptions,
+  LocalFile,
+  SignedUrlOptions,
+  Storage,
+  StoredFile,
+  StoredRead,
+} from '../storage.ts';
+import { Bucket, type S3Observer, type S3Options } from './bucket.ts';
+import { ResumingBody } from './resuming-body.ts';
+import { minPartBytes, Puts } from './s3-put.ts';
+
+/** S3 refuses a signed request whose time is further away. */
+const maxClockSkewMs = 15 * 60_000;
+/** A copy inside S3 takes no more of one object. */
+const maxCopyBytes = 5 * 2 ** 30;
+const maxJoinedParts = 10_000;
+const maxParallelPuts = 8;
+/** `/readyz` is asked more often than it is worth a request that costs money. */
+const checkedForMs = 5_000;
+
+/**
+ * Opens the storage in a bucket, with its scratch area in a local folder.
+ *
+ * @throws StorageUnavailableError when the bucket can't be listed
+ */
+export async function openS3Storage(
+  options: S3Options,
+  scratchFolder: string,
+  observe: S3Observer = () => undefined,
+): Promise<Storage> {
+  await makeFolder(path.resolve(scratchFolder));
+  const storage = new S3Storage(new Bucket(options, observe), new Scratch(scratchFolder));
+  await storage.check();
+  return storage;
+}
+
+class S3Storage implements Storage {
+  readonly scratch: Scratch;
+  readonly maxClockSkewMs = maxClockSkewMs;
+  readonly check: () => Promise<void>;
+  readonly #bucket: Bucket;
+  readonly #puts: Puts;
+
+  constructor(bucket: Bucket, scratch: Scratch) {
+    this.#bucket = bucket;
+    this.#puts = new Puts(bucket);
+    this.scratch = scratch;
+    this.check = coalesce(() => this.#listOne(), checkedForMs);
+  }
+
+  async head(key: string, signal?: AbortSignal): Promise<StoredFile | null> {
+    keySegments(key);
+    const found = await this.#bucket.call(
+      'HeadObject',
+      (client, options) => client.headObject(this.#bucket.at(key), options),
+      signal,
+    );
+    return found === null ? null : describe(key, found.ContentLength ?? 0, found);
+  }
+
+  async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<StoredRead | null> {
+    keySegments(key);
+    const header = range === undefined ? undefined : toHeader(range);
+    // S3 would ignore a range that makes no sense, and send everything.
+    if (header === null) return this.#refuseRange(key, range, signal);
+    const got = await this.#get(key, { Range: header }, signal);
+    if (got === null) return null;
+    if (got === 'no range') return this.#refuseRange(key, range, signal);
+    return this.#toRead(key, got, signal);
+  }
+
+  async *list(prefix: string, signal?: AbortSignal): AsyncGenerator<StoredFile> {
+    if (prefix !== '') keySegments(prefix);
+    for await (const page of this.#pages(prefix, signal)) yield* page;
+  }
+
+  async put(
+    key: string,
+    source: LocalFile | AsyncIterable<Uint8Array>,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    keySegments(key);
+    signal?.throwIfAborted();
+    if (Symbol.asyncIterator in source) await this.#puts.putStream(key, source, signal);
+    else await this.#puts.putFile(key, source, signal);
+  }
+
+  async putMany(
+    files: readonly (LocalFile & { readonly key: string })[],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    for (const { key } of files) keySegments(key);
+    for (const { path: local } of files) {
+      if (!(await lstat(local)).isFile()) throw new UnsafeSourceError('it is not a file');
+    }
+    await forEachOf(
+      files,
+      (file) => this.#puts.putFile(file.key, file, signal),
+      signal,
+      maxParallelPuts,
+    );
+  }
+
+  async join(
+    key: string,
+    parts: readonly string[],
+    _options?: JoinOptions,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    keySegments(key);
+    const sizes: number[] = [];
+    for (const part of parts) sizes.push((await this.head(part, signal))?.sizeBytes ?? 0);
+    const isCopied = (size: number, index: number): boolean =>
+      size > 0 && size <= maxCopyBytes && (size >= minPartBytes || index === parts.length - 1);
+    const canCopy = parts.length > 0 && parts.length <= maxJoinedParts && sizes.every(isCopied);
+    if (canCopy) await this.#puts.join(key, parts, signal);
+    else await this.#puts.putStream(key, joined(this, parts, signal), signal);
+  }
+
+  async remove(key: string, signal?: AbortSignal): Promise<void> {
+    keySegments(key);
+    await this.#bucket.call(
+      'DeleteObject',
+      (client, options) => client.deleteObject(this.#bucket.at(key), options),
+      signal,
+    );
+  }
+
+  async removePrefix(prefix: string, signal?: AbortSignal): Promise<void> {
+    keySegments(prefix);
+    const bucket = this.#bucket;
+    for await (const page of this.#pages(prefix, signal)) {
+      if (page.length === 0) continue;
+      const Delete = { Objects: page.map(({ key }) => ({ Key: bucket.at(key).Key })), Quiet: true };
+      const { Errors = [] } = await bucket.require(
+        'DeleteObjects',
+        (client, options) => client.deleteObjects({ Bucket: bucket.name, Delete }, options),
+        signal,
+      );
+      const [first] = Errors;
+      if (first !== undefined) throw new Error(`S3 did not remove ${first.Key}: ${first.Code}`);
+    }
+  }
+
+  async materialize(
+    key: string,
+    localFolder: string,
+    signal?: AbortSignal,
+  ): Promise<string | null> {
+    const read = await this.read(key, undefined, signal);
+    if (read === null) return null;
+    const target = path.join(localFolder, randomUUID() + path.extname(key));
+    try {
+      if ((await this.scratch.freeBytes()) < read.lengthBytes) throw new StorageFullError();
+      const file = createWriteStream(target, { flags: 'wx', mode: 0o600 });
+      await pipeline(read.stream, file, signal === undefined ? {} : { signal });
+      return target;
+    } catch (error) {
+      read.stream.destroy();
+      await rm(target, { force: true });
+      throw asStorageError(error);
+    }
+  }
+
+  async signedUrl(
+    key: string,
+    { expiresInMs, contentType, contentDisposition }: SignedUrlOptions,
+  ): Promise<string | null> {
+    keySegments(key);
+    const { publicClient } = this.#bucket;
+    if (publicClient === null) return null;
+    const [{ GetObjectCommand }, { getSignedUrl }] = await Promise.all([
+      import('@aws-sdk/client-s3'),
+      import('@aws-sdk/s3-request-presigner'),
+    ]);
+    const command = new GetObjectCommand({
+      ...this.#bucket.at(key),
+      ResponseContentType: contentType,
+      ResponseContentDisposition: contentDisposition,
+      ResponseCacheControl: 'private, no-store',
+    });
+    return getSignedUrl(publicClient, command, { expiresIn: Math.ceil(expiresInMs / 1_000) });
+  }
+
+  async cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number> {
+    const removed = await this.scratch.cleanUp(olderThanMs, signal);
+    return removed + (await this.#puts.abortUnfinished(olderThanMs, signal));
+  }
+
+  async #listOne(): Promise<void> {
+    await this.#bucket.require('ListObjectsV2', (client, options) =>
+      client.listObjectsV2({ ...this.#bucket.below(''), MaxKeys: 1 }, options),
+    );
+  }
+
+  /** Objects below a prefix, up to 1,000 at a time. */
+  async *#pages(prefix: string, signal?: AbortSignal): AsyncGenerator<StoredFile[]> {
+    let token: { ContinuationToken?: string } = {};
+    for (;;) {
+      const page = await this.#bucket.require(
+        'ListObjectsV2',
+        (client, options) =>
+          client.listObjectsV2({ ...this.#bucket.below(prefix), ...token }, options),
+        signal,
+      );
+      yield (page.Contents ?? []).flatMap((entry) => {
+        const key = this.#bucket.keyOf(entry.Key ?? '');
+        // Consoles of S3 make empty objects that end in a slash, for folders; these aren't ours.
+        return isKey(key) ? [describe(key, entry.Size ?? 0, entry)] : [];
+      });
+      if (page.NextContinuationToken === undefined) return;
+      token = { ContinuationToken: page.NextContinuationToken };
+    }
+  }
+
+  async #get(
+    key: string,
+    condition: { Range?: string | undefined; IfMatch?: string | undefined },
+    signal?: AbortSignal,
+  ): Promise<GetObjectCommandOutput | 'no range' | null> {
+    return this.#bucket.call(
+      'GetObject',
+      (client, options) =>
+        client.getObject({ ...this.#bucket.at(key), ...condition }, options).catch((error) => {
+          if (error?.$metadata?.httpStatusCode === 416) return 'no range' as const;
+          throw error;
+        }),
+      signal,
+    );
+  }
+
+  #toRead(key: string, got: GetObjectCommandOutput, signal?: AbortSignal): StoredRead {
+    const lengthBytes = got.ContentLength ?? 0;
+    const [, start, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(got.ContentRange ?? '') ?? [];
+    const offsetBytes = Number(start ?? 0);
+    const file = describe(key, Number(total ?? lengthBytes), got);
+    const end = offsetBytes + lengthBytes;
+    const reopen = async (at: number): Promise<Readable> => {
+      const rest = { Range: `bytes=${at}-${end - 1}`, IfMatch: file.etag };
+      const again = await this.#get(key, rest, signal);
+      if (again === null || again === 'no range') throw new Error(`${key} is gone`);
+      return again.Body as Readable;
+    };
+    const stream = new ResumingBody(got.Body as Readable, offsetBytes, end, reopen);
+    if (signal !== undefined) addAbortSignal(signal, stream);
+    return { ...file, offsetBytes, lengthBytes, stream };
+  }
+
+  /** Null for an absent object. @throws RangeNotSatisfiableError, with the size of the object */
+  async #refuseRange(
+    key: string,
+    range: ByteRange | undefined,
+    signal?: AbortSignal,
+  ): Promise<null> {
+    const file = await this.head(key, signal);
+    if (file === null) return null;
+    resolveRange(range, file.sizeBytes);
+    throw new Error(`S3 refused a range of ${key}`);
+  }
+}
+
+function describe(
+  key: string,
+  sizeBytes: number,
+  { LastModified, ETag }: { LastModified?: Date | undefined; ETag?: string | undefined },
+): StoredFile {
+  return { key, sizeBytes, modifiedAt: LastModified ?? new Date(0), etag: ETag ?? '""' };
+}
+
+/** The `Range` header, or null for one that can't be written. */
+function toHeader(range: ByteRange): string | null {
+  if ('lastBytes' in range) return range.lastBytes > 0 ? `bytes=-${range.lastBytes}` : null;
+  const { start, end } = range;
+  if (!(start >= 0) || (end !== undefined && end < start)) return null;
+  return `bytes=${start}-${end ?? ''}`;
+}

@@ -1,0 +1,22 @@
+/** A bounded number of things at a time; who comes later waits in line. */
+export class Slots {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Waits for a slot. Disposing gives it back. */
+  async take(): Promise<Disposable> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    return { [Symbol.dispose]: () => this.#giveBack() };
+  }
+
+  #giveBack(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}

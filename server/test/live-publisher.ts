@@ -1,0 +1,83 @@
+/** A publisher of live streams for the tests: a clip, again and again, as an encoder would send it. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { generateClip } from '../src/features/media/media.ts';
+import { ClipLoop, readFlvFile, RtmpPublisher, type FlvTag } from '../src/features/live/live.ts';
+import { atEnd } from './database.ts';
+import type { TestService } from './service.ts';
+
+/** A port that nobody has at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+let making: Promise<FlvTag[]> | null = null;
+
+/** One second with one key frame, and a tone. */
+export function liveClip(): Promise<FlvTag[]> {
+  making ??= makeClip();
+  return making;
+}
+
+async function makeClip(): Promise<FlvTag[]> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-live-'));
+  atEnd(() => rm(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'clip.flv');
+  const picture = { source: 'testsrc2', width: 180, height: 320, frameRate: 15 } as const;
+  const clip = { ...picture, path: file, seconds: 1, tone: 440 };
+  await generateClip(clip, AbortSignal.timeout(60_000));
+  return readFlvFile(await readFile(file));
+}
+
+export type Stream = { id: string; contentId: string; streamKey: string };
+
+export async function createStream(
+  service: Pick<TestService, 'call'>,
+  fields: object = {},
+): Promise<Stream> {
+  const body = { title: 'A broadcast', reconnectWindow: 0, ...fields };
+  const made = await service.call('POST', '/v1/live-streams', { body });
+  if (made.status !== 201) throw new Error(made.text);
+  return made.body.data;
+}
+
+export type Publishing = AsyncDisposable & {
+  publisher: RtmpPublisher;
+  /** Cuts the connection off. */
+  cut(): void;
+  /** Ends in good order. */
+  end(): Promise<void>;
+};
+
+/** Publishes at a pace: 4 is four times as fast as an encoder. It goes on until it is stopped. */
+export async function publish(port: number, key: string, pace = 4): Promise<Publishing> {
+  const publisher = await RtmpPublisher.open(`rtmp://127.0.0.1:${port}/live`, key);
+  const stopping = new AbortController();
+  const sending = new ClipLoop(await liveClip(), pace).send(publisher, stopping.signal);
+  const publishing = {
+    publisher,
+    cut: () => {
+      stopping.abort();
+      publisher[Symbol.dispose]();
+    },
+    end: async () => {
+      stopping.abort();
+      await sending;
+      await publisher.end();
+    },
+    [Symbol.asyncDispose]: async () => {
+      publishing.cut();
+      await sending;
+    },
+  };
+  atEnd(() => publishing[Symbol.asyncDispose]());
+  return publishing;
+}
