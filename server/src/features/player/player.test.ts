@@ -203,6 +203,8 @@ test(
     await eventually('the end of the feed', async () => {
       if (await end.isVisible()) return true;
       await page.keyboard.press('PageDown');
+      // A key that comes while the column still moves begins that move again.
+      await page.waitForTimeout(350);
       return null;
     });
     await page.getByRole('button', { name: 'Back to the first' }).click();

@@ -72,7 +72,11 @@ export async function migrate(
     );
     for (const migration of pending) {
       await apply(client, migration);
-      log.info({ migration: migration.name }, 'migration applied');
+      log.debug({ migration: migration.name }, 'migration applied');
+    }
+    // One line, since the first start applies all and then prints what its reader must not miss.
+    if (pending.length > 0) {
+      log.info({ migrations: pending.length, last: pending.at(-1)?.name }, 'migrations applied');
     }
     const isComplete = migrations.length === applied.size + pending.length;
     // A backup of an older version may lack tables that the functions of this one need.
