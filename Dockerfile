@@ -30,6 +30,7 @@ ENV PATH=/opt/reelfeed/node_modules/.bin:$PATH \
 USER reelfeed
 VOLUME /var/lib/reelfeed
 EXPOSE 4000
+EXPOSE 1935
 STOPSIGNAL SIGTERM
 HEALTHCHECK --start-period=60s CMD ["node", "-e", "fetch('http://127.0.0.1:4000/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "server/bin/reelfeed.js"]

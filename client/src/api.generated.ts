@@ -5451,7 +5451,7 @@ export interface operations {
                     altText?: string;
                     /**
                      * Format: binary
-                     * @description JPEG, PNG, WebP or AVIF; at most 10 MB. HEIC where the decoder has it.
+                     * @description JPEG, PNG, WebP, AVIF or HEIC; at most 10 MB.
                      */
                     file: string;
                 };

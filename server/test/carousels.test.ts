@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import sharp from 'sharp';
 import { openDatabase } from '../src/platform/database/database.ts';
 import { openDiskStorage } from '../src/platform/storage/disk-storage.ts';
+import { heicBytes } from '../src/features/media/testing/heic.ts';
 import { purgeDeleted } from '../src/features/purges/purges.ts';
 import path from 'node:path';
 import {
@@ -111,6 +112,12 @@ describe('image carousels', () => {
     const { width, height, exif, orientation } = await sharp(bytes).metadata();
     assert.deepEqual([width, height, exif, orientation], [1440, 2160, undefined, undefined]);
     assert.ok(!bytes.includes('secret place'));
+    const heic = await heicBytes({ tiles: [['red', 'blue']], width: 250, quarterTurnsLeft: 1 });
+    const tiled = await sendImage(id, heic);
+    assert.equal(tiled.status, 201, tiled.text);
+    const turned = await fetch(local(service, tiled.body.data.imageUrl));
+    const size = await sharp(Buffer.from(await turned.arrayBuffer())).metadata();
+    assert.deepEqual([size.format, size.width, size.height], ['jpeg', 128, 250]);
   });
 
   test('everything that is not an image within bounds is refused and leaves nothing', async () => {
@@ -131,6 +138,11 @@ describe('image carousels', () => {
       ['a video', Buffer.from('0000001866747970', 'hex')],
       ['60,000 x 60,000 pixels', flood],
       ['a cut PNG', png.subarray(0, 60)],
+      ['a cut HEIC', (await heicBytes({ tiles: [['red']] })).subarray(0, -9)],
+      [
+        '60,000 x 60,000 pixels of HEIC',
+        await heicBytes({ tiles: [['red']], claimedSize: [6e4, 6e4] }),
+      ],
       ['only the first bytes of a JPEG', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16])],
     ];
     for (const [name, bytes] of cases) {
@@ -138,10 +150,6 @@ describe('image carousels', () => {
       assert.equal(reply.status, 422, `${name}: ${reply.text}`);
       assert.equal(reply.body.error.code, 'INVALID_MEDIA', name);
     }
-    const heic = Buffer.from('0000001866747970686569630000000068656963', 'hex');
-    const refused = await sendImage(id, heic);
-    assertCode(refused, 422, 'INVALID_MEDIA');
-    assert.match(refused.body.error.message, /HEIC.*Convert it to JPEG/);
     const large = Buffer.concat([png, Buffer.alloc(10 * 1024 * 1024)]);
     assertCode(await sendImage(id, large), 413, 'PAYLOAD_TOO_LARGE');
     assertCode(await sendImage(id, png, [['caption', 'x']]), 400, 'VALIDATION_ERROR');

@@ -127,7 +127,7 @@ test(
     const service = await startOnSmallDisk(roomKb, {});
     const { body, status, text } = await putSample(service, 'portrait.mp4');
     assert.equal(status, 200, text);
-    const item = await settledItem(service, body.data.id, 'error', 60_000);
+    const item = await settledItem(service, body.data.id, 'error', 240_000);
     assert.equal(item.errorReason.code, 'PROCESSING_FAILED');
     assert.deepEqual(await storedFiles(service, 'work'), []);
     const left = await storedFiles(service, 'objects');

@@ -25,7 +25,7 @@ const bodyOfImage = {
         file: {
           type: 'string',
           format: 'binary',
-          description: 'JPEG, PNG, WebP or AVIF; at most 10 MB. HEIC where the decoder has it.',
+          description: 'JPEG, PNG, WebP, AVIF or HEIC; at most 10 MB.',
         },
         altText: { type: 'string', maxLength: 1000 },
       },

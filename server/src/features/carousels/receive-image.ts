@@ -50,13 +50,9 @@ export async function receiveImage(
 }
 
 function requireImage(head: Buffer): void {
-  const format = sniffImage(head);
-  if (format !== null && format !== 'heic') return;
+  if (sniffImage(head) !== null) return;
   throw new ApiError(uploadErrors.INVALID_MEDIA, {
-    message:
-      format === 'heic'
-        ? 'HEIC images cannot be read: the image library has no decoder for HEVC. Convert it to JPEG or AVIF.'
-        : 'The bytes are not a JPEG, PNG, WebP or AVIF image.',
+    message: 'The bytes are not a JPEG, PNG, WebP, AVIF or HEIC image.',
   });
 }
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { createItem } from '../../../test/seed.ts';
-import { startService } from '../../../test/service.ts';
+import { eventually, startService } from '../../../test/service.ts';
 import { openStoredEvents } from '../../../test/stored-events.ts';
 
 const guide = await readFile(new URL('../../../../docs/events.md', import.meta.url), 'utf8');
@@ -42,14 +42,13 @@ test('every command of the guide does what it says', async (t) => {
     (await stored.fresh()).map(({ event }) => event),
     ['playStart', 'impression', 'save'],
   );
-  let hasEnded = false;
-  const shown = run(tail).finally(() => (hasEnded = true));
-  // A tail shows what comes while it is open, and this one closes by itself.
-  while (!hasEnded) await run(batch);
-  assert.match(
-    (await shown).output,
-    /event: event\ndata: \{"status":"rejected".*"eventId":"like-1"/,
-  );
+  const rejection = /event: event\ndata: \{"status":"rejected".*"eventId":"like-1"/;
+  await eventually('the tail to show what comes while it is open', async () => {
+    let hasEnded = false;
+    const shown = run(tail).finally(() => (hasEnded = true));
+    while (!hasEnded) await run(batch);
+    return rejection.test((await shown).output) ? true : null;
+  });
   const erased = await run(erase);
   assert.equal(erased.code, 0);
   assert.match(erased.output, /"userId":"ada","status":"(pending|complete)"/);

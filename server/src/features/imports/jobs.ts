@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { ApiError } from '../../platform/http/errors.ts';
@@ -64,13 +63,14 @@ async function fetchInto(
 ): Promise<void> {
   const { organizationId, signal } = context;
   const progress = reportTransfer(db, organizationId, contentId);
-  const body = readSource(url, {
+  // A body that is refused would stay open, and its connection with it.
+  await using body = readSource(url, {
     egress,
     limits,
     signal,
     onProgress: (bytes, total) => progress.report(bytes, total),
   });
-  const received = await receiveMedia(storage, Readable.from(body), upload, null, signal);
+  const received = await receiveMedia(storage, body, upload, null, signal);
   await progress.settled();
   await using _file = received.file;
   const media = arrivedMedia(storage, received);

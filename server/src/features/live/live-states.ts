@@ -23,15 +23,17 @@ export type LiveStreams = {
 
 /** So old may a page's numbers be. All pages of that time share one reading. */
 const activeForMs = 250;
+/** A page does not wait longer for them than this, and shows the ones before. */
+const patienceMs = 50;
 const maxOrganizations = 10_000;
 const maxEnded = 50_000;
 
+type States = ReadonlyMap<string, LiveState>;
+type Reading = { latest: States; readAtMs: number; reading: Promise<States> | null };
+
 export class LiveStates implements LiveStreams {
   readonly #db: Db;
-  readonly #active = new LRUCache<string, Promise<ReadonlyMap<string, LiveState>>>({
-    max: maxOrganizations,
-    ttl: activeForMs,
-  });
+  readonly #active = new LRUCache<string, Reading>({ max: maxOrganizations });
   /** Ended streams stay as they are. */
   readonly #ended = new LRUCache<string, LiveState>({ max: maxEnded });
 
@@ -39,13 +41,15 @@ export class LiveStates implements LiveStreams {
     this.#db = db;
   }
 
-  active(organizationId: OrganizationId): Promise<ReadonlyMap<string, LiveState>> {
-    const known = this.#active.get(organizationId);
-    if (known !== undefined) return known;
-    const reading = this.#readActive(organizationId);
-    this.#active.set(organizationId, reading);
-    reading.catch(() => this.#active.delete(organizationId));
-    return reading;
+  async active(organizationId: OrganizationId): Promise<States> {
+    let known = this.#active.get(organizationId);
+    if (known === undefined) {
+      known = { latest: none, readAtMs: -Infinity, reading: null };
+      this.#active.set(organizationId, known);
+    }
+    if (performance.now() - known.readAtMs < activeForMs) return known.latest;
+    known.reading ??= this.#refresh(organizationId, known);
+    return inTime(known.reading, known);
   }
 
   async ofItems(
@@ -61,12 +65,27 @@ export class LiveStates implements LiveStreams {
     }
     const unknown = contentIds.filter((id) => !found.has(id));
     if (unknown.length === 0) return found;
-    for (const stream of await findByContent(this.#db, organizationId, unknown)) {
+    // Without the database they are shown as what they are besides: videos.
+    const streams = await findByContent(this.#db, organizationId, unknown).catch(() => []);
+    for (const stream of streams) {
       const state = stateOf(stream, 0);
       if (stream.status === 'ended') this.#ended.set(stream.contentId, state);
       found.set(stream.contentId, state);
     }
     return found;
+  }
+
+  /** Without the database the states stay as they were: feed pages are served from memory. */
+  async #refresh(organizationId: OrganizationId, known: Reading): Promise<States> {
+    try {
+      known.latest = await this.#readActive(organizationId);
+      known.readAtMs = performance.now();
+    } catch {
+      // The next page tries again.
+    } finally {
+      known.reading = null;
+    }
+    return known.latest;
   }
 
   async #readActive(organizationId: OrganizationId): Promise<ReadonlyMap<string, LiveState>> {
@@ -84,7 +103,18 @@ export class LiveStates implements LiveStreams {
 
   /** Forgets which streams are active, so that a change of this process counts at once. */
   forget(): void {
-    this.#active.clear();
+    for (const known of this.#active.values()) known.readAtMs = -Infinity;
+  }
+}
+
+/** What a reading gives, or the states before it when it takes too long. */
+async function inTime(reading: Promise<States>, known: Reading): Promise<States> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<States>();
+  const timer = setTimeout(() => resolve(known.latest), patienceMs);
+  try {
+    return await Promise.race([reading, tooLate]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

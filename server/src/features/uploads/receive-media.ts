@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { ReceivedFile } from '../../platform/storage/receive.ts';
 import { FileTooLargeError, StorageFullError } from '../../platform/storage/storage-errors.ts';
@@ -36,7 +35,7 @@ export function arrivedMedia(storage: Storage, { file, mediaType }: ReceivedMedi
  */
 export async function receiveMedia(
   storage: Storage,
-  source: Readable,
+  source: AsyncIterable<Uint8Array>,
   limits: UploadLimits,
   declaredBytes: number | null,
   signal: AbortSignal,
@@ -52,13 +51,13 @@ export async function receiveMedia(
 
 /**
  * Writes incoming bytes to a scratch file with flat memory, once `checkHead` has accepted the first of
- * them.
+ * them. The memory of the chunks is freed, so nobody else may hold them.
  *
  * @throws ApiError PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
  */
 export async function receiveBytes(
   storage: Storage,
-  source: Readable,
+  source: AsyncIterable<Uint8Array>,
   limits: UploadLimits & { declaredBytes?: number },
   checkHead: (head: Buffer) => void,
   signal: AbortSignal,
@@ -71,6 +70,7 @@ export async function receiveBytes(
         maxBytes,
         minFreeBytes,
         headBytes: SNIFF_BYTES,
+        ownsChunks: true,
         ...(declaredBytes !== undefined && { declaredBytes }),
         onFirstBytes: checkHead,
       },

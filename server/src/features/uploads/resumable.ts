@@ -12,7 +12,7 @@
  *    only be verified over the whole part.
  */
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { randomName } from '../../platform/ids.ts';
@@ -148,11 +148,11 @@ async function receivePartFile(
   { source, checksum, offset, signal }: Part,
   missingBytes: number,
 ): Promise<ReceivedFile> {
-  const hash = createHash(checksum?.algorithm ?? 'sha256');
+  const hash = checksum === null ? null : createHash(checksum.algorithm);
   async function* bytes(): AsyncGenerator<Buffer> {
     try {
       for await (const chunk of source as AsyncIterable<Buffer>) {
-        hash.update(chunk);
+        hash?.update(chunk);
         yield chunk;
       }
     } catch (error) {
@@ -164,8 +164,8 @@ async function receivePartFile(
     if (offset === 0 && head.length >= sniffableBytes) requireMedia(head);
   };
   const bounded = { ...limits, maxUploadBytes: missingBytes };
-  const file = await receiveBytes(storage, Readable.from(bytes()), bounded, check, signal);
-  if (checksum !== null && !hash.digest().equals(checksum.digest)) {
+  const file = await receiveBytes(storage, bytes(), bounded, check, signal);
+  if (checksum !== null && hash?.digest().equals(checksum.digest) !== true) {
     await file[Symbol.asyncDispose]();
     throw new ApiError(uploadErrors.CHECKSUM_MISMATCH);
   }

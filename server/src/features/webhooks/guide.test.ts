@@ -211,6 +211,7 @@ test('the first try at home works: certificate, service, receiver and test send'
   const url = await eventually(
     'the service',
     async () => /Reelfeed is ready: (\S+)/.exec(home.output.text)?.[1] ?? null,
+    60_000,
   );
   const { body } = await send(`${url}/v1/webhooks`, 'POST', {
     key: service.secretKey,

@@ -120,7 +120,7 @@ class DiskStorage implements Storage {
     signal?: AbortSignal,
   ): Promise<void> {
     const target = this.#locate(key);
-    const options = { maxBytes: Infinity, minFreeBytes };
+    const options = { maxBytes: Infinity, minFreeBytes, ownsChunks: true };
     await using file = await this.scratch.receive(joined(this, parts, signal), options, signal);
     await putFiles(this.#place, [{ path: file.path, key, target }], signal);
   }

@@ -32,6 +32,29 @@ test('a stream becomes a file with its size and SHA-256', async (t) => {
   assert.deepEqual(await readdir(root), [], 'disposing removes a file that was not moved away');
 });
 
+test('chunks of the receiver are freed once they are copied, and shared memory is not', async (t) => {
+  const { area } = await openArea(t);
+  const bytes = randomBytes(700_000);
+  const own = Array.from({ length: 7 }, (_, at) =>
+    Uint8Array.from(bytes.subarray(at * 100_000, (at + 1) * 100_000)),
+  );
+  const options = { maxBytes: 1e6, ownsChunks: true };
+  await using file = await area.receive(chunksOf(own), options);
+  assert.deepEqual(await readFile(file.path), bytes);
+  assert.deepEqual(
+    own.map(({ buffer }) => buffer.byteLength),
+    own.map(() => 0),
+  );
+  const shared = Uint8Array.from(bytes);
+  await using part = await area.receive(chunksOf([shared.subarray(1)]), options);
+  assert.equal(part.sizeBytes, 699_999);
+  assert.equal(shared.length, 700_000);
+});
+
+async function* chunksOf(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts;
+}
+
 test('the head is seen before the first byte is written, however it is cut', async (t) => {
   const { area, root } = await openArea(t);
   const cases = [

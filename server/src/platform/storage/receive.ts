@@ -18,6 +18,11 @@ export type ReceiveOptions = {
    * what it throws refuses the file.
    */
   readonly onFirstBytes?: (head: Buffer) => void | Promise<void>;
+  /**
+   * Says that nobody else looks at the chunks, so that the memory of each is freed once it is copied.
+   * The garbage collector would let tens of megabytes of them pile up first.
+   */
+  readonly ownsChunks?: boolean;
 };
 
 export type WrittenFile = {
@@ -36,9 +41,12 @@ export type ReceivedFile = WrittenFile & AsyncDisposable;
  */
 const checkpointBytes = 32 * 2 ** 20;
 
+/** Chunks are gathered for one write: those of TLS have 16 kB, and each write is a turn of the loop. */
+const writeBytes = 256 * 1024;
+
 /**
- * Writes `source` to the new file `filePath` and syncs it. A chunk is asked for only when the one
- * before is written, so a slow disk slows the sender. On any error or abort the file is removed;
+ * Writes `source` to the new file `filePath` and syncs it. No chunk is asked for while a write is under
+ * way, so a slow disk slows the sender. On any error or abort the file is removed;
  * the source is left as it is and not destroyed, so that a server can still answer on its socket.
  */
 export async function receiveFile(
@@ -59,10 +67,10 @@ export async function receiveFile(
     const hash = createHash('sha256');
     let sizeBytes = 0;
     let checkpoint = checkpointBytes;
-    for await (const chunk of checkedChunks(source, options, signal)) {
-      hash.update(chunk);
-      await writeAll(handle, chunk);
-      sizeBytes += chunk.length;
+    for await (const block of blocksOf(checkedChunks(source, options, signal), options)) {
+      hash.update(block);
+      await writeAll(handle, block);
+      sizeBytes += block.length;
       if (sizeBytes < checkpoint) continue;
       checkpoint = sizeBytes + checkpointBytes;
       await handle.datasync();
@@ -97,15 +105,41 @@ async function* checkedChunks(
     }
     held.push(chunk);
     if (sizeBytes < headBytes) continue;
-    const start = Buffer.concat(held);
+    await onFirstBytes?.(Buffer.concat(held, headBytes));
+    yield* held;
     held = null;
-    await onFirstBytes?.(start.subarray(0, headBytes));
-    yield start;
   }
   if (held === null) return;
-  const whole = Buffer.concat(held);
-  await onFirstBytes?.(whole);
-  yield whole;
+  await onFirstBytes?.(Buffer.concat(held));
+  yield* held;
+}
+
+/** Joins chunks to blocks of `writeBytes`, the last one shorter. Each is valid until the next is asked for. */
+async function* blocksOf(
+  chunks: AsyncIterable<Uint8Array>,
+  { ownsChunks = false }: ReceiveOptions,
+): AsyncGenerator<Uint8Array> {
+  const block = new Uint8Array(writeBytes);
+  let filled = 0;
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length;) {
+      const piece = chunk.subarray(at, at + writeBytes - filled);
+      block.set(piece, filled);
+      at += piece.length;
+      filled += piece.length;
+      if (filled < writeBytes) continue;
+      yield block;
+      filled = 0;
+    }
+    if (ownsChunks) freeMemory(chunk);
+  }
+  if (filled > 0) yield block.subarray(0, filled);
+  freeMemory(block);
+}
+
+/** Frees the memory of a chunk that is all of its buffer; others share theirs, as in Node's pool. */
+function freeMemory({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 async function requireFree(freeBytes: () => Promise<number>, neededBytes: number): Promise<void> {

@@ -1,7 +1,9 @@
 /** Still images: decoded within bounds, turned upright, and written again without any metadata. */
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import sharp from 'sharp';
 import { MediaError } from '../media-error.ts';
+import { sniffImage } from '../sniff-image.ts';
 import type { ImageResult, ImageTask } from '../tasks.ts';
 
 /** Far above any camera, far below what fills the memory of the child. */
@@ -20,24 +22,33 @@ const sizes = {
  */
 export async function convertImage({ sourcePath, outputDir }: ImageTask): Promise<ImageResult> {
   sharp.concurrency(1);
-  const large = await convert(sourcePath, outputDir, 'large');
-  await convert(path.join(outputDir, 'large.jpg'), outputDir, 'small');
-  return { width: large.width, height: large.height };
+  const source = await readFile(sourcePath);
+  try {
+    const isHeic = sniffImage(source) === 'heic';
+    const readable = isHeic ? await fromHeic(source) : source;
+    const { width, height } = await convert(readable, outputDir, 'large');
+    await convert(path.join(outputDir, 'large.jpg'), outputDir, 'small');
+    return { width, height };
+  } catch (error) {
+    throw error instanceof MediaError ? error : translate(error);
+  }
 }
 
-async function convert(sourcePath: string, outputDir: string, size: keyof typeof sizes) {
+/** Loads the decoder for HEIC, which no other image needs. */
+async function fromHeic(source: Buffer): Promise<Buffer> {
+  const { decodeHeic } = await import('./heic.ts');
+  return decodeHeic(source, { maxPixels: maxInputPixels, ...sizes.large });
+}
+
+async function convert(source: Buffer | string, outputDir: string, size: keyof typeof sizes) {
   const { width, height, quality } = sizes[size];
-  try {
-    return await sharp(sourcePath, { limitInputPixels: maxInputPixels, failOn: 'error' })
-      .autoOrient()
-      .resize({ width, height, fit: 'inside', withoutEnlargement: true })
-      .flatten({ background: '#ffffff' })
-      .toColourspace('srgb')
-      .jpeg({ quality, mozjpeg: false })
-      .toFile(path.join(outputDir, `${size}.jpg`));
-  } catch (error) {
-    throw translate(error);
-  }
+  return sharp(source, { limitInputPixels: maxInputPixels, failOn: 'error' })
+    .autoOrient()
+    .resize({ width, height, fit: 'inside', withoutEnlargement: true })
+    .flatten({ background: '#ffffff' })
+    .toColourspace('srgb')
+    .jpeg({ quality, mozjpeg: false })
+    .toFile(path.join(outputDir, `${size}.jpg`));
 }
 
 function translate(error: unknown): MediaError {

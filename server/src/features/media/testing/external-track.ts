@@ -3,19 +3,13 @@
  * programs write reference movies. A reader that follows the pointer opens a file of the
  * attacker's choice.
  */
+import { box } from './boxes.ts';
 
 const CONTAINERS = new Set(['moov', 'trak', 'mdia', 'minf', 'dinf']);
 const HEADER_BYTES = 8;
 const ALIAS_HEADER_BYTES = 10 + 28 + 12 + 64 + 16 + 2 + 2 + 16;
 const ABSOLUTE_PATH_TAG = 2;
 const END_TAG = 0xffff;
-
-function box(type: string, payload: Buffer): Buffer {
-  const header = Buffer.alloc(HEADER_BYTES);
-  header.writeUInt32BE(HEADER_BYTES + payload.length, 0);
-  header.write(type, 4, 'latin1');
-  return Buffer.concat([header, payload]);
-}
 
 function tagged(tag: number, payload: Buffer): Buffer {
   const header = Buffer.alloc(4);

@@ -1,0 +1,122 @@
+/** Proves that a resumable upload survives a cut behind any byte of what is sent. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import path from 'node:path';
+import { test } from 'node:test';
+import { local, sampleBytes } from './media.ts';
+import { createItem, query } from './seed.ts';
+import { eventually, startService } from './service.ts';
+
+// Nothing is processed: what arrives is compared as it is stored.
+const service = await startService({ REELFEED_ROLES: 'api' });
+const clip = await sampleBytes('faststart.mp4');
+const tus = { 'tus-resumable': '1.0.0' };
+const media = path.join(service.dataDir, 'media');
+
+type Target = { id: string; url: string; bytes: Buffer };
+
+async function open(bytes: Buffer): Promise<Target> {
+  const { id, uploadUrl } = await createItem(service);
+  const url = local(service, uploadUrl);
+  const headers = { ...tus, 'upload-length': String(bytes.length) };
+  assert.equal((await fetch(url, { method: 'POST', headers })).status, 201);
+  return { id, url, bytes };
+}
+
+/** What comes before the bytes of a PATCH that announces all bytes from `offset` on. */
+function headOf({ url, bytes }: Target, offset: number): Buffer {
+  return Buffer.from(
+    [
+      `PATCH ${new URL(url).pathname} HTTP/1.1`,
+      'host: localhost',
+      'tus-resumable: 1.0.0',
+      `upload-offset: ${offset}`,
+      'content-type: application/offset+octet-stream',
+      `content-length: ${bytes.length - offset}\r\n\r\n`,
+    ].join('\r\n'),
+  );
+}
+
+async function offsetOf({ url }: Target): Promise<number> {
+  const answer = await fetch(url, { method: 'HEAD', headers: tus });
+  assert.equal(answer.status, 200);
+  return Number(answer.headers.get('upload-offset'));
+}
+
+/** Sends bytes as they are and ends the connection once `isReady` says so. */
+async function sendAndHangUp(bytes: Buffer, isReady?: () => Promise<boolean>): Promise<void> {
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+  socket.on('error', () => undefined).resume();
+  const closed = once(socket, 'close');
+  socket.write(bytes);
+  if (isReady !== undefined) {
+    await eventually('the body to be read', async () => ((await isReady()) ? true : null));
+  }
+  socket.end();
+  await closed;
+}
+
+/** Whether the service is writing a part. */
+async function isReceiving(): Promise<boolean> {
+  const names = await readdir(path.join(media, 'work'));
+  return names.some((name) => name.startsWith('receive-'));
+}
+
+/** Sends what is missing, as a client does: from the offset that the service says. */
+async function finish(target: Target): Promise<void> {
+  const status = await eventually('the rest to be taken', async () => {
+    const offset = await offsetOf(target);
+    const body = new Uint8Array(target.bytes.subarray(offset));
+    const answer = await fetch(target.url, {
+      method: 'PATCH',
+      headers: {
+        ...tus,
+        'upload-offset': String(offset),
+        'content-type': 'application/offset+octet-stream',
+      },
+      body,
+    });
+    // The part that was cut may count only now.
+    return answer.status === 409 ? null : answer.status;
+  });
+  assert.equal(status, 204);
+  const [row] = await query(service, 'select source_key from content where content_id = $1', [
+    target.id,
+  ]);
+  const stored = await readFile(path.join(media, 'objects', String(row?.['source_key'])));
+  assert.ok(stored.equals(target.bytes), 'the stored bytes are those that were sent');
+}
+
+test('a cut behind any byte of the headers changes nothing', async () => {
+  const target = await open(clip.subarray(0, 100));
+  const head = headOf(target, 0);
+  await Promise.all(Array.from(head, (_, length) => sendAndHangUp(head.subarray(0, length))));
+  assert.equal(await offsetOf(target), 0);
+  await finish(target);
+});
+
+test('a cut behind any byte of the body keeps all that came', async () => {
+  const target = await open(clip.subarray(0, 40));
+  for (let offset = 0; offset < target.bytes.length - 1; offset += 1) {
+    const next = target.bytes.subarray(offset, offset + 1);
+    await sendAndHangUp(Buffer.concat([headOf(target, offset), next]), isReceiving);
+    await eventually(`${offset + 1} bytes to count`, async () =>
+      (await offsetOf(target)) === offset + 1 ? true : null,
+    );
+  }
+  await finish(target);
+});
+
+test('a cut beside the sizes that the service counts in loses and repeats nothing', async () => {
+  const bytes = Buffer.concat([clip.subarray(0, 4_096), Buffer.alloc(300_000, 'reelfeed')]);
+  const edges = [4_096, 65_536, 262_144].flatMap((edge) => [edge - 1, edge, edge + 1]);
+  for (const cut of [...edges, bytes.length - 1]) {
+    const target = await open(bytes);
+    await sendAndHangUp(Buffer.concat([headOf(target, 0), bytes.subarray(0, cut)]), isReceiving);
+    const offset = await offsetOf(target);
+    assert.ok(offset <= cut, `${offset} of ${cut} bytes`);
+    await finish(target);
+  }
+});
