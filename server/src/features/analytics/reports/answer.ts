@@ -1,25 +1,28 @@
 /** How every report answers: as JSON with the moment that its numbers are of, or as CSV. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { IsObject, type Static, type TObject } from 'typebox';
 import { csvLine } from '../../../platform/csv.ts';
 import { readProjections } from '../../../platform/projections/queries.ts';
 import type { ReportParts } from './report-parts.ts';
 
 type Meta = { readonly asOf: string };
 
-/**
- * Answers a report.
- *
- * @param rows what a CSV of it holds: flat or nested objects with the same fields
- */
-export async function answerReport<Data>(
+/** What a CSV of a report holds, and the schema of a row, whose fields are the columns. */
+export type CsvRows<Row extends TObject> = {
+  readonly row: Row;
+  readonly rows: readonly Static<Row>[];
+};
+
+/** Answers a report: its data as JSON, or its rows as CSV. */
+export async function answerReport<Data, Row extends TObject>(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   parts: ReportParts,
-  report: { readonly data: Data; readonly rows: readonly object[] },
+  report: CsvRows<Row> & { readonly data: Data },
 ): Promise<{ data: Data; meta: Meta }> {
   const meta = { asOf: await readAsOf(parts) };
   reply.header('vary', 'Accept');
-  if (wantsCsv(headers.accept)) await sendCsv(reply, meta, report.rows);
+  if (wantsCsv(headers.accept)) await sendCsv(reply, meta, report);
   return { data: report.data, meta };
 }
 
@@ -27,12 +30,12 @@ export function wantsCsv(accept: string | undefined): boolean {
   return (accept ?? '').split(',').some((type) => /^\s*text\/csv\s*(;|$)/i.test(type));
 }
 
-export async function sendCsv(
+async function sendCsv<Row extends TObject>(
   reply: FastifyReply,
   { asOf }: Meta,
-  rows: readonly object[],
+  table: CsvRows<Row>,
 ): Promise<void> {
-  await reply.type('text/csv; charset=utf-8').header('x-as-of', asOf).send(toCsv(rows));
+  await reply.type('text/csv; charset=utf-8').header('x-as-of', asOf).send(toCsv(table));
 }
 
 /**
@@ -47,12 +50,22 @@ export async function readAsOf({ db, eventLog }: ReportParts): Promise<string> {
   return new Date(nowMs - ageMs).toISOString();
 }
 
-/** A line for each row, with the fields of nested objects under names such as `startupTime.p50`. */
-export function toCsv(rows: readonly object[]): string {
+/**
+ * A header and a line for each row, with the fields of nested objects under names such as
+ * `startupTime.p50`. Without rows there is the header alone.
+ */
+export function toCsv<Row extends TObject>({ row: schema, rows }: CsvRows<Row>): string {
   const flat = rows.map((row) => new Map(fieldsOf('', row)));
-  const names = [...new Set(flat.flatMap((row) => [...row.keys()]))];
+  const names = [...columnsOf('', schema)];
   const lines = flat.map((row) => csvLine(names.map((name) => row.get(name) ?? '')));
   return `${[csvLine(names), ...lines].join('\r\n')}\r\n`;
+}
+
+function* columnsOf(prefix: string, { properties }: TObject): Generator<string> {
+  for (const [name, field] of Object.entries(properties)) {
+    if (IsObject(field)) yield* columnsOf(`${prefix}${name}.`, field);
+    else yield `${prefix}${name}`;
+  }
 }
 
 function* fieldsOf(prefix: string, value: object): Generator<[name: string, text: string]> {

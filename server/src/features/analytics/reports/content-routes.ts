@@ -10,7 +10,7 @@ import { formatDay, readLocalNow, readPeriod } from './period.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
 import { asCsv, Report, ReportList } from './metric-schemas.ts';
 import { ContentStatisticsQuery, ItemStatisticsQuery } from './query-schemas.ts';
-import { ContentStatistics, ItemStatistics } from './schemas.ts';
+import { ContentStatistics, ContentStatisticsRow, ItemStatistics } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
@@ -61,6 +61,7 @@ function addListRoute(app: HttpApp, parts: ReportParts): void {
       );
       const answered = await answerReport(request, reply, parts, {
         data,
+        row: ContentStatisticsRow,
         rows: data.map(({ metrics, ...item }) => ({ ...item, ...metrics })),
       });
       return { data, meta: { ...meta, ...answered.meta } };
@@ -99,7 +100,11 @@ function addItemRoute(app: HttpApp, parts: ReportParts): void {
         period,
         filter,
       });
-      return answerReport(request, reply, parts, { data, rows: data.timeseries });
+      return answerReport(request, reply, parts, {
+        data,
+        row: ItemStatistics.properties.timeseries.items,
+        rows: data.timeseries,
+      });
     },
   );
 }

@@ -47,7 +47,11 @@ function addMoversRoute(app: HttpApp, parts: ReportParts): void {
         direction,
         limit,
       });
-      return answerReport(request, reply, parts, { data, rows: data });
+      return answerReport(request, reply, parts, {
+        data,
+        row: Movers.items,
+        rows: data,
+      });
     },
   );
 }
@@ -71,7 +75,11 @@ function addSourcesRoute(app: HttpApp, parts: ReportParts): void {
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       const filter = readFilter(request.query);
       const data = await reportSources(parts.db, organizationId, { period, filter });
-      return answerReport(request, reply, parts, { data, rows: data.sources });
+      return answerReport(request, reply, parts, {
+        data,
+        row: Sources.properties.sources.items,
+        rows: data.sources,
+      });
     },
   );
 }

@@ -41,7 +41,11 @@ function addEngagementRoute(app: HttpApp, parts: ReportParts): void {
       const { segment = 'device' } = request.query;
       const filter = readFilter(request.query);
       const data = await reportEngagement(parts.db, organizationId, { period, filter, segment });
-      return answerReport(request, reply, parts, { data, rows: data.segments });
+      return answerReport(request, reply, parts, {
+        data,
+        row: Engagement.properties.segments.items,
+        rows: data.segments,
+      });
     },
   );
 }
@@ -65,7 +69,11 @@ function addQualityRoute(app: HttpApp, parts: ReportParts): void {
       const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       const filter = readFilter(request.query);
       const data = await reportQuality(parts.db, organizationId, { period, filter });
-      return answerReport(request, reply, parts, { data, rows: data.timeseries });
+      return answerReport(request, reply, parts, {
+        data,
+        row: Quality.properties.timeseries.items,
+        rows: data.timeseries,
+      });
     },
   );
 }
@@ -97,7 +105,11 @@ function addRetentionRoute(app: HttpApp, parts: ReportParts): void {
         filter,
         nowMs: now.nowMs,
       });
-      return answerReport(request, reply, parts, { data, rows: data.cohorts });
+      return answerReport(request, reply, parts, {
+        data,
+        row: Retention.properties.cohorts.items,
+        rows: data.cohorts,
+      });
     },
   );
 }

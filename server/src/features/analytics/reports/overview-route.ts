@@ -44,7 +44,11 @@ function addAudienceRoute(app: HttpApp, parts: ReportParts): void {
         filter,
         nowMs: now.nowMs,
       });
-      return answerReport(request, reply, parts, { data, rows: data.timeseries });
+      return answerReport(request, reply, parts, {
+        data,
+        row: Audience.properties.timeseries.items,
+        rows: data.timeseries,
+      });
     },
   );
 }
@@ -73,7 +77,11 @@ function addOverviewRoute(app: HttpApp, parts: ReportParts): void {
         filter,
         nowMs: now.nowMs,
       });
-      return answerReport(request, reply, parts, { data, rows: data.timeseries });
+      return answerReport(request, reply, parts, {
+        data,
+        row: Overview.properties.timeseries.items,
+        rows: data.timeseries,
+      });
     },
   );
 }

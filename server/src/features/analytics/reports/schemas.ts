@@ -55,16 +55,16 @@ const contentMetrics = {
   swipesAway: count('Swipes from this item to the next.'),
 };
 
-export const ContentStatistics = Type.Object({
-  contentId: Type.String({ format: 'uuid' }),
-  title: Type.String(),
-  metrics: Type.Object(contentMetrics),
-});
+const named = { contentId: Type.String({ format: 'uuid' }), title: Type.String() };
+
+export const ContentStatistics = Type.Object({ ...named, metrics: Type.Object(contentMetrics) });
+
+/** The same as a row of CSV. */
+export const ContentStatisticsRow = Type.Object({ ...named, ...contentMetrics });
 
 const breakdown = { plays: count(), totalWatchTime: seconds('Seconds.') };
 export const ItemStatistics = Type.Object({
-  contentId: Type.String({ format: 'uuid' }),
-  title: Type.String(),
+  ...named,
   summary: Type.Object(contentMetrics),
   timeseries: Type.Array(
     Type.Object({
@@ -93,8 +93,7 @@ export const ItemStatistics = Type.Object({
 
 export const Movers = Type.Array(
   Type.Object({
-    contentId: Type.String({ format: 'uuid' }),
-    title: Type.String(),
+    ...named,
     current: seconds('The metric in the range.'),
     previous: seconds('In as many days before.'),
     difference: Type.Number({ description: 'current − previous' }),

@@ -93,14 +93,14 @@ export class Ingest implements AsyncDisposable {
     let open: OpenPublication | null = null;
     return {
       publish: async (key, connection) => {
-        const publication = await openPublication(this.#parts, key);
-        if (publication === null) {
-          this.#log.info({ address }, 'live stream: a key was refused');
-          return null;
+        const opened = await openPublication(this.#parts, key);
+        if (typeof opened === 'string') {
+          this.#log.info({ address, reason: opened }, 'live stream: a key was refused');
+          return opened;
         }
-        open = { publication, connection, ended: Promise.withResolvers() };
+        open = { publication: opened, connection, ended: Promise.withResolvers() };
         this.#open.add(open);
-        return publication;
+        return opened;
       },
       closed: async (error) => {
         if (open !== null) await this.#signOff(open, error);

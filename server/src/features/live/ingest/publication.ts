@@ -19,7 +19,7 @@ import { recordEvent } from '../../webhooks/webhooks.ts';
 import { finishStream } from '../live.ts';
 import { hashStreamKey } from '../stream-key.ts';
 import type { RtmpMessage } from '../rtmp/messages.ts';
-import type { RtmpPublication } from '../rtmp/rtmp-connection.ts';
+import type { RtmpPublication, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
 import { IngestError } from './ingest-error.ts';
 import { initSegment } from './init-segment.ts';
 import { masterPlaylist, mediaPlaylist, playlistFiles } from './playlists.ts';
@@ -28,6 +28,7 @@ import {
   claimStream,
   countDiscontinuities,
   insertSegment,
+  isKnownKey,
   readSegments,
   releaseClaim,
   renewClaim,
@@ -50,16 +51,16 @@ export type IngestParts = {
 /** Segments that players are offered: about sixteen seconds. */
 const listedSegments = 8;
 
-/** Claims the stream of a key. Null when the key opens nothing, or another connection publishes. */
+/** Claims the stream of a key. */
 export async function openPublication(
   parts: IngestParts,
   key: string,
-): Promise<Publication | null> {
+): Promise<Publication | RtmpRefusal> {
   const keyHash = hashStreamKey(key);
-  if (keyHash === null) return null;
+  if (keyHash === null) return 'unknown';
   const publisher = randomUUID();
   const stream = await claimStream(parts.db, keyHash, publisher);
-  if (stream === null) return null;
+  if (stream === null) return (await isKnownKey(parts.db, keyHash)) ? 'unavailable' : 'unknown';
   return new Publication(parts, stream, publisher);
 }
 

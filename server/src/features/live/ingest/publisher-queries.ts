@@ -33,6 +33,12 @@ export async function claimStream(
   return rows[0] ?? null;
 }
 
+/** Whether a stream has this key, in whatever state it is. */
+export async function isKnownKey(db: Db, keyHash: Buffer): Promise<boolean> {
+  const { rows } = await sql`select from live_stream where key_hash = ${keyHash}`.execute(db);
+  return rows.length === 1;
+}
+
 const isOurs = ({ organizationId, liveStreamId, publisher }: Claim) =>
   sql`organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
     and publisher = ${publisher}`;

@@ -26,9 +26,12 @@ export type RtmpPublication = {
   media(message: RtmpMessage): Promise<void> | void;
 };
 
+/** Why a key is refused: no stream has it, or its stream has a publisher or has ended. */
+export type RtmpRefusal = 'unknown' | 'unavailable';
+
 export type RtmpHandlers = {
-  /** Judges a key. Resolves to null when it is refused. */
-  publish(key: string, connection: RtmpConnection): Promise<RtmpPublication | null>;
+  /** Judges a key. */
+  publish(key: string, connection: RtmpConnection): Promise<RtmpPublication | RtmpRefusal>;
   /** Called once, when no more is read, with what went wrong; null for an orderly end. Never rejects. */
   closed(error: Error | null): Promise<void>;
 };
@@ -45,6 +48,11 @@ const sentChunkBytes = 4_096;
 const controlChunks = 2;
 const commandChunks = 3;
 const mediaStreamId = 1;
+
+const refusals: Record<RtmpRefusal, string> = {
+  unknown: 'No stream has this key.',
+  unavailable: 'Another connection publishes this stream, or it has ended.',
+};
 
 export class RtmpConnection {
   readonly #socket: Socket;
@@ -179,13 +187,13 @@ export class RtmpConnection {
 
   async #publish(key: AmfValue | undefined): Promise<void> {
     if (this.#publication !== null) throw new RtmpError('it publishes already');
-    const publication = typeof key === 'string' ? await this.#handlers.publish(key, this) : null;
-    if (publication === null) {
-      const description = 'The stream key is not valid, in use, or of a stream that has ended.';
+    const judged = typeof key === 'string' ? await this.#handlers.publish(key, this) : 'unknown';
+    if (typeof judged === 'string') {
+      const description = refusals[judged];
       this.#status({ level: 'error', code: 'NetStream.Publish.BadName', description });
       throw new RtmpError('the stream key was refused');
     }
-    this.#publication = publication;
+    this.#publication = judged;
     this.#reader.allowMedia();
     const streamBegins = Buffer.concat([Buffer.alloc(2), uint32(mediaStreamId)]);
     this.#control(messageType.userControl, streamBegins);

@@ -77,6 +77,8 @@ export class RtmpPublisher implements Disposable {
     const hello = Buffer.concat([Buffer.alloc(8), randomBytes(handshakeBytes - 8)]);
     this.#socket.write(Buffer.concat([Buffer.of(protocolVersion), hello]));
     const first = this.#commands.next();
+    // It is awaited further down; until then its failure must not count as unhandled.
+    first.catch(() => undefined);
     await Promise.race([this.#greeted.promise, this.closed]);
     const size = { type: messageType.setChunkSize, streamId: 0, timestamp: 0 };
     this.#socket.write(this.#writer.write(controlChunks, { ...size, payload: uint32(chunkBytes) }));

@@ -7,7 +7,7 @@ import { RtmpConnection, type RtmpHandlers, type RtmpLimits } from './rtmp-conne
 export type RtmpServerLimits = RtmpLimits & {
   readonly maxConnections: number;
   readonly maxConnectionsOfAddress: number;
-  /** So many refused keys of one address within `failureWindowMs` shut it out. */
+  /** So many unknown keys of one address within `failureWindowMs` shut it out. */
   readonly maxFailures: number;
   readonly failureWindowMs: number;
 };
@@ -59,9 +59,9 @@ export class RtmpServer implements AsyncDisposable {
     socket.once('close', () => this.#sockets.delete(socket));
     const handlers = this.#open(address);
     const publish = async (key: string, connection: RtmpConnection) => {
-      const publication = await handlers.publish(key, connection);
-      if (publication === null) this.#countFailure(address);
-      return publication;
+      const judged = await handlers.publish(key, connection);
+      if (judged === 'unknown') this.#countFailure(address);
+      return judged;
     };
     new RtmpConnection(socket, { ...handlers, publish }, this.#limits).run();
   }
