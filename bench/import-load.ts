@@ -3,9 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { generateClip } from '../server/src/features/media/media.ts';
-import { startImportSources } from '../server/test/import-sources.ts';
-import { authority } from '../server/test/receiver.ts';
 import { insertReadyItems } from './lib/catalogue.ts';
+import { startSourcesThread } from './lib/import-sources.ts';
 import { pagesPerSecond, readFeed } from './lib/read-feed.ts';
 import { report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
@@ -27,9 +26,10 @@ const small = await readFile(file);
 const filler = Buffer.alloc(clipBytes - small.length);
 filler.writeUInt32BE(filler.length, 0);
 filler.write('free', 4, 'latin1');
-await using sources = await startImportSources(Buffer.concat([small, filler]), maxBytes);
+const clip = Buffer.concat([small, filler]);
+await using sources = await startSourcesThread({ clip, maxBytes });
 const certificate = path.join(folder, 'authority.pem');
-await writeFile(certificate, authority.cert);
+await writeFile(certificate, sources.authority);
 
 // What follows an import, the processing, has a bench of its own.
 await using service = await startBenchService({
@@ -56,7 +56,7 @@ const watching = setInterval(() => {
   void memory().then((megabytes) => (highest = Math.max(highest, megabytes)));
 }, 100);
 const faultOf = (index: number) =>
-  index % 3 === 2 ? sources.faults[Math.floor(index / 3) % sources.faults.length] : undefined;
+  index % 3 === 2 ? sources.faultUrls[Math.floor(index / 3) % sources.faultUrls.length] : undefined;
 const startedAt = performance.now();
 const answer = await fetch(`${service.url}/v1/content/import`, {
   method: 'POST',
@@ -64,7 +64,7 @@ const answer = await fetch(`${service.url}/v1/content/import`, {
   body: JSON.stringify({
     items: Array.from({ length: imports }, (_, index) => ({
       title: `Import ${index}`,
-      sourceUrl: faultOf(index)?.url ?? sources.good(String(index)),
+      sourceUrl: faultOf(index) ?? `${sources.goodUrl}${index}`,
     })),
   }),
 });

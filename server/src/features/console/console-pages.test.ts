@@ -255,6 +255,7 @@ const views = async (): Promise<string[]> => {
   await service.call('POST', '/v1/exports', {
     body: { dataset: 'content', startDate: '2026-01-01', endDate: '2026-01-02', format: 'csv' },
   });
+  const live = await service.call('POST', '/v1/live-streams', { body: { title: 'A broadcast' } });
   const contentId = ready[0] ?? '';
   await service.call('POST', '/v1/events/batch', {
     body: { events: [sampleEvent('impression', contentId), sampleEvent('playStart', contentId)] },
@@ -275,6 +276,8 @@ const views = async (): Promise<string[]> => {
     `/experiments/${(await first('/v1/experiments')).id}`,
     '/webhooks',
     `/webhooks/${(await first('/v1/webhooks')).id}`,
+    '/live',
+    `/live/${live.body.data.id}`,
     '/exports',
     '/settings',
     '/keys',
