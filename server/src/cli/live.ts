@@ -9,7 +9,7 @@ import { ClipLoop, readFlvFile, RtmpPublisher, type FlvTag } from '../features/l
 import { generateClip } from '../features/media/media.ts';
 import { duration } from '../platform/config-values.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
-import { openAdmin, serviceUrl } from './open-admin.ts';
+import { explainRequest, openAdmin, serviceUrl } from './open-admin.ts';
 
 const usage = `Usage: reelfeed live test [stream key] [--for 30s]
 Without a stream key it makes a stream, and ends it afterwards. Without --for it goes on until Ctrl+C.
@@ -40,9 +40,14 @@ function stopSignal({ for: length }: CommandInput): AbortSignal {
 
 async function testNewStream(input: CommandInput, signal: AbortSignal): Promise<void> {
   const admin = openAdmin(input, usage);
-  const body = { title: `Test broadcast of ${new Date().toISOString()}`, reconnectWindow: 0 };
-  const { data: stream } = await admin.post('/v1/live-streams', { body });
-  const { id, contentId, rtmpUrl, streamKey } = stream;
+  const body = {
+    title: `Test broadcast of ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+    reconnectWindow: 0,
+  };
+  const made = await admin.post('/v1/live-streams', { body }).catch((error: unknown) => {
+    throw explainRequest(input, error);
+  });
+  const { id, contentId, rtmpUrl, streamKey } = made.data;
   if (rtmpUrl === null) throw new UsageError('The service takes no live streams: its port is 0.');
   print(input.json, { id, contentId, rtmpUrl }, [
     `Made the stream ${id}, publishing a test picture to ${rtmpUrl}.`,

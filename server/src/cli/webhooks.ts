@@ -11,6 +11,7 @@ import { signWebhook } from '../features/webhooks/webhooks.ts';
 import { duration } from '../platform/config-values.ts';
 import { newTypeId } from '../platform/ids.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
+import { noServiceAt, serviceUrl } from './open-admin.ts';
 
 const usage = `Usage:
   reelfeed webhooks listen [--forward http://localhost:3000/hook]
@@ -149,9 +150,7 @@ async function post(url: string, body: string, headers: Record<string, string>):
 /** Milliseconds since 1970 by the service's clock, to the second. */
 async function serviceClock(input: CommandInput): Promise<number> {
   const answer = await fetch(`${serviceUrl(input)}/healthz`).catch((error: unknown) => {
-    throw new Error(`There is no service at ${serviceUrl(input)}. Start it with \`npm start\`.`, {
-      cause: error,
-    });
+    throw new Error(noServiceAt(input), { cause: error });
   });
   await answer.body?.cancel();
   return Date.parse(answer.headers.get('date') ?? '') || Date.now();
@@ -186,8 +185,4 @@ function messageOf(text: string): string {
   } catch {
     return text;
   }
-}
-
-function serviceUrl({ env }: CommandInput): string {
-  return env['REELFEED_PUBLIC_URL'] ?? `http://localhost:${env['PORT'] ?? 4000}`;
 }
