@@ -85,7 +85,7 @@ export class Ingest implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server[Symbol.asyncDispose]();
-    // Their last segments are stored yet.
+    // Their last segments still have to be stored.
     await Promise.all(Array.from(this.#open, ({ ended }) => ended.promise));
   }
 
