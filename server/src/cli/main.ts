@@ -74,7 +74,7 @@ const commands: Record<string, Entry> = {
   },
   doctor: {
     summary: 'tell what is wrong with this installation and how to fix it',
-    load: async () => (await import('./doctor.ts')).doctor,
+    load: async () => (await import('./doctor/doctor.ts')).doctor,
   },
   rebuild: {
     summary: '`rebuild <projection>|all` rebuilds statistics from the event log',

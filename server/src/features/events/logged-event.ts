@@ -36,7 +36,7 @@ export type LoggedEvent = {
   /** ISO 3166-1 alpha-2, in upper case. */
   readonly country?: string;
   readonly device?: EventDevice;
-  /** Of the app that has sent it, such as `2.4.1`. */
+  /** The version of the app that sent the event, such as `2.4.1`. */
   readonly appVersion?: string;
   /** A known bot has sent it; left out of what is counted, unless a setting says otherwise. */
   readonly bot?: true;

@@ -14,7 +14,7 @@ export type FactFilter = {
   readonly contentIds?: ReadonlySet<ContentKey>;
 };
 
-/** By what facts are told apart. Hours and days are moments of the organization's clock. */
+/** What facts are grouped by. Hours and days are moments of the organization's clock. */
 export type FactGrouping = 'hour' | 'day' | 'content' | 'device' | 'country' | 'entryPoint';
 
 export type FactRange = {
@@ -25,12 +25,12 @@ export type FactRange = {
 
 export type CountName = (typeof factCounts)[number];
 
-/** What is added up, and how it is told apart. */
+/** Which values to add up, and by what to group them. */
 export type FactQuery = {
   readonly groupBy: FactGrouping;
-  /** Tells facts apart by time as well: keys are `${moment} ${key}`. */
+  /** Groups by time as well: keys are `${moment} ${key}`. */
   readonly within?: 'hour' | 'day';
-  /** The counts that are needed; all, unless they are named. */
+  /** The counts to add up; all by default. */
   readonly counts?: readonly CountName[];
   /** Whose views are counted: of those who watched, or of all who did anything. */
   readonly viewers?: 'watching' | 'active';

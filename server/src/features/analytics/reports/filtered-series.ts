@@ -2,7 +2,7 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { addFacts } from '../facts/scan.ts';
-import { FactSums, type CountName } from '../facts/sums.ts';
+import { FactSums, type FactQuery } from '../facts/sums.ts';
 import type { Series } from './counter-queries.ts';
 import { toFactFilter, type ReportFilter } from './filter.ts';
 import type { AudienceCounters } from './metrics.ts';
@@ -11,12 +11,9 @@ import type { UniqueViewers } from './unique-viewers.ts';
 
 export type Within = { readonly startMs: number; readonly endMs: number };
 
-/** What is added up: all counts, unless some are named, and whatever else is asked for. */
-export type SeriesParts = {
-  readonly counts?: readonly CountName[];
+/** Which values the series holds: all counts by default, and what else is asked for. */
+export type SeriesParts = Pick<FactQuery, 'counts' | 'startups' | 'reached'> & {
   readonly viewers?: 'watching';
-  readonly startups?: boolean;
-  readonly reached?: boolean;
 };
 
 export class FilteredSeries {

@@ -16,7 +16,7 @@ import { readFilteredSeries, type FilteredSeries, type Within } from './filtered
 import { bucketIndex, bucketsOf, type Period } from './period.ts';
 import { readItemSets, readOrganizationSets, type StoredSet } from './viewer-set-queries.ts';
 
-/** Of a whole period, of each of its buckets (null where it isn't known), and of other spans. */
+/** Unique viewers of a whole period, of each of its buckets (null if unknown), and of other spans. */
 export type UniqueViewers = { total: number; byBucket: (number | null)[]; others: number[] };
 
 /** A set is up to 12 KiB, so that many of them are at most 24 MiB at a time. */

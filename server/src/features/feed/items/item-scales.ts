@@ -1,6 +1,6 @@
 /**
- * What is usual among the items of one organization. Ranking compares an item with it: its reactions
- * with those that its tags get, its completions with those of items of about the same length.
+ * Typical values among an organization's items. Ranking compares an item's reactions with those of items
+ * that share its tags, and its completions with those of items of about the same length.
  */
 import {
   bucketCount,

@@ -11,7 +11,7 @@ export type ListedSegment = {
 
 export type MediaPlaylist = {
   readonly segments: readonly ListedSegment[];
-  /** Of the whole stream: the value must not fall while players read. */
+  /** The longest segment of the whole stream, because the value must not fall while players read. */
   readonly longestSegmentMs: number;
   /** Discontinuities before the first segment that is listed. */
   readonly earlierDiscontinuities: number;

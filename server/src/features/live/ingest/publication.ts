@@ -93,7 +93,7 @@ export class Publication implements RtmpPublication {
     if (await isPresent(db, organizationId, this.#claim.contentId)) {
       return renewClaim(db, this.#claim);
     }
-    // Its item was archived, or deleted for good.
+    // The item was archived or permanently deleted.
     await inTransaction(db, (tx) => finishStream(tx, this.#claim));
     onChange();
     return false;

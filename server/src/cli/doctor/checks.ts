@@ -1,83 +1,34 @@
-/** `reelfeed doctor`: finds problems of this installation and says how to fix them. */
+/** What `reelfeed doctor` looks at, in this order. */
 import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { findCage, generateClip, MediaError, runMediaTask } from '../features/media/media.ts';
-import { readConfig, settings, type Config } from '../app/config.ts';
-import { claimDataDirectory, DataDirectoryError } from '../platform/data-directory.ts';
-import { openDatabase, type DatabaseConnection, type Db } from '../platform/database/database.ts';
-import { connectionProblem } from '../platform/database/database-errors.ts';
-import { migrationStatus, type MigrationStatus } from '../platform/database/migrate.ts';
-import { checkOutsideServer } from '../platform/database/outside-server.ts';
-import { parseAllowList } from '../platform/egress/allow-list.ts';
-import { encryptionKeyProblem } from '../platform/encryption-key.ts';
-import { createLogger } from '../platform/logging.ts';
-import { describeEmbeddedPostgres } from '../platform/postgres/describe-embedded-postgres.ts';
-import { ConfigurationError, unknownVariables } from '../platform/settings.ts';
-import { listFailedJobs } from '../platform/queue/queue-reports.ts';
-import { openStorage } from '../platform/storage/open-storage.ts';
-import { tryStorage } from '../platform/storage/try-storage.ts';
-import { version } from '../version.ts';
-import { print, type Command } from './command.ts';
-import { withConnection } from './with-database.ts';
-
-/** The result of one check. `mend` says how to fix a problem. */
-export type Finding = {
-  subject: string;
-  state: 'ok' | 'note' | 'problem';
-  detail: string;
-  mend?: string;
-};
+import { findCage, generateClip, MediaError, runMediaTask } from '../../features/media/media.ts';
+import { settings, type Config } from '../../app/config.ts';
+import { claimDataDirectory, DataDirectoryError } from '../../platform/data-directory.ts';
+import {
+  openDatabase,
+  type DatabaseConnection,
+  type Db,
+} from '../../platform/database/database.ts';
+import { migrationStatus, type MigrationStatus } from '../../platform/database/migrate.ts';
+import { checkOutsideServer } from '../../platform/database/outside-server.ts';
+import { parseAllowList } from '../../platform/egress/allow-list.ts';
+import { encryptionKeyProblem } from '../../platform/encryption-key.ts';
+import { createLogger } from '../../platform/logging.ts';
+import { describeEmbeddedPostgres } from '../../platform/postgres/describe-embedded-postgres.ts';
+import { unknownVariables } from '../../platform/settings.ts';
+import { listFailedJobs } from '../../platform/queue/queue-reports.ts';
+import { openStorage } from '../../platform/storage/open-storage.ts';
+import { tryStorage } from '../../platform/storage/try-storage.ts';
+import { version } from '../../version.ts';
+import { withConnection } from '../with-database.ts';
+import { problemOf, type Finding } from './finding.ts';
 
 const speechTrialMs = 300_000;
 
 type Check = (config: Config, env: NodeJS.ProcessEnv) => Promise<Finding[]>;
 
-export const doctor: Command = async ({ env, json }) => {
-  const findings = await examine(env);
-  const problems = findings.filter(({ state }) => state === 'problem').length;
-  const closing = problems === 0 ? 'No problem was found.' : `Problems found: ${problems}.`;
-  print(json, { version, findings }, [...findings.flatMap(toLines), '', closing]);
-  if (problems > 0) process.exitCode = 1;
-};
-
-async function examine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const config = tryConfig(env);
-  // Nothing else can be looked at while it is unclear where it is.
-  if (config instanceof ConfigurationError) return [problemOf('Settings', config)];
-  const findings: Finding[] = [];
-  for (const [subject, check] of Object.entries(checks)) {
-    try {
-      findings.push(...(await check(config, env)));
-    } catch (error) {
-      findings.push(problemOf(subject, error));
-    }
-  }
-  return findings;
-}
-
-function tryConfig(env: NodeJS.ProcessEnv): Config | ConfigurationError {
-  try {
-    return readConfig(env);
-  } catch (error) {
-    if (error instanceof ConfigurationError) return error;
-    throw error;
-  }
-}
-
-function problemOf(subject: string, error: unknown): Finding {
-  const detail = connectionProblem(error) ?? (error as Error).message;
-  return { subject, state: 'problem', detail };
-}
-
-const signs = { ok: 'ok      ', note: 'note    ', problem: 'PROBLEM ' } as const;
-
-function toLines({ subject, state, detail, mend }: Finding): string[] {
-  const line = `${signs[state]}${subject.padEnd(20)}${detail}`;
-  return mend === undefined ? [line] : [line, `${' '.repeat(28)}→ ${mend}`];
-}
-
-const checks: Record<string, Check> = {
+export const checks: Record<string, Check> = {
   async Node() {
     const major = Number(process.versions.node.split('.')[0]);
     const detail = `${process.version}, Reelfeed ${version}`;
