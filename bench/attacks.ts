@@ -1,115 +1,92 @@
 /**
- * What does an organization notice while another client attacks the service? Each attack lasts as
- * long as a busy feed is read with the key of the organization that is not part of it.
+ * What does an organization notice while another client attacks the service, and what does the attack
+ * cost in memory? Each attack lasts as long as a busy feed is read with the key of the organization
+ * that is not part of it. `node bench/attacks.ts segments` runs those with this word in their name.
  */
-import { connect, type Socket } from 'node:net';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createOrganization } from '../server/src/features/organizations/organizations.ts';
 import { inTransaction } from '../server/src/platform/database/database.ts';
+import { attackNames, startAttack, type Target } from './lib/attacker.ts';
 import { insertReadyItems } from './lib/catalogue.ts';
 import { pagesPerSecond, readFeed } from './lib/read-feed.ts';
 import { report, type Row } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
 
 const maxSlowdown = 2;
+const maxAddedMegabytes = 256;
 /** Latencies are whole milliseconds: below this one, a ratio says nothing. */
 const smallestBaselineMs = 5;
 const seconds = 8;
+const segment = '/media/bench00000000000000001/000000000000/720/0.m4s';
+const segmentBytes = 200 * 1024;
 
-await using service = await startBenchService();
+const wanted = process.argv.slice(2);
+const names = attackNames.filter(
+  (name) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
+);
+await using service = await startBenchService({ REELFEED_RTMP_PORT: '0' });
 await insertReadyItems(service.database.db, 1, 1_000);
+const file = path.join(service.dataDir, 'media/objects', segment);
+await mkdir(path.dirname(file), { recursive: true });
+await writeFile(file, Buffer.alloc(segmentBytes, 'segment'));
 const attacker = await inTransaction(service.database.db, (tx) =>
   createOrganization(tx, 'Attacker'),
 );
-const { hostname, port } = new URL(service.url);
+const target: Target = {
+  url: service.url,
+  secretKey: attacker.secretKey ?? '',
+  publishableKey: attacker.publishableKey ?? '',
+  segment,
+};
 
-type Attack = { what: string; start: (signal: AbortSignal) => Promise<unknown> };
-
-const attacks: Attack[] = [
-  ...['/openapi.json', '/metrics', '/docs/scalar.js'].map((path) => ({
-    what: `4 sockets pipeline 6,000 requests for ${path}`,
-    start: (signal: AbortSignal) => each(4, () => pipelineUnread(path, signal)),
-  })),
-  {
-    what: '40 bodies of 500,000 wrong elements at once',
-    start: () => each(40, sendWrongBody),
-  },
-  {
-    what: '3 sockets promise a mebibyte of events, and send none',
-    start: (signal) => each(3, () => trickleEvents(0, signal)),
-  },
-  {
-    what: '300 phones send events at 1 kB a second',
-    start: (signal) => each(300, () => trickleEvents(100, signal)),
-  },
-];
-
-// Both are made when they are first asked for.
-for (const path of ['/openapi.json', '/docs/scalar.js']) await fetch(service.url + path);
+// These are made when they are first asked for.
+for (const asked of ['/openapi.json', '/docs/scalar.js', segment]) {
+  const answer = await fetch(service.url + asked);
+  if (!answer.ok) throw new Error(`${asked} is answered ${answer.status}`);
+}
 await readFeed(service, 3);
 const idle = await readFeed(service, seconds);
 const rows: Row[] = [
   { what: `feed at ${pagesPerSecond} pages/s, idle: p99`, figure: `${idle.p99Ms} ms` },
 ];
-for (const { what, start } of attacks) {
-  const over = new AbortController();
-  const attack = start(over.signal);
+for (const name of names) {
+  const before = await residentMegabytes();
+  let most = before;
+  const watch = setInterval(() => {
+    void residentMegabytes().then((now) => (most = Math.max(most, now)));
+  }, 100);
+  const attack = startAttack(name, target);
   const during = await readFeed(service, seconds);
-  over.abort();
-  await attack;
+  await attack[Symbol.asyncDispose]();
+  clearInterval(watch);
   const ratio =
     Math.max(smallestBaselineMs, during.p99Ms) / Math.max(smallestBaselineMs, idle.p99Ms);
+  const added = most - before;
   rows.push({
-    what,
-    figure: `${during.p99Ms} ms (${ratio.toFixed(1)}×), ${during.failures} failed`,
-    limit: `≤ ${maxSlowdown}×, 0 failed`,
-    kept: ratio <= maxSlowdown && during.failures === 0,
+    what: name,
+    figure: `${during.p99Ms} ms (${ratio.toFixed(1)}×), ${during.failures} failed, +${added} MB`,
+    limit: `≤ ${maxSlowdown}×, 0 failed, +${maxAddedMegabytes} MB`,
+    kept: ratio <= maxSlowdown && during.failures === 0 && added <= maxAddedMegabytes,
   });
+  await calm();
 }
 report(rows);
 
-function each(count: number, begin: () => Promise<unknown>): Promise<unknown[]> {
-  return Promise.all(Array.from({ length: count }, begin));
+async function residentMegabytes(): Promise<number> {
+  const status = await readFile(`/proc/${service.pid}/status`, 'utf8');
+  return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024);
 }
 
-function openSocket(): Socket {
-  const socket = connect(Number(port), hostname).pause();
-  socket.on('error', () => undefined);
-  return socket;
-}
-
-/** Writes 6,000 requests and reads no answer; begins again every one and a half seconds. */
-async function pipelineUnread(path: string, signal: AbortSignal): Promise<void> {
-  const bytes = `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(6_000);
-  while (!signal.aborted) {
-    const socket = openSocket();
-    socket.write(bytes);
-    await delay(1_500, undefined, { signal }).catch(() => undefined);
-    socket.destroy();
-  }
-}
-
-async function sendWrongBody(): Promise<void> {
-  const answer = await fetch(`${service.url}/v1/content/bulk/delete`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${attacker.secretKey}`, 'content-type': 'application/json' },
-    body: `{"ids":[${'1,'.repeat(499_999)}1]}`,
-  });
-  if (answer.status !== 400) throw new Error(`a wrong body was answered ${answer.status}`);
-}
-
-/** Promises a mebibyte of events, sends some bytes of it ten times a second, and begins again when refused. */
-async function trickleEvents(bytesEachTime: number, signal: AbortSignal): Promise<void> {
-  const head =
-    'POST /v1/events/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
-    `Authorization: Bearer ${attacker.publishableKey}\r\nContent-Length: 1048576\r\n\r\n`;
-  while (!signal.aborted) {
-    const socket = openSocket().resume();
-    socket.write(head);
-    while (!signal.aborted && socket.writable) {
-      await delay(100, undefined, { signal }).catch(() => undefined);
-      if (bytesEachTime > 0) socket.write(' '.repeat(bytesEachTime));
-    }
-    socket.destroy();
+/** What an attack leaves behind must not count for the next one. */
+async function calm(): Promise<void> {
+  for (let quick = 0; quick < 5;) {
+    const startedAt = performance.now();
+    const answer = await fetch(`${service.url}/v1/feed`, {
+      headers: { authorization: `Bearer ${service.publishableKey}` },
+    }).catch(() => null);
+    quick = answer?.ok && performance.now() - startedAt < 100 ? quick + 1 : 0;
+    await delay(100);
   }
 }

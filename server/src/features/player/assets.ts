@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
-import type { BuiltFile } from '../../platform/http/built-file.ts';
+import { compressedOnce, type BuiltFile } from '../../platform/http/built-file.ts';
 
 /** A file of the player. The hash stands for its content, so an address with it never changes. */
 export type PlayerFile = BuiltFile & { readonly hash: string };
@@ -56,16 +55,9 @@ function readScript(name: string): PlayerFile {
   return { contentType: javascript, body, ...compressed, hash: hashOf(body) };
 }
 
-/** Too small for brotli to matter. */
 function readIcon(): PlayerFile {
   const body = readFileSync(path.join(folder, 'icon.svg'));
-  return {
-    contentType: 'image/svg+xml',
-    body,
-    brotli: body,
-    gzip: gzipSync(body),
-    hash: hashOf(body),
-  };
+  return Object.assign(compressedOnce('image/svg+xml', body), { hash: hashOf(body) });
 }
 
 function hashOf(body: Buffer): string {

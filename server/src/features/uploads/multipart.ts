@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { problemOfJson } from '../../platform/http/json-shape.ts';
 import { refuseBadText } from '../../platform/http/text-rules.ts';
 import { validationError } from '../../platform/http/validation-error.ts';
 import type { Problem } from '../../platform/http/validation.ts';
@@ -168,18 +169,9 @@ function readTags(given: readonly string[]): unknown {
     .filter((tag) => tag !== '');
 }
 
-/** Much more than any field may hold, and few enough for everything that recurses. */
-const maxJsonDepth = 100;
-
 function readJson(name: string, text: string): unknown {
-  // Counting every opening bracket, also those in strings, would refuse good text.
-  const outsideOfStrings = text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '');
-  let depth = 0;
-  for (const letter of outsideOfStrings) {
-    if (letter === '[' || letter === '{') depth += 1;
-    else if (letter === ']' || letter === '}') depth -= 1;
-    if (depth > maxJsonDepth) throw fieldError(name, 'is nested too deep');
-  }
+  const problem = problemOfJson(Buffer.from(text));
+  if (problem !== null) throw fieldError(name, problem);
   let hasProto = false;
   const look = (key: string, value: unknown) => {
     hasProto ||= key === '__proto__';

@@ -201,13 +201,16 @@ function refuseOtherMethods(
   if (hasPreflight) allowed.add('OPTIONS');
   const others = app.supportedMethods.filter((method) => !allowed.has(method));
   const allow = [...allowed].toSorted().join(', ');
+  const refuse = () => {
+    throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow } });
+  };
   app.route({
     method: others,
     url,
     schema: { hide: true },
     config: { access: 'public' },
-    handler: () => {
-      throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow } });
-    },
+    // Before the body is read, which nobody needs.
+    onRequest: refuse,
+    handler: refuse,
   });
 }

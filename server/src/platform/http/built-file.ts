@@ -16,8 +16,7 @@ export function sendBuiltFile(
   reply: FastifyReply,
   file: BuiltFile,
 ): FastifyReply {
-  const accepted = request.headers['accept-encoding'] ?? '';
-  const encoding = accepted.includes('br') ? 'br' : accepted.includes('gzip') ? 'gzip' : null;
+  const encoding = preferredEncoding(request.headers['accept-encoding'] ?? '');
   if (encoding !== null) reply.header('content-encoding', encoding);
   const body = encoding === 'br' ? file.brotli : encoding === 'gzip' ? file.gzip : file.body;
   return reply
@@ -25,6 +24,30 @@ export function sendBuiltFile(
     .header('x-content-type-options', 'nosniff')
     .type(file.contentType)
     .send(body);
+}
+
+/**
+ * The encoding with the highest weight in an `Accept-Encoding` header, brotli where they are equal, or
+ * null for none. A client that refuses even plain bytes gets them (RFC 9110, section 12.5.3).
+ */
+function preferredEncoding(header: string): 'br' | 'gzip' | null {
+  const brotli = weightOf(header, 'br');
+  const gzip = weightOf(header, 'gzip');
+  if (brotli === 0 && gzip === 0) return null;
+  return brotli >= gzip ? 'br' : 'gzip';
+}
+
+/** From 0, not acceptable, to 1. An encoding that the header does not name has the weight of `*`. */
+function weightOf(header: string, encoding: string): number {
+  let ofOthers = 0;
+  for (const entry of header.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = entry.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    const value = weight === undefined ? 1 : Number(weight.slice(2)) || 0;
+    if (name === encoding) return value;
+    if (name === '*') ofOthers = value;
+  }
+  return ofOthers;
 }
 
 /** Compresses a file when it is first asked for, at a level that takes milliseconds. */

@@ -1,13 +1,25 @@
 import type { Socket } from 'node:net';
 import { newTypeId } from '../ids.ts';
 import { ApiError, type PlatformErrorCode } from './errors.ts';
+import { endAfterAnswers, requestUnderWay } from './one-at-a-time.ts';
 
 /**
  * Answers what Node's HTTP parser refuses, before there is a request: headers that are too large,
- * too slow, or no HTTP at all. The connection ends with the answer.
+ * too slow, or no HTTP at all. The connection ends with the answer. Requests that were complete before
+ * are answered instead.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const underWay = requestUnderWay(socket);
+  if (underWay?.request.complete) {
+    endAfterAnswers(socket);
+    return;
+  }
+  if (underWay?.response.headersSent) {
+    // What is written now would be taken for a part of that answer.
     socket.destroy();
     return;
   }

@@ -15,6 +15,7 @@ const adviceByStatus: Record<number, string> = {
   413: 'Send less. The description of the route names its limit.',
   415: 'Send the `Content-Type` that the description of the route names, without a `Content-Encoding`.',
   416: 'Ask for a range within the size that `Content-Range` of the answer names.',
+  417: 'Leave out the header `Expect`, or send `Expect: 100-continue`.',
   422: 'The request is well-formed, but can not be carried out with this content. Do not retry it unchanged.',
   429: 'Wait for the seconds in `Retry-After`, then send the request again. `RateLimit` tells what is left.',
   431: 'Send fewer or shorter headers.',

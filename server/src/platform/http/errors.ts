@@ -51,6 +51,10 @@ export const platformErrors = defineErrors({
     status: 415,
     message: 'The Content-Type of the request is not supported here.',
   },
+  EXPECTATION_FAILED: {
+    status: 417,
+    message: 'The only expectation that this service meets is 100-continue.',
+  },
   IDEMPOTENCY_MISMATCH: {
     status: 422,
     message: 'This Idempotency-Key was used for another request.',

@@ -2,7 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from './errors.ts';
 import type { HttpApp } from './app.ts';
+import { problemOfJson } from './json-shape.ts';
 import { refuseBadText } from './text-rules.ts';
+import { takeTurn } from './turns.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -11,20 +13,20 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Reading a body of a mebibyte takes some 20 ms. Bodies above this length take turns, so that other
- * requests are answered between any two of them.
- */
+/** Reading a body of a mebibyte takes some 20 ms, so bodies above this length take turns. */
 const largeBodyBytes = 64 * 1024;
 
+/** Bodies of routes that need no key, unless the route streams them. */
+const maxPublicBodyBytes = 16 * 1024;
+
 /**
- * JSON is the only body that routes get parsed: UTF-8, no `__proto__`, no NUL. A body that does
- * not arrive within `bodyTimeoutMs` is answered 408 and its connection closed.
+ * JSON is the only body that routes get parsed: UTF-8, within the bounds of `json-shape.ts`, no
+ * `__proto__`, no NUL. A body that does not arrive within `bodyTimeoutMs` is answered 408 and its
+ * connection closed.
  */
 export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser('error', 'error');
-  const inTurn = oneEachTurn();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const read = () => {
       try {
@@ -43,22 +45,37 @@ export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
         done(error as Error);
       }
     };
-    if (body.length > largeBodyBytes) inTurn(read);
-    else read();
+    readInTurn(body.length, read);
   });
+  limitPublicBodies(app);
+  refuseForms(app);
   addBodyTimeout(app, bodyTimeoutMs);
 }
 
-/** Runs what it is given in the order it came, one in each turn of the event loop. */
-function oneEachTurn(): (work: () => void) => void {
-  const waiting: (() => void)[] = [];
-  const next = () => {
-    waiting.shift()?.();
-    if (waiting.length > 0) setImmediate(next);
-  };
-  return (work) => {
-    if (waiting.push(work) === 1) setImmediate(next);
-  };
+/** Calls `read` for a body of this length: at once, or when no other large body is read. */
+export function readInTurn(bytes: number, read: () => void): void {
+  if (bytes > largeBodyBytes) takeTurn(read);
+  else read();
+}
+
+/** Call it before routes are added. */
+function limitPublicBodies(app: HttpApp): void {
+  app.addHook('onRoute', (route) => {
+    if (route.config?.access === 'public') route.bodyLimit ??= maxPublicBodyBytes;
+  });
+}
+
+/** The reader of forms is there for all routes, but only those that stream their body use it. */
+function refuseForms(app: HttpApp): void {
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    const isForm = /^multipart\//i.test(request.headers['content-type'] ?? '');
+    if (!isForm || request.routeOptions.config.streamsBody === true) return done(null, payload);
+    done(
+      new ApiError('UNSUPPORTED_MEDIA_TYPE', {
+        message: 'The Content-Type of the request is not supported here. Send application/json.',
+      }),
+    );
+  });
 }
 
 function notJson(cause: Error): ApiError {
@@ -86,7 +103,7 @@ function refuseEncoded({ headers }: FastifyRequest): void {
   });
 }
 
-/** @throws ApiError for a body that does not claim to be UTF-8, or is not */
+/** @throws ApiError for a body that is not UTF-8, does not claim to be, or exceeds `json-shape.ts` */
 export function decodeJsonText(request: FastifyRequest, body: Buffer): string {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '');
   if (charset !== null && !/^utf-?8$/i.test(charset[1] ?? '')) {
@@ -94,6 +111,10 @@ export function decodeJsonText(request: FastifyRequest, body: Buffer): string {
   }
   if (!isUtf8(body)) {
     throw new ApiError('INVALID_REQUEST', { message: 'The body is not valid UTF-8.' });
+  }
+  const problem = problemOfJson(body);
+  if (problem !== null) {
+    throw new ApiError('INVALID_REQUEST', { message: `The body ${problem}.` });
   }
   return body.toString('utf8');
 }

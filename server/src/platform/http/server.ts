@@ -14,7 +14,8 @@ import { ApiError, platformErrors, type ErrorKind } from './errors.ts';
 import { parseJsonBodies } from './json-bodies.ts';
 import { noTexts, type DescriptionTexts } from './named-schemas.ts';
 import { describeApi } from './openapi.ts';
-import { limitPipelining } from './pipelining.ts';
+import { createListener } from './http-listener.ts';
+import { checkHeads } from './request-heads.ts';
 import { addRequestLog, type RequestObserver } from './request-log.ts';
 import { refuseBadParams, refuseBadQuery } from './text-rules.ts';
 import { translateError } from './translate-error.ts';
@@ -42,6 +43,8 @@ export type HttpServerOptions = KeyRules & {
   bodyTimeoutMs?: number;
   /** How long the headers of a request may take to arrive. */
   headersTimeoutMs?: number;
+  /** How long an answer may wait for a client that reads none of it. */
+  stalledAnswerMs?: number;
 };
 
 /** JSON bodies above this are refused; media bytes stream through routes of their own. */
@@ -53,21 +56,15 @@ const maxBodyBytes = 1024 * 1024;
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const baseLogger: FastifyBaseLogger = options.log;
-  const headersTimeoutMs = options.headersTimeoutMs ?? 30_000;
+  const { headersTimeoutMs = 30_000, stalledAnswerMs = 60_000 } = options;
   const app = fastify({
-    // Node looks for slow headers only this often.
-    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: headersTimeoutMs / 2 },
+    serverFactory: (handle) => createListener(handle, { headersTimeoutMs, stalledAnswerMs }),
     loggerInstance: baseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newTypeId('req'),
     requestIdHeader: false,
     bodyLimit: maxBodyBytes,
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false, caseSensitive: true },
-    // Node's request time-out would also cut uploads, which may take hours. Bodies of JSON have a
-    // time-out of their own in `parseJsonBodies`, and uploads have one for silence.
-    requestTimeout: 0,
-    keepAliveTimeout: 72_000,
-    connectionTimeout: 0,
     // While closing, `sendClientsAway` answers in the envelope of the API.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -79,7 +76,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       void nameRequest(request, reply).status(answer.statusCode).send(answer.envelope(request.id));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.server.maxRequestsPerSocket = 0;
 
   app.decorateRequest('principal', null);
   app.decorateRequest('reauthenticate', null);
@@ -96,15 +92,15 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       .headers(answer.headers)
       .send(answer.envelope(request.id));
   });
-  app.setNotFoundHandler((request, reply) => {
-    const answer = new ApiError('NOT_FOUND', { message: 'There is no such route.' });
-    return reply.status(404).send(answer.envelope(request.id));
+  app.setNotFoundHandler(() => {
+    throw noSuchRoute();
   });
 
-  limitPipelining(app);
   addEnvelope(app);
   addRequestLog(app, options.observe);
+  checkHeads(app);
   sendClientsAway(app, options);
+  refuseUnknownRoutes(app);
   addAccessControl(app, options);
   parseJsonBodies(app, options.bodyTimeoutMs ?? 30_000);
   app.addHook('preValidation', (request, _reply, done) => {
@@ -141,6 +137,17 @@ function addEnvelope(app: HttpApp): void {
     const meta = 'meta' in payload ? (payload.meta as object) : {};
     done(null, { ...payload, meta: { requestId: request.id, ...meta } });
   });
+}
+
+/** Before the body is read, which nobody needs. */
+function refuseUnknownRoutes(app: HttpApp): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(request.is404 ? noSuchRoute() : undefined);
+  });
+}
+
+function noSuchRoute(): ApiError {
+  return new ApiError('NOT_FOUND', { message: 'There is no such route.' });
 }
 
 function nameRequest(request: FastifyRequest, reply: FastifyReply): FastifyReply {

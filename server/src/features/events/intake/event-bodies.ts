@@ -7,7 +7,7 @@ import { brotliDecompress, gunzip } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
-import { decodeJsonText } from '../../../platform/http/json-bodies.ts';
+import { decodeJsonText, readInTurn } from '../../../platform/http/json-bodies.ts';
 import { mayHoldBadText } from '../../../platform/http/text-rules.ts';
 import type { Admission } from './admission.ts';
 
@@ -39,17 +39,21 @@ export function parseEventBodies(app: HttpApp, admission: Admission): void {
     }
     const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
     if (encoding === 'identity' || encoding === '') {
-      finish(request, body as Buffer, done);
+      finishInTurn(request, body as Buffer, done);
       return;
     }
     unpackBody(encoding, body as Buffer).then(
-      (bytes) => finish(request, bytes, done),
+      (bytes) => finishInTurn(request, bytes, done),
       (error: unknown) => done(error as Error),
     );
   });
 }
 
 type Done = (error: Error | null, body?: EventBody) => void;
+
+function finishInTurn(request: FastifyRequest, bytes: Buffer, done: Done): void {
+  readInTurn(bytes.length, () => finish(request, bytes, done));
+}
 
 function finish(request: FastifyRequest, bytes: Buffer, done: Done): void {
   let body: EventBody;

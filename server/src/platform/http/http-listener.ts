@@ -1,0 +1,40 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { oneAtATime } from './one-at-a-time.ts';
+import { closeStalled, UnreadAnswers } from './unread-answers.ts';
+
+export type ListenerLimits = {
+  /** How long the headers of a request may take to arrive. */
+  headersTimeoutMs: number;
+  /** How long an answer may wait for a client that reads none of it. */
+  stalledAnswerMs: number;
+};
+
+const keepAliveTimeoutMs = 72_000;
+
+/**
+ * Node's server, which Fastify's `handle` runs on. All requests come through `oneAtATime`, also those
+ * that Node would answer by itself: without a `Host`, and with an `Expect`; see `request-heads.ts`.
+ */
+export function createListener(handle: RequestListener, limits: ListenerLimits): Server {
+  const unread = new UnreadAnswers();
+  const onRequest = oneAtATime((request, response) => {
+    unread.follow(response);
+    handle(request, response);
+  });
+  const server = createServer(
+    {
+      headersTimeout: limits.headersTimeoutMs,
+      // Node looks for slow headers only this often.
+      connectionsCheckingInterval: limits.headersTimeoutMs / 2,
+      // It would also cut uploads, which may take hours. Bodies of JSON have a time-out of their own
+      // in `parseJsonBodies`, and uploads have one for silence.
+      requestTimeout: 0,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      requireHostHeader: false,
+    },
+    onRequest,
+  );
+  server.on('checkContinue', onRequest).on('checkExpectation', onRequest);
+  closeStalled(server, limits.stalledAnswerMs);
+  return server;
+}

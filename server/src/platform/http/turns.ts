@@ -1,0 +1,14 @@
+/**
+ * Work that takes turns: what is given here runs in the order in which it came, one piece in each turn
+ * of the event loop, so that other requests are answered between any two of them.
+ */
+const waiting: (() => void)[] = [];
+
+export function takeTurn(work: () => void): void {
+  if (waiting.push(work) === 1) setImmediate(next);
+}
+
+function next(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(next);
+}
