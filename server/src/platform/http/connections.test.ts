@@ -46,6 +46,7 @@ app.get('/large', open, () => {
   handled += 1;
   return { data: large };
 });
+app.post('/numbers', open, () => ({ data: 'taken' }));
 app.post('/locked', { config: { access: 'secret' } }, () => ({ data: 'in' }));
 server.complete();
 const url = await app.listen({ port: 0, host: '127.0.0.1' });
@@ -204,4 +205,18 @@ test('a client is not asked for a body that its key does not allow', async () =>
     `${head}Content-Length: 100000\r\nExpect: 100-continue\r\n\r\n`,
   ]);
   assert.deepEqual(statuses, [401]);
+});
+
+test('a body in thousands of single bytes is refused, and one in some pieces is taken', async () => {
+  const head =
+    'POST /numbers HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+    'Transfer-Encoding: chunked\r\n\r\n';
+  const chunked = (pieces: readonly string[]) =>
+    pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`).join('');
+  const tiny = await sendRaw(url, [head, chunked(Array.from({ length: 5_000 }, () => '1'))]);
+  assert.deepEqual([tiny.statuses, tiny.closed], [[400], true]);
+  assert.match(tiny.body.error.message, /chunks of a few bytes/);
+  const pieces = ['[', ...Array.from({ length: 900 }, () => '1,'), '1]'];
+  const whole = await sendRaw(url, [`${head}${chunked(pieces)}0\r\n\r\n`], { answers: 1 });
+  assert.deepEqual(whole.statuses, [200]);
 });

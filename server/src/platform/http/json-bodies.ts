@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
+import type { Readable } from 'node:stream';
 import { ApiError } from './errors.ts';
 import type { HttpApp } from './app.ts';
 import { problemOfJson } from './json-shape.ts';
@@ -15,6 +16,13 @@ declare module 'fastify' {
 
 /** Reading a body of a mebibyte takes some 20 ms, so bodies above this length take turns. */
 const largeBodyBytes = 64 * 1024;
+
+/**
+ * Each chunk of a chunked body costs some 2 µs, whatever its size: a mebibyte of single bytes takes two
+ * seconds. Clients that write in pieces send larger ones.
+ */
+const maxTinyChunks = 1_000;
+const tinyChunkBytes = 64;
 
 /** Bodies of routes that need no key, unless the route streams them. */
 const maxPublicBodyBytes = 16 * 1024;
@@ -127,6 +135,7 @@ function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
       done(null, payload);
       return;
     }
+    refuseTinyChunks(request, reply, payload);
     request.bodyTimer = setTimeout(() => {
       endArrivingBody(request, reply, new ApiError('REQUEST_TIMEOUT'));
     }, bodyTimeoutMs);
@@ -141,6 +150,20 @@ function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
   app.addHook('preValidation', (request, _reply, done) => clear(request, done));
   app.addHook('onResponse', (request, _reply, done) => clear(request, done));
   app.addHook('onRequestAbort', clear);
+}
+
+function refuseTinyChunks(request: FastifyRequest, reply: FastifyReply, payload: Readable): void {
+  if (request.headers['transfer-encoding'] === undefined) return;
+  let chunks = 0;
+  let bytes = 0;
+  payload.on('data', (chunk: Buffer) => {
+    chunks += 1;
+    bytes += chunk.length;
+    if (chunks <= maxTinyChunks || bytes >= chunks * tinyChunkBytes) return;
+    payload.pause();
+    const message = `The body comes in more than ${maxTinyChunks} chunks of a few bytes.`;
+    endArrivingBody(request, reply, new ApiError('INVALID_REQUEST', { message }));
+  });
 }
 
 /** Answers a request whose body is still arriving, and closes its connection. */

@@ -8,6 +8,7 @@ import { nameSchemas, type DescriptionTexts } from './named-schemas.ts';
 import type { Access } from './principal.ts';
 import { addReference } from './reference.ts';
 import type { HttpApp } from './app.ts';
+import { maxContainers, maxDepth, maxKeys } from './json-shape.ts';
 import { ErrorAnswer, errorAnswer } from './schemas.ts';
 
 /**
@@ -34,7 +35,9 @@ export async function describeApi(
         description:
           'Short-form video feed service. Secret keys may call every route; publishable keys ' +
           'only those marked so. Answers are `{ data, meta }`, failures `{ error, meta }`; each ' +
-          `error code has [a page of its own](${options.publicUrl}/docs/errors).`,
+          `error code has [a page of its own](${options.publicUrl}/docs/errors). A JSON body has at ` +
+          `most 1 MiB, ${maxDepth} levels, ${maxKeys} keys, and ${maxContainers} objects and lists. ` +
+          'Send integers beyond 2^53 as strings: numbers that a double can not hold are refused.',
         contact: { name: 'Reelfeed', url: options.publicUrl },
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
