@@ -12,6 +12,11 @@ export type Target = {
   segment: string;
 };
 
+const wideBody = `{${Array.from({ length: 80_000 }, (_, at) => `"f${at}":1`).join()}}`;
+const deepBody = `{"value":${'['.repeat(500_000)}${']'.repeat(500_000)}}`;
+const emptyLists = `{"events":[${'[],'.repeat(300_000)}[]]}`;
+const wrongElements = `{"ids":[${'1,'.repeat(499_999)}1]}`;
+
 type Attack = (target: Target) => Promise<unknown>;
 
 /** By what they do. Each goes on until its thread is ended. */
@@ -64,8 +69,6 @@ export function startAttack(name: AttackName, target: Target): AsyncDisposable {
   return { [Symbol.asyncDispose]: async () => void (await worker.terminate()) };
 }
 
-if (!isMainThread && isOrder(workerData)) await attacks[workerData.name](workerData.target);
-
 /** Test runners have threads as well. */
 function isOrder(data: unknown): data is { name: AttackName; target: Target } {
   return typeof data === 'object' && data !== null && 'name' in data && 'target' in data;
@@ -109,11 +112,6 @@ async function pipelineOnce(target: Target, path: string, count: number): Promis
   }
 }
 
-const wideBody = `{${Array.from({ length: 80_000 }, (_, at) => `"f${at}":1`).join()}}`;
-const deepBody = `{"value":${'['.repeat(500_000)}${']'.repeat(500_000)}}`;
-const emptyLists = `{"events":[${'[],'.repeat(300_000)}[]]}`;
-const wrongElements = `{"ids":[${'1,'.repeat(499_999)}1]}`;
-
 async function sendAgain(
   { url }: Target,
   path: string,
@@ -148,3 +146,5 @@ async function trickleEvents(target: Target, bytesEachTime: number): Promise<nev
     socket.destroy();
   }
 }
+
+if (!isMainThread && isOrder(workerData)) await attacks[workerData.name](workerData.target);

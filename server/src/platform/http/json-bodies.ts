@@ -39,6 +39,7 @@ export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
     const read = () => {
       try {
         refuseEncoded(request);
+        refuseBadShape(body as Buffer, true);
         const text = decodeJsonText(request, body as Buffer);
         if (text === '') {
           done(null, undefined);
@@ -75,14 +76,16 @@ function limitPublicBodies(app: HttpApp): void {
 
 /** The reader of forms is there for all routes, but only those that stream their body use it. */
 function refuseForms(app: HttpApp): void {
-  app.addHook('preParsing', (request, _reply, payload, done) => {
-    const isForm = /^multipart\//i.test(request.headers['content-type'] ?? '');
-    if (!isForm || request.routeOptions.config.streamsBody === true) return done(null, payload);
-    done(
-      new ApiError('UNSUPPORTED_MEDIA_TYPE', {
-        message: 'The Content-Type of the request is not supported here. Send application/json.',
-      }),
-    );
+  const message =
+    'The Content-Type of the request is not supported here. JSON needs application/json.';
+  app.addHook('preParsing', ({ method, headers, routeOptions }, _reply, payload, done) => {
+    const isForm = /^multipart\//i.test(headers['content-type'] ?? '');
+    const mayHaveBody = method !== 'GET' && method !== 'HEAD';
+    if (isForm && mayHaveBody && routeOptions.config.streamsBody !== true) {
+      done(new ApiError('UNSUPPORTED_MEDIA_TYPE', { message }));
+    } else {
+      done(null, payload);
+    }
   });
 }
 
@@ -111,7 +114,14 @@ function refuseEncoded({ headers }: FastifyRequest): void {
   });
 }
 
-/** @throws ApiError for a body that is not UTF-8, does not claim to be, or exceeds `json-shape.ts` */
+/** @throws ApiError for a body that exceeds the bounds of `json-shape.ts` */
+export function refuseBadShape(body: Buffer, checksNumbers: boolean): void {
+  const problem = problemOfJson(body, checksNumbers);
+  if (problem === null) return;
+  throw new ApiError('INVALID_REQUEST', { message: `The body ${problem}.` });
+}
+
+/** @throws ApiError for a body that does not claim to be UTF-8, or is not */
 export function decodeJsonText(request: FastifyRequest, body: Buffer): string {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '');
   if (charset !== null && !/^utf-?8$/i.test(charset[1] ?? '')) {
@@ -119,10 +129,6 @@ export function decodeJsonText(request: FastifyRequest, body: Buffer): string {
   }
   if (!isUtf8(body)) {
     throw new ApiError('INVALID_REQUEST', { message: 'The body is not valid UTF-8.' });
-  }
-  const problem = problemOfJson(body);
-  if (problem !== null) {
-    throw new ApiError('INVALID_REQUEST', { message: `The body ${problem}.` });
   }
   return body.toString('utf8');
 }

@@ -9,6 +9,8 @@ export function takeTurn(work: () => void): void {
 }
 
 function next(): void {
-  waiting.shift()?.();
+  const work = waiting.shift();
+  // Before the work, which may throw.
   if (waiting.length > 0) setImmediate(next);
+  work?.();
 }

@@ -7,7 +7,7 @@ import { brotliDecompress, gunzip } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
-import { decodeJsonText, readInTurn } from '../../../platform/http/json-bodies.ts';
+import { decodeJsonText, readInTurn, refuseBadShape } from '../../../platform/http/json-bodies.ts';
 import { mayHoldBadText } from '../../../platform/http/text-rules.ts';
 import type { Admission } from './admission.ts';
 
@@ -58,6 +58,8 @@ function finishInTurn(request: FastifyRequest, bytes: Buffer, done: Done): void 
 function finish(request: FastifyRequest, bytes: Buffer, done: Done): void {
   let body: EventBody;
   try {
+    // A number that is out of range concerns its event alone.
+    refuseBadShape(bytes, false);
     const text = decodeJsonText(request, bytes);
     body = { json: parse(text), bytes: bytes.length, mayHoldBadText: mayHoldBadText(text) };
   } catch (error) {
