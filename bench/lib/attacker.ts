@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker, isMainThread, workerData } from 'node:worker_threads';
 
-/** What an attack may use: everything but the first and the last is free for anyone to know. */
+/** The service, and the keys of the organization that attacks it. */
 export type Target = {
   url: string;
   secretKey: string;
@@ -101,12 +101,11 @@ async function pipelineAgain(
   }
 }
 
-/** Writes the requests, reads no answer, and opens another connection only when this one ends. */
+/** Writes the requests, reads no answer, and keeps the connection for longer than a measurement. */
 async function pipelineOnce(target: Target, path: string, count: number): Promise<never> {
   for (;;) {
     const socket = openSocket(target);
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(count));
-    // A connection that is not read does not say that it has ended.
     await delay(20_000);
     socket.destroy();
   }
