@@ -43,7 +43,10 @@ const destination = new Writable({
     done();
   },
 });
-const receiver = await startReceiver(() => 404);
+// It repeats what it got, as some gateways do.
+const receiver = await startReceiver(
+  () => (request, response) => response.writeHead(404).end(JSON.stringify(request.headers)),
+);
 const service = await startService(
   { REELFEED_EGRESS_ALLOW: receiver.allow },
   { log: createLogger('debug', destination) },
@@ -147,6 +150,7 @@ test('secrets of every mutating route are kept nowhere in clear', async () => {
     };
     const answer = await service.call(method, path, request);
     assert.ok(answer.status < 300, `${operation.operationId}: ${answer.text}`);
+    if (operation.operationId === 'createWebhook') await sendTest(answer.body.data.id);
     const described = answerOf(operation);
     if (described !== undefined) collect(described, answer.body);
     // A refusal tells what is wrong, and not what was sent.
@@ -166,6 +170,16 @@ test('secrets of every mutating route are kept nowhere in clear', async () => {
   assert.ok(secrets.length > 15);
   await assertNowhere();
 });
+
+/** What a receiver answers is kept with the delivery. */
+async function sendTest(id: string): Promise<void> {
+  const path = `/v1/webhooks/${id}`;
+  const body = { event: 'content.ready' };
+  const sent = await service.call('POST', `${path}/test`, { body });
+  assert.equal(sent.body.data.status, 'failed', sent.text);
+  const { text } = await service.call('GET', `${path}/deliveries`);
+  assert.match(`${sent.text} ${text}`, /x-gateway[^,]*\[secret\]/);
+}
 
 /** Items that are refused alone are in the body that the audit log keeps. */
 async function sendBrokenImports(): Promise<void> {
