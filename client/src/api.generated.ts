@@ -1925,7 +1925,7 @@ export interface components {
                  */
                 type: "key" | "command_line" | "service";
             };
-            /** @description The body of the request, without secrets. Null when it was no JSON or over 4 KiB. */
+            /** @description The body of the request as its schema names it, with `[secret]` in place of what the schema marks by `x-secret`; URLs of webhooks and imports end before their query strings. Null when it was no JSON or over 4 KiB. */
             changes: unknown;
             /** @example aud_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;

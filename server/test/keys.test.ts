@@ -13,7 +13,7 @@ import { eventually, startService } from './service.ts';
 const service = await startService();
 const second = await startService({}, { beside: service });
 
-type NewKey = { type?: string; name?: string; expiresAt?: string | null };
+type NewKey = { type?: string; name?: string; expiresAt?: string | null; scopes?: string[] };
 
 async function makeKey(key: NewKey = {}, by = service.secretKey) {
   const { status, body, text } = await service.call('POST', '/v1/keys', {
@@ -171,6 +171,37 @@ test('the last working secret key stays, also against two requests at the same m
   }
   assert.equal((await reads(own.secretKey)).status, 200);
   assert.ok(expiring.id);
+});
+
+test('the last secret key without scopes stays, whatever keys with scopes there are', async () => {
+  const own = await createOrganization(service, 'One full key');
+  const { id } = await currentSecret(own);
+  const make = (fields: NewKey) => makeKey(fields, own.secretKey);
+  const reader = await make({ scopes: ['content:read', 'keys:write'] });
+  const spare = await make({ expiresAt: new Date(Date.now() + 1_500).toISOString() });
+  const revoke = (key: string, by = own.secretKey) =>
+    service.call('DELETE', `/v1/keys/${key}`, { key: by });
+  await eventually('the spare key to expire', async () =>
+    (await reads(spare.key)).status === 401 ? true : null,
+  );
+  const refused = await revoke(id);
+  assert.deepEqual([refused.status, refused.body.error.code], [409, 'CONFLICT']);
+  assert.match(refused.body.error.message, /last working secret key without scopes/);
+  assert.equal((await reads(own.secretKey)).status, 200);
+  for (let round = 0; round < 5; round += 1) {
+    const by = await currentSecret(own);
+    const other = await make({});
+    const replies = await Promise.all([by.id, other.id].map((key) => revoke(key, by.key)));
+    assert.equal(replies.filter(({ status }) => status === 200).length, 1);
+    own.secretKey = replies[0]?.status === 200 ? other.key : by.key;
+  }
+  const rotated = await service.call('POST', `/v1/keys/${(await currentSecret(own)).id}/rotate`, {
+    key: own.secretKey,
+    body: { gracePeriod: 0 },
+  });
+  assert.equal((await reads(rotated.body.data.key)).status, 200);
+  assert.equal((await revoke(rotated.body.data.id, rotated.body.data.key)).status, 409);
+  assert.equal((await revoke(reader.id, rotated.body.data.key)).status, 200);
 });
 
 /** The organization's working secret key and its id. */

@@ -29,7 +29,7 @@ export type ServerOptions = {
   readonly admit: Admit;
   /** Called for every answered request. */
   readonly observe: RequestObserver;
-  readonly sessionKey: (request: FastifyRequest) => string | null;
+  readonly sessionKey: (request: FastifyRequest) => Promise<string | null>;
   readonly scopeOf: ScopeOf;
   /** All error codes, for the API description. */
   readonly errors: readonly ErrorKind[];

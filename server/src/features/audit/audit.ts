@@ -8,8 +8,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Tx } from '../../platform/database/database.ts';
 import { newTypeId, type ApiKeyId, type OrganizationId } from '../../platform/ids.ts';
+import { withoutSecrets } from '../../platform/http/secret-fields.ts';
 import type { Answer } from '../../platform/idempotency/idempotency.ts';
-import { withoutSecrets } from './changes.ts';
+import { toChanges } from './changes.ts';
 import { insertEntry } from './queries.ts';
 
 export { pruneAudit } from './maintenance.ts';
@@ -27,7 +28,7 @@ export type AuditEntry = {
   /** A verb and its object, as operations of the API are named: `completeExperiment`. */
   action: string;
   resourceId: string | null;
-  /** The new values of the changed fields, except those whose names suggest a secret. */
+  /** The new values of the changed fields. They hold no secret: the caller leaves those out. */
   changes?: unknown;
 };
 
@@ -44,7 +45,7 @@ export function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
     actor: actor.type,
     keyId: actor.type === 'key' ? actor.keyId : null,
     resourceId: entry.resourceId,
-    changes: withoutSecrets(entry.changes ?? null),
+    changes: toChanges(entry.changes),
     requestId: actor.type === 'key' ? actor.requestId : null,
   });
 }
@@ -60,8 +61,16 @@ export async function auditRequest(tx: Tx, request: FastifyRequest, answer: Answ
     actor: { type: 'key', keyId, requestId: request.id },
     action: schema?.operationId ?? `${request.method} ${request.routeOptions.url}`,
     resourceId: resourceOf(request, answer),
-    changes: request.body,
+    changes: bodyWithoutSecrets(request),
   });
+}
+
+/** What the body's schema names, without what it marks as secret; null for a body without a schema. */
+function bodyWithoutSecrets({ body, routeOptions }: FastifyRequest): unknown {
+  const { config, schema } = routeOptions;
+  const described = config.describedBody?.['application/json']?.schema ?? schema?.body;
+  if (typeof described !== 'object' || described === null) return null;
+  return withoutSecrets(described, body ?? null);
 }
 
 /**

@@ -1,18 +1,12 @@
 import { mayHoldBadText } from '../../platform/http/text-rules.ts';
 
 const maxBytes = 4_096;
-const secretName = /secret|password|token|authorization|credential|api_?key/i;
 
-/**
- * Serializes a value as JSON without fields whose names suggest a secret. Null when it can't be
- * stored.
- */
-export function withoutSecrets(value: unknown): string | null {
+/** Serializes a value as JSON. Null when it can't be stored. */
+export function toChanges(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   try {
-    const json = JSON.stringify(value, (name, inner: unknown) =>
-      secretName.test(name) && inner !== null ? '(not shown)' : inner,
-    );
+    const json = JSON.stringify(value);
     // PostgreSQL stores no NUL and no half characters; a bulk request may hold them in items that fail.
     return Buffer.byteLength(json) > maxBytes || mayHoldBadText(json) ? null : json;
   } catch (error) {

@@ -32,7 +32,9 @@ const AuditEntry = Type.Object(
     resourceId: Nullable(Type.String({ description: 'Of what was changed.' })),
     changes: Type.Unknown({
       description:
-        'The body of the request, without secrets. Null when it was no JSON or over 4 KiB.',
+        'The body of the request as its schema names it, with `[secret]` in place of what the schema ' +
+        'marks by `x-secret`; URLs of webhooks and imports end before their query strings. Null when ' +
+        'it was no JSON or over 4 KiB.',
     }),
     requestId: Nullable(Type.String()),
   },

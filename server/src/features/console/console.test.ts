@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fingerprint, recordedFingerprint } from '../../../../console/fingerprint.ts';
-import { send, startService } from '../../../test/service.ts';
+import { silentLog } from '../../../test/database.ts';
+import { query } from '../../../test/seed.ts';
+import { eventually, send, startService } from '../../../test/service.ts';
+import { inTransaction, openDatabase } from '../../platform/database/database.ts';
+import { createVault, loadEncryptionKey } from '../../platform/vault.ts';
+import { deleteExpiredSessions } from './queries.ts';
 
 const service = await startService();
 const { secretKey, publishableKey, url } = service;
@@ -24,6 +29,14 @@ test('a secret key signs in with a cookie that no script and no other site can u
   assert.equal((await call({})).status, 401);
   // A key that is given goes before the cookie, even a wrong one.
   assert.equal((await call({ ...header, authorization: 'Bearer rf_sk_x' })).status, 401);
+  // The cookies of the version before name no session.
+  const vault = createVault(await loadEncryptionKey(null, service.dataDir));
+  const old = vault.seal(
+    JSON.stringify({ secretKey, endsAt: Date.now() + 60_000 }),
+    'console session',
+  );
+  const before = { ...header, cookie: `reelfeed_console=${old.toString('base64url')}` };
+  assert.equal((await send(`${url}/v1/keys`, 'GET', { headers: before })).status, 401);
   const damaged = { ...header, cookie: `${headers.cookie.slice(0, -4)}AAAA` };
   assert.equal((await send(`${url}/v1/keys`, 'GET', { headers: damaged })).status, 401);
 });
@@ -49,6 +62,61 @@ test('a session ends with its key, and by signing out', async () => {
   assert.equal((await read()).status, 401);
   const ended = await send(`${url}/console/session`, 'DELETE', { headers: header });
   assert.match(ended.headers.get('set-cookie') ?? '', /^reelfeed_console=; .*Max-Age=0$/);
+});
+
+test('signing out ends the session on the server, on every process within five seconds', async () => {
+  const second = await startService({}, { beside: service });
+  const signInAgain = async () =>
+    ((await signIn(secretKey)).headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+  const [copied, other] = [await signInAgain(), await signInAgain()];
+  const read = (cookie: string, at = url) =>
+    send(`${at}/v1/keys`, 'GET', { headers: { ...header, cookie } });
+  for (const at of [url, second.url]) assert.equal((await read(copied, at)).status, 200);
+  const tail = await fetch(`${url}/v1/events/stream`, { headers: { ...header, cookie: copied } });
+  assert.equal(tail.status, 200);
+  // Another site can't even sign somebody out.
+  await send(`${url}/console/session`, 'DELETE', { headers: { cookie: copied } });
+  assert.equal((await read(copied)).status, 200);
+
+  await send(`${url}/console/session`, 'DELETE', { headers: { ...header, cookie: copied } });
+  const endedAt = performance.now();
+  assert.equal((await read(copied)).status, 401);
+  assert.match(await tail.text(), /"reason":"UNAUTHORIZED"/);
+  await eventually('the second process to refuse', async () =>
+    (await read(copied, second.url)).status === 401 ? true : null,
+  );
+  assert.ok(performance.now() - endedAt < 5_000);
+  for (const at of [url, second.url]) assert.equal((await read(other, at)).status, 200);
+});
+
+test('a session ends after twelve hours, or when a key has a hundred later ones, and its row is swept', async () => {
+  const made = await service.call('POST', '/v1/keys', { body: { type: 'secret', name: 'many' } });
+  const { id, key } = made.body.data;
+  const cookies: string[] = [];
+  for (let turn = 0; turn <= 100; turn += 1) {
+    cookies.push(((await signIn(key)).headers.get('set-cookie') ?? '').split(';')[0] ?? '');
+  }
+  const read = async (index: number) => {
+    const headers = { ...header, cookie: cookies.at(index) ?? '' };
+    return (await send(`${url}/v1/keys`, 'GET', { headers })).status;
+  };
+  assert.deepEqual([await read(0), await read(1), await read(100)], [401, 200, 200]);
+  const [row] = await query(
+    service,
+    `select count(*)::int as n, min(expires_at - created_at)::text as time
+     from console_session where api_key_id = $1`,
+    [id],
+  );
+  assert.deepEqual([row?.['n'], row?.['time']], [100, '12:00:00']);
+  await query(service, `update console_session set expires_at = now() where api_key_id = $1`, [id]);
+  assert.equal(await read(50), 401);
+  await using database = openDatabase({
+    connection: service.connection,
+    poolSize: 1,
+    log: silentLog,
+  });
+  const swept = await inTransaction(database.db, (tx) => deleteExpiredSessions(tx, 1_000));
+  assert.equal(swept, 100);
 });
 
 test('the built files are of these sources; build them by `npm run build:console`', () => {

@@ -1,10 +1,11 @@
 /**
  * The web console at `/console`: a page built ahead of time, and sign-in with a secret key.
  *
- * The browser keeps no key. Signing in seals the key into a cookie that no script can read; a request
- * of the page then counts as one with that key. Two things keep other sites from using the cookie:
- * it is `SameSite=Strict`, and it counts only beside the header `X-Reelfeed-Console`, which a page of
- * another origin could send only after a preflight that the service never allows.
+ * The browser keeps no key. Signing in makes a session and seals it, with the key, into a cookie that no
+ * script can read; a request of the page then counts as one with that key, while the session is in the
+ * database. Two things keep other sites from using the cookie: it is `SameSite=Strict`, and it counts
+ * only beside the header `X-Reelfeed-Console`, which a page of another origin could send only after a
+ * preflight that the service never allows.
  *
  * A one-time link signs in without typing the key. Its token stands behind the `#` of the address, so
  * no server and no log gets it from there; the page sends it in the body of the request that a key
@@ -12,7 +13,20 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import { inBatches } from '../../platform/database/batches.ts';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
+import type { Principal } from '../../platform/http/principal.ts';
+import { newTypeId } from '../../platform/ids.ts';
 import type { Vault } from '../../platform/vault.ts';
+import {
+  deleteExpiredSessions,
+  deleteSession,
+  endOldestSessions,
+  insertSession,
+  touchSession,
+  type SessionId,
+} from './queries.ts';
 
 const cookieName = 'reelfeed_console';
 const sealContext = 'console session';
@@ -20,10 +34,23 @@ export const consoleHeader = 'x-reelfeed-console';
 /** A working day; after it the key has to be given again. */
 const sessionSeconds = 12 * 3_600;
 const linkMs = 3_600_000;
+const maxSessionsOfKey = 100;
+/** Shorter than the five seconds within which every process must know that a session has ended. */
+const cachedForMs = 3_000;
+const maxCached = 10_000;
+const deletedAtOnce = 1_000;
 
 export type ConsoleSessions = {
-  /** The value of `Set-Cookie` that signs in with a key; `secure` where the page came by HTTPS. */
-  start(secretKey: string, options: { readonly secure: boolean }): string;
+  /**
+   * Begins a session of a key.
+   *
+   * @returns the value of `Set-Cookie`; `secure` where the page came by HTTPS
+   */
+  start(
+    secretKey: string,
+    principal: Principal,
+    options: { readonly secure: boolean },
+  ): Promise<string>;
   /**
    * The path of a link that signs in with a key: once, within an hour, and only at this process. It is
    * kept in memory alone, so that a restart ends it.
@@ -31,16 +58,61 @@ export type ConsoleSessions = {
   readonly createLink: (secretKey: string) => string;
   /** The key of a link, which is used up by this; null when it was before, or is over. */
   takeLink(token: string): string | null;
-  /** The value of `Set-Cookie` that signs out. */
-  end(): string;
+  /** Ends the session of a request, if it has one. @returns the value of `Set-Cookie` */
+  end(request: FastifyRequest): Promise<string>;
   /** The secret key behind a request of the console, or null. */
-  readonly keyOf: (request: FastifyRequest) => string | null;
+  readonly keyOf: (request: FastifyRequest) => Promise<string | null>;
+  /** Deletes sessions that are over. */
+  prune(signal: AbortSignal): Promise<void>;
 };
 
-export function createConsoleSessions(vault: Vault): ConsoleSessions {
-  const cookie = (value: string, maxAge: number, secure: boolean) =>
-    `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}` +
-    (secure ? '; Secure' : '');
+type Cookie = { readonly sessionId: SessionId; readonly secretKey: string };
+
+export function createConsoleSessions(db: Db, vault: Vault): ConsoleSessions {
+  /** Whether sessions have not ended, as of the last seconds. */
+  const known = new LRUCache<string, Promise<boolean>>({ max: maxCached, ttl: cachedForMs });
+
+  function isAlive(sessionId: string): Promise<boolean> {
+    const remembered = known.get(sessionId);
+    if (remembered !== undefined) return remembered;
+    const looked = touchSession(db, sessionId);
+    known.set(sessionId, looked);
+    looked.catch(() => known.delete(sessionId));
+    return looked;
+  }
+
+  return {
+    ...createLinks(),
+    async start(secretKey, { organizationId, keyId }, { secure }) {
+      const sessionId = newTypeId('ses');
+      const session = { sessionId, organizationId, keyId, seconds: sessionSeconds };
+      await inTransaction(db, async (tx) => {
+        await insertSession(tx, session);
+        await endOldestSessions(tx, session, maxSessionsOfKey);
+      });
+      const sealed = vault.seal(JSON.stringify({ sessionId, secretKey }), sealContext);
+      return setCookie(sealed.toString('base64url'), sessionSeconds, secure);
+    },
+    async end(request) {
+      const cookie = readCookie(vault, request);
+      if (cookie !== null) {
+        await inTransaction(db, (tx) => deleteSession(tx, cookie.sessionId));
+        known.set(cookie.sessionId, Promise.resolve(false));
+      }
+      return setCookie('', 0, false);
+    },
+    async keyOf(request) {
+      const cookie = readCookie(vault, request);
+      if (cookie === null || !(await isAlive(cookie.sessionId))) return null;
+      return cookie.secretKey;
+    },
+    async prune(signal) {
+      await inBatches(db, deletedAtOnce, signal, (tx) => deleteExpiredSessions(tx, deletedAtOnce));
+    },
+  };
+}
+
+function createLinks(): Pick<ConsoleSessions, 'createLink' | 'takeLink'> {
   const links = new Map<string, { secretKey: string; endsAt: number }>();
   // Looked up by its hash, so that the time of the look-up says nothing of a token.
   const hashOf = (token: string) => createHash('sha256').update(token).digest('hex');
@@ -56,31 +128,27 @@ export function createConsoleSessions(vault: Vault): ConsoleSessions {
       links.delete(hash);
       return link !== undefined && link.endsAt > Date.now() ? link.secretKey : null;
     },
-    start(secretKey, { secure }) {
-      const endsAt = Date.now() + sessionSeconds * 1_000;
-      const sealed = vault.seal(JSON.stringify({ secretKey, endsAt }), sealContext);
-      return cookie(sealed.toString('base64url'), sessionSeconds, secure);
-    },
-    end: () => cookie('', 0, false),
-    keyOf({ headers }) {
-      if (headers[consoleHeader] === undefined) return null;
-      const sealed = readCookie(headers.cookie ?? '');
-      return sealed === null ? null : openSession(vault, sealed);
-    },
   };
 }
 
-function readCookie(header: string): string | null {
-  const found = header.split(';').find((part) => part.trim().startsWith(`${cookieName}=`));
-  return found?.split('=')[1]?.trim() || null;
+function setCookie(value: string, maxAge: number, secure: boolean): string {
+  return (
+    `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}` +
+    (secure ? '; Secure' : '')
+  );
 }
 
-/** Null for an expired session and for a cookie that this service did not issue. */
-function openSession(vault: Vault, sealed: string): string | null {
+/** Null without the console's header, and for a cookie that this version of the service did not issue. */
+function readCookie(vault: Vault, { headers }: FastifyRequest): Cookie | null {
+  if (headers[consoleHeader] === undefined) return null;
+  const parts = (headers.cookie ?? '').split(';');
+  const found = parts.find((part) => part.trim().startsWith(`${cookieName}=`));
+  const sealed = found?.split('=')[1]?.trim();
+  if (!sealed) return null;
   try {
     const text = vault.open(Buffer.from(sealed, 'base64url'), sealContext);
-    const { secretKey, endsAt } = JSON.parse(text) as { secretKey: string; endsAt: number };
-    return endsAt > Date.now() ? secretKey : null;
+    const { sessionId, secretKey } = JSON.parse(text) as Partial<Cookie>;
+    return sessionId === undefined || secretKey === undefined ? null : { sessionId, secretKey };
   } catch {
     return null;
   }

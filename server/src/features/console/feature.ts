@@ -1,20 +1,30 @@
+import type { Db } from '../../platform/database/database.ts';
 import { defineFeature } from '../../platform/feature.ts';
+import { hourMs } from '../../platform/time.ts';
 import type { Vault } from '../../platform/vault.ts';
 import type { Authenticator } from '../keys/keys.ts';
 import { createConsoleSessions } from './console.ts';
 import { addConsoleRoutes } from './routes.ts';
 
-type Parts = { vault: Vault; authenticator: Authenticator; publicUrl: string };
+type Parts = { db: Db; vault: Vault; authenticator: Authenticator; publicUrl: string };
 
 export const consoleFeature = defineFeature({
   name: 'console',
-  build({ vault, authenticator, publicUrl }: Parts) {
-    const consoleSessions = createConsoleSessions(vault);
+  tables: ['console_session'],
+  build({ db, vault, authenticator, publicUrl }: Parts) {
+    const consoleSessions = createConsoleSessions(db, vault);
     const { authenticate } = authenticator;
     return {
       provides: { consoleSessions },
       routes: (app) =>
         addConsoleRoutes(app, { sessions: consoleSessions, authenticate, publicUrl }),
+      chores: [
+        {
+          name: 'delete expired console sessions',
+          intervalMs: hourMs,
+          run: (signal) => consoleSessions.prune(signal),
+        },
+      ],
     };
   },
 });

@@ -70,12 +70,12 @@ function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
       const principal = await authenticate(secretKey);
       if (principal.type !== 'secret') throw new ApiError('FORBIDDEN');
       return reply
-        .header('set-cookie', sessions.start(secretKey, { secure }))
+        .header('set-cookie', await sessions.start(secretKey, principal, { secure }))
         .send({ data: { signedIn: true } });
     },
   );
-  app.delete('/console/session', hidden, (_request, reply) =>
-    reply.header('set-cookie', sessions.end()).send({ data: { signedIn: false } }),
+  app.delete('/console/session', hidden, async (request, reply) =>
+    reply.header('set-cookie', await sessions.end(request)).send({ data: { signedIn: false } }),
   );
 }
 

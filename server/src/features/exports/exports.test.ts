@@ -158,6 +158,32 @@ describe('an export', () => {
     assert.equal((await fetch(local(data.downloadUrl))).status, 200);
     assert.ok(Date.parse(data.expiresAt) > Date.now() + 6 * dayMs);
   });
+
+  test('in CSV holds no formula, whoever wrote the text; other formats hold the text as it is', async () => {
+    const formula = '=HYPERLINK("http://x","y")';
+    const made = await createItem(service, { title: formula, author: '@me', description: '-1+1' });
+    const event = sampleEvent('like', made.id, { userId: '=1+1', deviceId: '\uff1d1' });
+    const sent = await service.call('POST', '/v1/events', {
+      body: event,
+      key: service.publishableKey,
+    });
+    assert.equal(sent.status, 200, sent.text);
+    const text = async (dataset: string) =>
+      (await download(await make({ dataset, format: 'csv' }))).toString('utf8');
+    const content = await text('content');
+    assert.ok(content.includes(`${made.id},video,"'=HYPERLINK(""http://x"",""y"")",`));
+    const events = await text('events');
+    assert.ok(events.includes(",'=1+1,'\uff1d1,"), events);
+    for (const csv of [content, events]) assert.doesNotMatch(csv, /(^|,|")[=@\uff1d]/m);
+    const plain = lines(await download(await make({ dataset: 'content', format: 'ndjson' })));
+    assert.equal(plain.find((row) => row['id'] === made.id)?.['title'], formula);
+    const report = await eventually('the event to be counted', async () => {
+      const headers = { accept: 'text/csv' };
+      const { text: csv } = await service.call('GET', '/v1/analytics/content', { headers });
+      return csv.includes(made.id) ? csv : null;
+    });
+    assert.ok(report.includes(`${made.id},"'=HYPERLINK(""http://x"",""y"")",`), report);
+  });
 });
 
 describe('asking for an export', () => {

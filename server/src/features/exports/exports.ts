@@ -4,7 +4,8 @@
  *   (asked for) → pending → processing → ready → expired
  *                               └────→ failed
  *
- * 1. The job `run-export` moves an export on; a killed attempt starts again with an empty file.
+ * 1. The job `run-export` moves an export on. Each attempt writes a file of its own, and once the next
+ *    has begun an attempt can't make the export ready any more; the next removes what it has left.
  * 2. The file is complete and durable before the transaction that makes the export `ready`; that
  *    transaction also records `export.ready`.
  * 3. A ready export can be downloaded for seven days, by a signed URL that needs no key. Then
@@ -22,7 +23,7 @@ import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts
 import { enqueue } from '../../platform/queue/queue.ts';
 import { dayMs, formatTimestamp, parseTimestamp } from '../../platform/time.ts';
 import type { DownloadUrls } from './download-urls.ts';
-import { countUnfinished, failExport, insertExport, type ExportRow } from './queries.ts';
+import { failExport, insertExport, lockUnfinished, type ExportRow } from './queries.ts';
 import type { Compression, Dataset, Format } from './tables.ts';
 
 export type ExportId = TypeId<'dex'>;
@@ -53,9 +54,11 @@ export const runExportJob = defineJob({
 });
 
 const maxUnfinished = 10;
+/** Exports of a day or two take about so long. */
+const retryAfterSeconds = 10;
 const maxDays = 366;
 
-/** @throws ApiError VALIDATION_ERROR, LIMIT_EXCEEDED */
+/** @throws ApiError VALIDATION_ERROR, RATE_LIMITED */
 export async function createExport(
   tx: Tx,
   organizationId: OrganizationId,
@@ -65,9 +68,10 @@ export async function createExport(
   const days = (readDay('endDate', endDate) - readDay('startDate', startDate)) / dayMs + 1;
   if (days < 1) throw fieldError('endDate', 'must not be before startDate');
   if (days > maxDays) throw fieldError('endDate', `must be at most ${maxDays - 1} days later`);
-  if ((await countUnfinished(tx, organizationId)) >= maxUnfinished) {
-    throw new ApiError('LIMIT_EXCEEDED', {
+  if ((await lockUnfinished(tx, organizationId)) >= maxUnfinished) {
+    throw new ApiError('RATE_LIMITED', {
       message: `An organization can have ${maxUnfinished} unfinished exports. Wait for one to end.`,
+      headers: { 'retry-after': String(retryAfterSeconds) },
     });
   }
   const exportId = newTypeId('dex');

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { createGzip, gzipSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
-import { csvLine } from '../../platform/csv.ts';
+import { csvLine, type CsvValue } from '../../platform/csv.ts';
 import type { Column, ColumnType, Row, RowSource } from './rows.ts';
 import type { Compression, Format } from './tables.ts';
 
@@ -77,15 +77,16 @@ async function* writeCsv({ columns, batches }: RowSource): AsyncGenerator<Buffer
   yield Buffer.from(`${csvLine(columns.map(({ name }) => name))}\r\n`);
   for await (const batch of batches) {
     const lines = batch.map((row) =>
-      csvLine(columns.map(({ name, type }) => toText(type, row[name] ?? null))),
+      csvLine(columns.map(({ name, type }) => toCell(type, row[name] ?? null))),
     );
     yield Buffer.from(`${lines.join('\r\n')}\r\n`);
   }
 }
 
-function toText(type: ColumnType, value: unknown): string {
-  if (value === null) return '';
-  if (type === 'timestamp') return toIso(value) ?? '';
+function toCell(type: ColumnType, value: unknown): CsvValue {
+  if (value === null) return null;
+  if (type === 'timestamp') return toIso(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

@@ -14,6 +14,7 @@ export type ExportRow = {
   end_day: string;
   status: ExportStatus;
   revision: number;
+  file_name: string | null;
   row_count: number | null;
   file_size: number | null;
   error_message: string | null;
@@ -23,9 +24,11 @@ export type ExportRow = {
 };
 
 export type ExportKey = { readonly organizationId: string; readonly exportId: string };
+/** A file of an export; null: that of a version in which all attempts wrote the same one. */
+export type ExportFile = ExportKey & { readonly fileName: string | null };
 
 const columns = sql`export_id, dataset, format, compression, start_day::text as start_day,
-  end_day::text as end_day, status, revision, row_count, file_size, error_message, created_at,
+  end_day::text as end_day, status, revision, file_name, row_count, file_size, error_message, created_at,
   completed_at, expires_at`;
 
 export async function insertExport(
@@ -50,7 +53,13 @@ export async function insertExport(
   return row;
 }
 
-export async function countUnfinished(tx: Tx, organizationId: OrganizationId): Promise<number> {
+/**
+ * The number of exports that have not ended, which nobody else changes upwards until the transaction
+ * ends: without the lock, requests at the same moment would all count the same.
+ */
+export async function lockUnfinished(tx: Tx, organizationId: OrganizationId): Promise<number> {
+  await sql`
+    select pg_advisory_xact_lock(hashtextextended(${`exports ${organizationId}`}, 77))`.execute(tx);
   const { rows } = await sql<{ unfinished: number }>`
     select count(*) as unfinished from data_export
     where organization_id = ${organizationId} and status in ('pending', 'processing')`.execute(tx);
@@ -96,24 +105,28 @@ export async function listExports(
   return rows;
 }
 
-/** Starts an export. Null when there is nothing left to do. */
-export async function startExport(tx: Tx, key: ExportKey): Promise<ExportRow | null> {
+/**
+ * Starts an attempt of an export, which will write `fileName`. From here on no earlier attempt can make
+ * the export ready. Null when there is nothing left to do.
+ */
+export async function startExport(tx: Tx, file: ExportFile): Promise<ExportRow | null> {
   const { rows } = await sql<ExportRow>`
-    update data_export set status = 'processing'
-    where organization_id = ${key.organizationId} and export_id = ${key.exportId}
+    update data_export set status = 'processing', file_name = ${file.fileName}
+    where organization_id = ${file.organizationId} and export_id = ${file.exportId}
       and status in ('pending', 'processing')
     returning ${columns}`.execute(tx);
   return rows[0] ?? null;
 }
 
 /**
- * Makes an export ready, unless something was erased from its data since it was begun.
+ * Makes an export ready, unless something was erased from its data since the attempt began, or
+ * another attempt has begun.
  *
- * @returns the export, or null when it has to start over
+ * @returns the export, or null when this attempt's file is not wanted
  */
 export async function finishExport(
   tx: Tx,
-  key: ExportKey,
+  key: ExportFile,
   result: { revision: number; rowCount: number; sizeBytes: number; keptDays: number },
 ): Promise<ExportRow | null> {
   const { rows } = await sql<ExportRow>`
@@ -122,6 +135,7 @@ export async function finishExport(
       expires_at = date_trunc('second', now()) + make_interval(days => ${result.keptDays}::int)
     where organization_id = ${key.organizationId} and export_id = ${key.exportId}
       and status = 'processing' and revision = ${result.revision}
+      and file_name = ${key.fileName}
     returning ${columns}`.execute(tx);
   return rows[0] ?? null;
 }
@@ -143,16 +157,16 @@ export async function withdrawEventExports(tx: Tx, organizationId: string): Prom
   const { rows } = await sql<{ exportId: string; was: ExportStatus }>`
     with found as (
       select export_id, status from data_export
-      where organization_id = ${organizationId} and dataset = 'events'
-        and status <> 'failed' for update
+      where organization_id = ${organizationId} and dataset = 'events' for update
     )
     update data_export set revision = revision + 1,
       status = case when found.status = 'ready' then 'expired' else found.status end
     from found where data_export.export_id = found.export_id
     returning data_export.export_id as "exportId", found.status as was`.execute(tx);
-  // Also of those that are expired: whoever expired them may have been killed before it removed files.
+  // Also of those that have failed or expired: whoever ended them may have been killed before it
+  // removed their files. An attempt that runs removes its own.
   return rows
-    .filter(({ was }) => was === 'ready' || was === 'expired')
+    .filter(({ was }) => was !== 'pending' && was !== 'processing')
     .map(({ exportId }) => ({ organizationId, exportId }));
 }
 

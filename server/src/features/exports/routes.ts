@@ -135,7 +135,7 @@ function addDownloadRoute(app: HttpApp, { db, storage, urls }: ExportRouteParts)
       const { ending, contentType } = fileTypeOf(row.format, row.compression);
       const name = `${row.dataset}-${row.start_day}-${row.end_day}.${ending}`;
       const contentDisposition = `attachment; filename="${name}"`;
-      const key = { organizationId: row.organization_id, exportId };
+      const key = { organizationId: row.organization_id, exportId, fileName: row.file_name };
       const url = await exportFileUrl(storage, key, { contentType, contentDisposition });
       if (url !== null) {
         return reply.header('cache-control', 'private, no-store').redirect(url, 302);

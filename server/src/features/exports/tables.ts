@@ -22,6 +22,7 @@ type DataExportTable = {
   end_day: string;
   status: Generated<ExportStatus>;
   revision: Generated<number>;
+  file_name: Generated<string | null>;
   row_count: number | null;
   file_size: number | null;
   error_message: string | null;

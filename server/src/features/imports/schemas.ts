@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { secretQuery } from '../../platform/http/secret-fields.ts';
 import { Closed, OneOf } from '../../platform/http/schemas.ts';
 import { ContentItem, NewContentMetadata } from '../content/content.ts';
 
@@ -7,6 +8,7 @@ export const maxItems = 100;
 /** What an item of an import may say; one that breaks these rules fails alone. */
 export const ImportItem = Closed({
   sourceUrl: Type.String({
+    ...secretQuery,
     minLength: 1,
     maxLength: 2048,
     description: 'http or https, on a public address. At most 3 redirects are followed.',

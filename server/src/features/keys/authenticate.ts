@@ -82,8 +82,8 @@ function toPrincipal(owner: Known | null, publishableRateLimit: number | null): 
   if (owner === null) throw new ApiError('UNAUTHORIZED');
   if (owner.isRevoked) throw new ApiError('KEY_REVOKED');
   if (owner.expiresAt <= performance.now()) throw new ApiError('KEY_EXPIRED');
-  const { organizationId, keyId, type, scopes, allowedOrigins } = owner;
+  const { organizationId, keyId, family, type, scopes, allowedOrigins } = owner;
   const fallback = type === 'publishable' ? publishableRateLimit : null;
   const rateLimit = owner.rateLimit ?? fallback;
-  return { organizationId, keyId, type, scopes, rateLimit, allowedOrigins };
+  return { organizationId, keyId, family, type, scopes, rateLimit, allowedOrigins };
 }

@@ -2,8 +2,6 @@
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { KeyType } from './tables.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { Principal } from '../../platform/http/principal.ts';
-import { covers } from '../../platform/http/scopes.ts';
 import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import { generateKey, hashKey, keyPrefix, keyType } from './key-format.ts';
@@ -35,6 +33,8 @@ export type KeyRequest = {
   scopes?: readonly string[] | null;
   /** Requests in any 60 seconds. Default: no limit. */
   rateLimit?: number | null;
+  /** The first of the keys that it replaces. Default: it replaces none. */
+  family?: string | null;
 };
 
 const maxKeysListed = 1_000;
@@ -96,7 +96,7 @@ async function storeKey(
   tx: Tx,
   organizationId: OrganizationId,
   key: string,
-  { type, name, expiresAt, scopes = null, rateLimit = null }: KeyRequest,
+  { type, name, expiresAt, scopes = null, rateLimit = null, family = null }: KeyRequest,
 ) {
   const row = await insertKey(tx, {
     organizationId,
@@ -108,6 +108,7 @@ async function storeKey(
     expiresAt,
     scopes,
     rateLimit,
+    family,
   });
   return { ...presentKey(row), key };
 }
@@ -115,55 +116,43 @@ async function storeKey(
 /**
  * Creates a key with the same rights as another one, which keeps working for `graceSeconds`.
  *
- * @throws ApiError NOT_FOUND for a key that does not work any more, FORBIDDEN
+ * @throws ApiError NOT_FOUND for a key that does not work any more
  */
-export async function rotate(tx: Tx, caller: Principal, id: string, graceSeconds: number) {
-  const { organizationId } = caller;
+export async function rotate(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  graceSeconds: number,
+) {
   const keyId = parseTypeId('key', id);
   const old = keyId && (await lockWorkingKey(tx, organizationId, keyId));
   if (keyId === null || old === null) throw new ApiError('NOT_FOUND');
-  requireWithin(caller, old.scopes);
   const { type, name, expires_at: expiresAt, scopes, rate_limit: rateLimit } = old;
-  const made = await createKey(tx, organizationId, { type, name, expiresAt, scopes, rateLimit });
+  const family = old.family ?? old.api_key_id;
+  const request = { type, name, expiresAt, scopes, rateLimit, family };
+  const made = await createKey(tx, organizationId, request);
   await expireAfter(tx, organizationId, keyId, graceSeconds);
   return { ...made, replaces: old.api_key_id };
 }
 
 /**
- * A key with scopes makes and changes only keys that may do no more than it.
- *
- * @throws ApiError FORBIDDEN
- */
-export function requireWithin({ scopes: held }: Principal, wanted: readonly string[] | null): void {
-  if (held === null) return;
-  if (wanted !== null && wanted.every((scope) => covers(held, scope))) return;
-  throw new ApiError('FORBIDDEN', {
-    message: 'A key with scopes makes and changes only keys that may do no more than it.',
-  });
-}
-
-/**
- * Revokes a key permanently. The last working secret key can't be revoked, since nobody could
- * create another.
+ * Revokes a key permanently. The last working secret key without scopes can't be revoked, since
+ * nobody could make another one that may do everything; nor can the last secret key of all.
  *
  * @throws ApiError NOT_FOUND, CONFLICT
  */
-export async function revoke(
-  tx: Tx,
-  organizationId: OrganizationId,
-  id: string,
-  caller: Principal | null = null,
-) {
+export async function revoke(tx: Tx, organizationId: OrganizationId, id: string) {
   const keyId = parseTypeId('key', id);
   if (keyId === null) throw new ApiError('NOT_FOUND');
   await lockSecretKeys(tx, organizationId);
   const row = await revokeKey(tx, organizationId, keyId);
   if (row === null) throw new ApiError('NOT_FOUND');
-  if (caller !== null) requireWithin(caller, row.scopes);
-  const isSecret = row.type === 'secret';
-  if (isSecret && (await countOtherSecretKeys(tx, organizationId, keyId)) === 0) {
+  const unscoped = row.scopes === null;
+  const isNeeded = row.type === 'secret';
+  if (isNeeded && (await countOtherSecretKeys(tx, organizationId, keyId, { unscoped })) === 0) {
+    const kind = unscoped ? 'secret key without scopes' : 'secret key';
     throw new ApiError('CONFLICT', {
-      message: 'This is the last working secret key. Make another one before you revoke it.',
+      message: `This is the last working ${kind}. Make another one before you revoke it.`,
     });
   }
   return presentKey(row);

@@ -1,10 +1,11 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
+import type { KeyRights } from './grants.ts';
 import type { KeyType } from './tables.ts';
 import type { ApiKeyId, OrganizationId } from '../../platform/ids.ts';
 
-const shownColumns = [
+const keyColumns = [
   'api_key_id',
   'type',
   'name',
@@ -15,6 +16,7 @@ const shownColumns = [
   'revoked_at',
   'scopes',
   'rate_limit',
+  'family',
 ] as const;
 
 export type KeyRow = {
@@ -28,6 +30,8 @@ export type KeyRow = {
   revoked_at: Date | null;
   scopes: string[] | null;
   rate_limit: number | null;
+  /** The first of the keys that rotations led from to this one; null: it is the first. */
+  family: string | null;
 };
 
 export type NewKey = {
@@ -40,6 +44,7 @@ export type NewKey = {
   expiresAt: Date | null;
   scopes: readonly string[] | null;
   rateLimit: number | null;
+  family: string | null;
 };
 
 export async function insertKey(tx: Tx, key: NewKey): Promise<KeyRow> {
@@ -55,8 +60,9 @@ export async function insertKey(tx: Tx, key: NewKey): Promise<KeyRow> {
       expires_at: key.expiresAt,
       scopes: key.scopes && [...key.scopes],
       rate_limit: key.rateLimit,
+      family: key.family,
     })
-    .returning(shownColumns)
+    .returning(keyColumns)
     .executeTakeFirstOrThrow();
 }
 
@@ -67,7 +73,7 @@ export async function listKeys(
 ): Promise<(KeyRow & { position: string })[]> {
   return db
     .selectFrom('api_key')
-    .select(shownColumns)
+    .select(keyColumns)
     .select(sql<string>`created_at::text`.as('position'))
     .where('organization_id', '=', organizationId)
     .where(isBehind('created_at', 'api_key_id', page.after))
@@ -101,6 +107,23 @@ export async function hasKey(
   return row !== undefined;
 }
 
+/** The rights of a key, whether it still works or not; null when it is unknown. */
+export async function findRights(
+  db: Db,
+  organizationId: OrganizationId,
+  keyId: ApiKeyId,
+): Promise<KeyRights | null> {
+  const row = await db
+    .selectFrom('api_key')
+    .select(['scopes', 'rate_limit', 'expires_at'])
+    .where('organization_id', '=', organizationId)
+    .where('api_key_id', '=', keyId)
+    .executeTakeFirst();
+  return row === undefined
+    ? null
+    : { scopes: row.scopes, rateLimit: row.rate_limit, expiresAt: row.expires_at };
+}
+
 /**
  * Revokes a key. A key that is already revoked keeps its first time of revocation. Null when
  * unknown.
@@ -115,7 +138,7 @@ export async function revokeKey(
     .set({ revoked_at: sql<Date>`coalesce(revoked_at, now())` })
     .where('organization_id', '=', organizationId)
     .where('api_key_id', '=', keyId)
-    .returning(shownColumns)
+    .returning(keyColumns)
     .executeTakeFirst();
   return row ?? null;
 }
@@ -128,7 +151,7 @@ export async function lockWorkingKey(
 ): Promise<KeyRow | null> {
   const row = await tx
     .selectFrom('api_key')
-    .select(shownColumns)
+    .select(keyColumns)
     .where('organization_id', '=', organizationId)
     .where('api_key_id', '=', keyId)
     .where('revoked_at', 'is', null)
@@ -165,11 +188,15 @@ export async function lockSecretKeys(tx: Tx, organizationId: OrganizationId): Pr
     .execute();
 }
 
-/** Secret keys that would still work after the given one is revoked. */
+/**
+ * Secret keys that would still work after the given one is revoked, those without scopes alone where
+ * `unscoped` says so.
+ */
 export async function countOtherSecretKeys(
   tx: Tx,
   organizationId: OrganizationId,
   keyId: ApiKeyId,
+  { unscoped }: { unscoped: boolean },
 ): Promise<number> {
   const { count } = await tx
     .selectFrom('api_key')
@@ -177,6 +204,7 @@ export async function countOtherSecretKeys(
     .where('organization_id', '=', organizationId)
     .where('api_key_id', '!=', keyId)
     .where('type', '=', 'secret')
+    .$if(unscoped, (query) => query.where('scopes', 'is', null))
     .where('revoked_at', 'is', null)
     .where(sql<boolean>`(expires_at is null or expires_at > now())`)
     .executeTakeFirstOrThrow();
@@ -186,6 +214,7 @@ export async function countOtherSecretKeys(
 export type KeyOwner = {
   organizationId: OrganizationId;
   keyId: ApiKeyId;
+  family: string;
   type: KeyType;
   isRevoked: boolean;
   scopes: string[] | null;
@@ -221,6 +250,7 @@ export async function findKeyOwner(
       'scopes',
       'rate_limit',
     ])
+    .select(sql<string>`coalesce(family, api_key_id)`.as('key_family'))
     .select(sql<boolean>`revoked_at is not null`.as('is_revoked'))
     .select(
       sql<
@@ -235,6 +265,7 @@ export async function findKeyOwner(
   return {
     organizationId: row.organization_id as OrganizationId,
     keyId: row.api_key_id as ApiKeyId,
+    family: row.key_family,
     type: row.type,
     isRevoked: row.is_revoked,
     scopes: row.scopes,

@@ -15,14 +15,8 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { momentOfTypeId, parseTypeId, type RequestId } from '../../platform/ids.ts';
 import { formatTimestamp, parseTimestamp } from '../../platform/time.ts';
-import {
-  createKey,
-  presentKey,
-  requireWithin,
-  revoke,
-  rotate,
-  type Authenticator,
-} from './keys.ts';
+import { createKey, presentKey, revoke, rotate, type Authenticator } from './keys.ts';
+import { requireMayGrant, requireMayRevoke, requireMayRotate } from './grants.ts';
 import { countKeys, hasKey, listKeys } from './queries.ts';
 import { countRequests, listRequests, type RequestRow } from './request-queries.ts';
 import { CreatedKey, Key, KeyRequest, KeyRotation, NewKey, RotatedKey } from './schemas.ts';
@@ -73,7 +67,7 @@ function addListRoute(app: HttpApp, { db, cursors }: KeyRouteParts): void {
   );
 }
 
-function addCreateRoute(app: HttpApp, { mutations }: KeyRouteParts): void {
+function addCreateRoute(app: HttpApp, { db, mutations }: KeyRouteParts): void {
   app.post(
     '/v1/keys',
     {
@@ -90,11 +84,11 @@ function addCreateRoute(app: HttpApp, { mutations }: KeyRouteParts): void {
     async (request, reply) => {
       const { type, name, scopes = null, rateLimit = null } = request.body;
       const principal = principalOf(request);
-      requireWithin(principal, scopes);
       const expiresAt = request.body.expiresAt ? parseTimestamp(request.body.expiresAt) : null;
       if (expiresAt !== null && expiresAt.getTime() <= Date.now()) {
         throw fieldError('expiresAt', 'must be in the future');
       }
+      await requireMayGrant(db, principal, { scopes, rateLimit, expiresAt });
       return mutations.mutate(request, reply, async (tx) => ({
         statusCode: 201,
         data: await createKey(tx, principal.organizationId, {
@@ -111,7 +105,7 @@ function addCreateRoute(app: HttpApp, { mutations }: KeyRouteParts): void {
 
 const defaultGraceSeconds = 86_400;
 
-function addRotateRoute(app: HttpApp, { mutations, authenticator }: KeyRouteParts): void {
+function addRotateRoute(app: HttpApp, { db, mutations, authenticator }: KeyRouteParts): void {
   app.post(
     '/v1/keys/:id/rotate',
     {
@@ -129,10 +123,13 @@ function addRotateRoute(app: HttpApp, { mutations, authenticator }: KeyRoutePart
       },
     },
     async (request, reply) => {
+      const principal = principalOf(request);
+      const { id } = request.params;
       const { gracePeriod = defaultGraceSeconds } = request.body;
+      await requireMayRotate(db, principal, id);
       await mutations.mutate(request, reply, async (tx) => ({
         statusCode: 201,
-        data: await rotate(tx, principalOf(request), request.params.id, gracePeriod),
+        data: await rotate(tx, principal.organizationId, id, gracePeriod),
       }));
       authenticator.forget();
       return reply;
@@ -140,7 +137,7 @@ function addRotateRoute(app: HttpApp, { mutations, authenticator }: KeyRoutePart
   );
 }
 
-function addRevokeRoute(app: HttpApp, { mutations, authenticator }: KeyRouteParts): void {
+function addRevokeRoute(app: HttpApp, { db, mutations, authenticator }: KeyRouteParts): void {
   app.delete(
     '/v1/keys/:id',
     {
@@ -155,13 +152,11 @@ function addRevokeRoute(app: HttpApp, { mutations, authenticator }: KeyRoutePart
       },
     },
     async (request, reply) => {
+      const principal = principalOf(request);
+      const { id } = request.params;
+      await requireMayRevoke(db, principal, id);
       await mutations.mutate(request, reply, async (tx) => ({
-        data: await revoke(
-          tx,
-          principalOf(request).organizationId,
-          request.params.id,
-          principalOf(request),
-        ),
+        data: await revoke(tx, principal.organizationId, id),
       }));
       authenticator.forget();
       return reply;

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { scopes } from './scopes.ts';
+import { secretValue } from '../../platform/http/secret-fields.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 
 const keyTypes = ['secret', 'publishable'] as const;
@@ -50,7 +51,10 @@ export const KeyRequest = Type.Object(
 export const CreatedKey = Type.Object(
   {
     ...Key.properties,
-    key: Type.String({ description: 'The key itself. It is shown in this answer only.' }),
+    key: Type.String({
+      ...secretValue,
+      description: 'The key itself. It is shown in this answer only.',
+    }),
   },
   { title: 'CreatedKey' },
 );

@@ -1,8 +1,10 @@
 /** Proves what scopes open, that they can't be widened, and that rotation leaves no gap. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { createItem } from '../../../test/seed.ts';
 import { eventually, send, startService, type Call } from '../../../test/service.ts';
+import { scopes } from './scopes.ts';
 
 const service = await startService();
 
@@ -43,6 +45,15 @@ test('a key does what its scopes name; who may write may read; the rest is 403',
   assert.deepEqual(there.body.error, unknown.body.error);
 });
 
+test('the guide names every area', async () => {
+  const guide = await readFile(new URL('../../../../docs/keys.md', import.meta.url), 'utf8');
+  const areas = new Set(scopes.map((scope) => scope.split(':')[0]));
+  assert.deepEqual(
+    [...areas].filter((area) => !guide.includes(`\`${area}\``)),
+    [],
+  );
+});
+
 test('a key with scopes makes, rotates and revokes no key that may do more', async () => {
   const full = await makeKey({});
   const keeper = await makeKey({ scopes: ['keys:write', 'content:read'] });
@@ -62,6 +73,45 @@ test('a key with scopes makes, rotates and revokes no key that may do more', asy
     body: { type: 'secret', name: 'x', scopes: ['everything'] },
   });
   assert.equal(wrong.body.error.details[0].path, 'scopes[0]');
+});
+
+test('no key makes or rotates one with a higher rate limit or a later expiry than its own', async () => {
+  const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+  const later = new Date(Date.now() + 7_200_000).toISOString();
+  const granters = {
+    limited: await makeKey({ rateLimit: 1_000 }),
+    expiring: await makeKey({ expiresAt: inAnHour }),
+  };
+  const free = await makeKey({});
+  const narrow = await makeKey({ rateLimit: 999, expiresAt: inAnHour });
+  const rows: [by: keyof typeof granters, fields: object, status: number][] = [
+    ['limited', {}, 403],
+    ['limited', { rateLimit: 1_001 }, 403],
+    ['limited', { type: 'publishable' }, 403],
+    ['limited', { rateLimit: null }, 403],
+    ['limited', { rateLimit: 1_000 }, 201],
+    ['expiring', {}, 403],
+    ['expiring', { expiresAt: later }, 403],
+    ['expiring', { type: 'publishable', expiresAt: null }, 403],
+    ['expiring', { expiresAt: inAnHour }, 201],
+  ];
+  for (const [by, fields, status] of rows) {
+    const body = { type: 'secret', name: 'Made', ...fields };
+    const answer = await callAs(granters[by].key, 'POST', '/v1/keys', { body });
+    assert.equal(answer.status, status, `${by} ${JSON.stringify(fields)}: ${answer.text}`);
+  }
+  for (const { key } of Object.values(granters)) {
+    const rotate = (id: string) => callAs(key, 'POST', `/v1/keys/${id}/rotate`, { body: {} });
+    assert.equal((await rotate(free.id)).status, 403);
+    assert.equal((await rotate(narrow.id)).status, 201);
+  }
+  // A key that is being replaced gives nobody more time than it has.
+  const replaced = await service.call('POST', `/v1/keys/${free.id}/rotate`, {
+    body: { gracePeriod: 600 },
+  });
+  assert.equal(replaced.status, 201);
+  const body = { type: 'secret', name: 'Heir' };
+  assert.equal((await callAs(free.key, 'POST', '/v1/keys', { body })).status, 403);
 });
 
 test('after a rotation both keys work, the old one for its grace period', async () => {

@@ -17,6 +17,7 @@ type ApiKeyTable = {
   revoked_at: NullableTimestamp;
   scopes: Generated<string[] | null>;
   rate_limit: Generated<number | null>;
+  family: Generated<string | null>;
 };
 
 /** The latest requests of each key. */

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { secretValue } from '../../platform/http/secret-fields.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { NewContentMetadata } from '../content/content.ts';
 import { liveStatuses } from './tables.ts';
@@ -47,7 +48,10 @@ export const LiveStream = Type.Object(fields, { title: 'LiveStream' });
 
 export const LiveStreamWithKey = Type.Object({
   ...fields,
-  streamKey: Type.String({ description: 'In this answer alone; it is never shown again.' }),
+  streamKey: Type.String({
+    ...secretValue,
+    description: 'In this answer alone; it is never shown again.',
+  }),
 });
 
 export const LiveStreamState = Type.Object({

@@ -5,6 +5,7 @@ import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, OneOf, Timestamp } from '../../platform/http/schemas.ts';
+import { secretValue } from '../../platform/http/secret-fields.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
@@ -44,7 +45,9 @@ export type UploadRouteParts = {
 
 const OpenedUpload = Type.Object({
   ...ContentItem.properties,
-  uploadUrl: Type.Optional(Type.String({ description: 'Takes one PUT of the bytes.' })),
+  uploadUrl: Type.Optional(
+    Type.String({ ...secretValue, description: 'Takes one PUT of the bytes.' }),
+  ),
   uploadMethod: Type.Optional(OneOf(['PUT'] as const)),
   uploadExpiresAt: Type.Optional(Timestamp),
 });

@@ -8,7 +8,7 @@ import type { HttpApp } from './app.ts';
 export type KeyRules = {
   authenticate: Authenticate;
   /** The key of a signed-in browser, for requests without a key of their own. */
-  sessionKey?: (request: FastifyRequest) => string | null;
+  sessionKey?: (request: FastifyRequest) => Promise<string | null>;
   /** Lets a request pass the rate limit of its key. */
   admit?: Admit;
   /** For routes that do not name their scope. Left out: they need a key without scopes. */
@@ -22,7 +22,12 @@ export type KeyRules = {
  */
 export function addAccessControl(
   app: HttpApp,
-  { authenticate, sessionKey = () => null, admit = () => null, scopeOf = () => null }: KeyRules,
+  {
+    authenticate,
+    sessionKey = async () => null,
+    admit = () => null,
+    scopeOf = () => null,
+  }: KeyRules,
 ): void {
   app.addHook('onRequest', async (request, reply) => {
     const access = request.routeOptions.config.access ?? 'public';
@@ -32,10 +37,13 @@ export function addAccessControl(
     if (access === 'publishable') allowEveryOrigin(reply);
     if (request.routeOptions.config.takesBeacons) allowCredentials(request, reply);
     const queryKey = keyOfBeacon(request);
-    const key = queryKey ?? bearerToken(request) ?? keyOfSession(request, sessionKey);
-    const principal = await authenticate(key);
+    const givenKey = queryKey ?? bearerToken(request);
+    // A session is asked for each time, since it may end before its key.
+    const identify = async () =>
+      authenticate(givenKey ?? (await keyOfSession(request, sessionKey)));
+    const principal = await identify();
     request.principal = principal;
-    request.reauthenticate = () => authenticate(key);
+    request.reauthenticate = identify;
     // URLs are written down in many places: nothing that opens more than this may stand there.
     if (queryKey !== null && principal.type !== 'publishable') throw new ApiError('UNAUTHORIZED');
     if (access === 'secret' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');
@@ -65,10 +73,10 @@ function requireScope(
 }
 
 /** A header goes before a cookie, also when it is wrong. */
-function keyOfSession(
+async function keyOfSession(
   request: FastifyRequest,
-  sessionKey: (request: FastifyRequest) => string | null,
-): string | null {
+  sessionKey: (request: FastifyRequest) => Promise<string | null>,
+): Promise<string | null> {
   return request.headers.authorization === undefined ? sessionKey(request) : null;
 }
 

@@ -20,6 +20,7 @@ const server = await createHttpServer({
     return {
       organizationId: newTypeId('org'),
       keyId: newTypeId('key'),
+      family: 'key',
       type: 'secret',
       scopes: null,
       rateLimit: null,

@@ -6,6 +6,8 @@ import { ApiError } from './errors.ts';
 export type Principal = {
   organizationId: OrganizationId;
   keyId: ApiKeyId;
+  /** Shared by a key and its successors by rotation. */
+  family: string;
   type: 'secret' | 'publishable';
   /** The scopes that the key is limited to. Null: no limit beyond its type. */
   scopes: readonly string[] | null;

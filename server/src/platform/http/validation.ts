@@ -10,6 +10,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { parseTimestamp } from '../time.ts';
+import { secretKeyword } from './secret-fields.ts';
 
 /** Values with more members than this are told their first problem only. */
 const maxMembersForAllProblems = 5_000;
@@ -35,6 +36,7 @@ function createAjv(allErrors: boolean): Ajv2020 {
   ajv.addFormat('uri', isHttpUrl);
   // The code to answer when a list has more items than `maxItems`, instead of VALIDATION_ERROR.
   ajv.addKeyword('x-error-code');
+  ajv.addKeyword(secretKeyword);
   return ajv;
 }
 

@@ -3,6 +3,10 @@
  * effect and, when the request carried an Idempotency-Key, the answer to replay. So a repeat finds
  * either both or neither, whatever was killed in between.
  *
+ * A replay skips the effect, and every check in it. So what a caller may do is checked before `mutate`,
+ * and an answer whose schema marks a secret is replayed only to the key that got it and to its successors
+ * by rotation.
+ *
  * Answers that throw (validation, conflicts, time-outs) roll back and are not kept: a repeat runs.
  */
 import { createHash } from 'node:crypto';
@@ -10,7 +14,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { inTransaction, type Db, type Tx } from '../database/database.ts';
 import { inBatches } from '../database/batches.ts';
 import { ApiError } from '../http/errors.ts';
-import { principalOf } from '../http/principal.ts';
+import { principalOf, type Principal } from '../http/principal.ts';
+import { hasSecrets } from '../http/secret-fields.ts';
 import type { Vault } from '../vault.ts';
 import { lockKey, pruneAnswers, storeAnswer, type StoredAnswer } from './queries.ts';
 
@@ -98,7 +103,7 @@ export function createMutations(db: Db, vault: Vault, record: RecordMutation): M
         await record(tx, request, answer);
         return answer;
       };
-      const { organizationId } = principalOf(request);
+      const { organizationId, family } = principalOf(request);
       const key = readKey(request);
       if (key === null) {
         const answer = await inTransaction(db, work);
@@ -111,13 +116,17 @@ export function createMutations(db: Db, vault: Vault, record: RecordMutation): M
       const { answer, replayed } = await inTransaction(db, async (tx) => {
         const { isLocked, stored } = await lockKey(tx, organizationId, key, keptForHours);
         if (!isLocked) throw inFlight();
-        if (stored !== null)
-          return { answer: replay(stored, print, vault, context), replayed: true };
+        if (stored !== null) {
+          requireReplayable(request, stored, print);
+          const opened = { ...stored, body: vault.open(stored.body, context) };
+          return { answer: opened, replayed: true };
+        }
         const worked = await work(tx);
         onCommit = worked.onCommit;
         const fresh = render(request, worked);
         const body = vault.seal(fresh.body, context);
-        await storeAnswer(tx, organizationId, key, { ...fresh, fingerprint: print, body });
+        const kept = { ...fresh, fingerprint: print, body, keyFamily: family };
+        await storeAnswer(tx, organizationId, key, kept);
         return { answer: fresh, replayed: false };
       });
       onCommit?.();
@@ -146,9 +155,29 @@ function render(request: FastifyRequest, answer: Answer): Rendered {
   };
 }
 
-function replay(stored: StoredAnswer, print: Buffer, vault: Vault, context: string): Rendered {
+/** @throws ApiError IDEMPOTENCY_MISMATCH */
+function requireReplayable(request: FastifyRequest, stored: StoredAnswer, print: Buffer): void {
   if (!stored.fingerprint.equals(print)) throw new ApiError('IDEMPOTENCY_MISMATCH');
-  return { ...stored, body: vault.open(stored.body, context) };
+  if (!answersSecret(request) || isRecipient(principalOf(request), stored)) return;
+  throw new ApiError('IDEMPOTENCY_MISMATCH', {
+    message:
+      'Another key made the request with this Idempotency-Key, and its answer holds a secret.',
+  });
+}
+
+const secretAnswers = new WeakMap<object, boolean>();
+
+/** Whether the schema of the route's answers marks a secret. */
+function answersSecret({ routeOptions: { schema } }: FastifyRequest): boolean {
+  if (schema === undefined) return false;
+  const known = secretAnswers.get(schema) ?? hasSecrets(schema.response);
+  secretAnswers.set(schema, known);
+  return known;
+}
+
+/** Of an answer without a family nobody knows who got it: a key that may do everything could have. */
+function isRecipient({ family, scopes }: Principal, { keyFamily }: StoredAnswer): boolean {
+  return keyFamily === null ? scopes === null : keyFamily === family;
 }
 
 async function send(

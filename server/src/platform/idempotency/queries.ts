@@ -7,6 +7,8 @@ export type StoredAnswer = {
   statusCode: number;
   headers: Record<string, string>;
   body: Buffer;
+  /** Of the key that made the request; null where a version without families did. */
+  keyFamily: string | null;
 };
 
 /**
@@ -40,14 +42,14 @@ async function findAnswer(
 ): Promise<StoredAnswer | null> {
   const row = await tx
     .selectFrom('idempotent_request')
-    .select(['fingerprint', 'status_code', 'headers', 'body'])
+    .select(['fingerprint', 'status_code', 'headers', 'body', 'key_family'])
     .where('organization_id', '=', organizationId)
     .where('idempotency_key', '=', key)
     .where('created_at', '>', sql<Date>`now() - make_interval(hours => ${keptForHours})`)
     .executeTakeFirst();
   if (row === undefined) return null;
-  const { fingerprint, status_code: statusCode, headers, body } = row;
-  return { fingerprint, statusCode, headers, body };
+  const { fingerprint, status_code: statusCode, headers, body, key_family: keyFamily } = row;
+  return { fingerprint, statusCode, headers, body, keyFamily };
 }
 
 /**
@@ -65,6 +67,7 @@ export async function storeAnswer(
     status_code: answer.statusCode,
     headers: JSON.stringify(answer.headers),
     body: answer.body,
+    key_family: answer.keyFamily,
   };
   const insert = tx
     .insertInto('idempotent_request')

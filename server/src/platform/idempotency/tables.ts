@@ -1,4 +1,5 @@
 /** The table of answers that were given for an `Idempotency-Key`. */
+import type { Generated } from 'kysely';
 import type { DefaultTimestamp, Json } from '../database/column-types.ts';
 
 type IdempotentRequestTable = {
@@ -8,6 +9,7 @@ type IdempotentRequestTable = {
   status_code: number;
   headers: Json<Record<string, string>>;
   body: Buffer;
+  key_family: Generated<string | null>;
   created_at: DefaultTimestamp;
 };
 

@@ -1,7 +1,7 @@
 /** How every report answers: as JSON with the moment that its numbers are of, or as CSV. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { IsObject, type Static, type TObject } from 'typebox';
-import { csvLine } from '../../../platform/csv.ts';
+import { csvLine, type CsvValue } from '../../../platform/csv.ts';
 import { readProjections } from '../../../platform/projections/queries.ts';
 import type { ReportParts } from './report-parts.ts';
 
@@ -57,7 +57,7 @@ export async function readAsOf({ db, eventLog }: ReportParts): Promise<string> {
 export function toCsv<Row extends TObject>({ row: schema, rows }: CsvRows<Row>): string {
   const flat = rows.map((row) => new Map(fieldsOf('', row)));
   const names = [...columnsOf('', schema)];
-  const lines = flat.map((row) => csvLine(names.map((name) => row.get(name) ?? '')));
+  const lines = flat.map((row) => csvLine(names.map((name) => row.get(name) ?? null)));
   return `${[csvLine(names), ...lines].join('\r\n')}\r\n`;
 }
 
@@ -68,14 +68,15 @@ function* columnsOf(prefix: string, { properties }: TObject): Generator<string> 
   }
 }
 
-function* fieldsOf(prefix: string, value: object): Generator<[name: string, text: string]> {
+function* fieldsOf(prefix: string, value: object): Generator<[name: string, value: CsvValue]> {
   for (const [name, field] of Object.entries(value) as [string, unknown][]) {
     if (typeof field === 'object' && field !== null) yield* fieldsOf(`${prefix}${name}.`, field);
-    else yield [`${prefix}${name}`, textOf(field)];
+    else yield [`${prefix}${name}`, valueOf(field)];
   }
 }
 
-function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '';
+function valueOf(value: unknown): CsvValue {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

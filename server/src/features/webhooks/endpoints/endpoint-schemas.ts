@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
+import { secretQuery, secretValue } from '../../../platform/http/secret-fields.ts';
 import { subscriptions } from '../outbox/event-kinds.ts';
 
 const statuses = ['active', 'disabled'] as const;
@@ -13,6 +14,7 @@ const Kinds = Type.Array(OneOf(subscriptions), {
 });
 
 const Url = Type.String({
+  ...secretQuery,
   minLength: 1,
   maxLength: 2048,
   description: 'Where events are sent: https, to a public address.',
@@ -23,6 +25,7 @@ const Description = Nullable(Type.String({ maxLength: 1000 }));
 
 const Headers = Nullable(
   Type.Record(Type.String(), Type.String({ maxLength: 4096 }), {
+    ...secretValue,
     maxProperties: 20,
     description:
       'Static headers for each delivery, kept encrypted. Those of the service can not be overridden.',
@@ -82,7 +85,10 @@ export const Webhook = Type.Object(
 export const CreatedWebhook = Type.Object({
   ...Webhook.properties,
   webhookId: Type.String({ description: 'The same as `id`.' }),
-  secret: Type.String({ description: 'Signs the deliveries. Shown in this answer only.' }),
+  secret: Type.String({
+    ...secretValue,
+    description: 'Signs the deliveries. Shown in this answer only.',
+  }),
 });
 
 export const WebhookDetails = Type.Object({
@@ -99,6 +105,9 @@ export const DeletedWebhook = Type.Object({ id: Type.String(), deleted: Type.Lit
 
 export const RotatedSecret = Type.Object({
   id: Type.String(),
-  secret: Type.String({ description: 'The new secret. Shown in this answer only.' }),
+  secret: Type.String({
+    ...secretValue,
+    description: 'The new secret. Shown in this answer only.',
+  }),
   previousSecretExpiresAt: Timestamp,
 });

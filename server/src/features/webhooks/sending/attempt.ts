@@ -1,6 +1,7 @@
 /** One attempt: sign, send, read the answer. At most one request goes on the wire. */
 import { EgressError } from '../../../platform/egress/egress-errors.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
+import { hidden } from '../../../platform/http/secret-fields.ts';
 import { readRetryAfter, type AttemptEnd } from './schedule.ts';
 import { signedHeaders, type SigningKeys } from './signing.ts';
 import { OutdatedStateError } from '../endpoints/endpoint-changes.ts';
@@ -53,6 +54,8 @@ export type AttemptResult = {
 
 const maxResponseBytesRead = 65_536;
 const maxResponseBytesKept = 4_096;
+/** A shorter value, such as the name of a tenant, is part of ordinary words. */
+const minSecretCharacters = 8;
 
 /** Makes an attempt. It never rejects: the signal and `onBegin` end it as `not made`. */
 export async function attemptDelivery(
@@ -92,7 +95,10 @@ export async function attemptDelivery(
     );
     const { status: statusCode } = answer;
     const retryAfterMs = readRetryAfter(statusCode, answer.headers['retry-after'], Date.now());
-    return ended({ type: 'answered', statusCode, retryAfterMs }, readableText(answer.body));
+    return ended(
+      { type: 'answered', statusCode, retryAfterMs },
+      readableText(answer.body, headers),
+    );
   } catch (error) {
     if (error instanceof EgressError) {
       const { failure, statusCode } = error;
@@ -106,8 +112,23 @@ export async function attemptDelivery(
   }
 }
 
-/** Text that PostgreSQL can store: bytes that are no UTF-8, and NUL, become a replacement. */
-function readableText(body: Buffer): string {
+/**
+ * Text that PostgreSQL can store: bytes that are no UTF-8, and NUL, become a replacement. Custom headers
+ * that a receiver repeats are left out, since they may be secret and the text is kept and shown.
+ */
+function readableText(body: Buffer, headers: Destination['headers']): string {
   if (body.length === 0) return '';
+  const sent = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
+  const secrets = sent.filter(({ length }) => length >= minSecretCharacters);
+  if (secrets.length === 0) return cut(body);
+  let text = body.toString('utf8');
+  for (const secret of secrets) {
+    const escaped = JSON.stringify(secret).slice(1, -1);
+    text = text.replaceAll(secret, hidden).replaceAll(escaped, hidden);
+  }
+  return cut(Buffer.from(text));
+}
+
+function cut(body: Buffer): string {
   return body.subarray(0, maxResponseBytesKept).toString('utf8').replaceAll('\0', '\uFFFD');
 }

@@ -1,0 +1,150 @@
+/** Proves what holds of exports that are asked for, or made, at the same moment. */
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import { atEnd, silentLog } from '../../../test/database.ts';
+import { createItem, createOrganization, query } from '../../../test/seed.ts';
+import { send, startService } from '../../../test/service.ts';
+import { inTransaction, openDatabase } from '../../platform/database/database.ts';
+import { LeaseLostError, type JobContext } from '../../platform/queue/job-handler.ts';
+import { loadSigner } from '../../platform/signing-keys.ts';
+import { openDiskStorage } from '../../platform/storage/disk-storage.ts';
+import { openEventLog } from '../events/events.ts';
+import { createDownloadUrls } from './download-urls.ts';
+import { exportHandler } from './export-job.ts';
+import { eraseFromExports } from './maintenance.ts';
+
+// Without a worker, exports stay unfinished until a test makes them.
+const service = await startService({ REELFEED_ROLES: 'api' });
+const second = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
+await createItem(service, { title: 'An item' });
+const body = { dataset: 'content', format: 'csv', startDate: '2026-01-01', endDate: '2026-12-31' };
+
+const database = openDatabase({ connection: service.connection, poolSize: 4, log: silentLog });
+atEnd(() => database[Symbol.asyncDispose]());
+const { db } = database;
+const storage = await openDiskStorage(path.join(service.dataDir, 'media'));
+const urls = createDownloadUrls(service.url, await loadSigner(db, 'urls-and-cursors'));
+const handler = exportHandler({ db, storage, eventLog: openEventLog(db), urls });
+
+const organizationId = String(
+  (await query(service, 'select organization_id from organization'))[0]?.['organization_id'],
+);
+
+async function ask(fields: object = {}): Promise<string> {
+  const made = await service.call('POST', '/v1/exports', { body: { ...body, ...fields } });
+  assert.equal(made.status, 201, made.text);
+  return made.body.data.id;
+}
+
+/** One attempt by the real handler; `finish` is what the queue does of its final transaction. */
+function attempt(exportId: string, finish: JobContext['finish']): Promise<unknown> {
+  return handler.run(
+    { exportId },
+    {
+      jobId: 1,
+      organizationId,
+      attempt: 1,
+      maxAttempts: 5,
+      signal: new AbortController().signal,
+      log: silentLog,
+      finish,
+    },
+  );
+}
+
+const commit: JobContext['finish'] = (effect) => inTransaction(db, effect);
+const filesOf = async (exportId: string) =>
+  (await Array.fromAsync(storage.list(`exports/${organizationId}/${exportId}`))).length;
+
+async function assertReady(exportId: string): Promise<void> {
+  const { body: found } = await service.call('GET', `/v1/exports/${exportId}`);
+  assert.equal(found.data.status, 'ready');
+  const file = await send(found.data.downloadUrl, 'GET');
+  assert.equal(file.status, 200);
+  assert.match(file.text, /^id,contentType,title,/);
+  assert.equal(await filesOf(exportId), 1);
+}
+
+test('of requests at the same moment ten make exports; the others are told when to come again', async () => {
+  const { secretKey: key } = await createOrganization(service, 'Busy');
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, (_, index) =>
+      (index % 2 === 0 ? service : second).call('POST', '/v1/exports', { body, key }),
+    ),
+  );
+  assert.equal(answers.filter(({ status }) => status === 201).length, 10);
+  for (const { status, body: answer, headers } of answers.filter((one) => one.status !== 201)) {
+    assert.deepEqual([status, answer.error.code], [429, 'RATE_LIMITED']);
+    assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+  }
+});
+
+test('an attempt that has lost its lease removes its own file and no other', async () => {
+  const exportId = await ask();
+  const late = attempt(exportId, async () => {
+    await attempt(exportId, commit);
+    throw new LeaseLostError('another worker has the job');
+  });
+  await assert.rejects(late, LeaseLostError);
+  await assertReady(exportId);
+});
+
+test('an attempt that was overtaken cannot make the export ready', async () => {
+  const exportId = await ask();
+  let overtaking: Promise<unknown> | undefined;
+  const late = attempt(exportId, async (effect) => {
+    overtaking = attempt(exportId, async (theirs) => {
+      await assert.rejects(commit(effect), /starts over/);
+      await commit(theirs);
+    });
+    await overtaking;
+    throw new LeaseLostError('another worker has the job');
+  });
+  await assert.rejects(late, LeaseLostError);
+  await assertReady(exportId);
+});
+
+test('a commit whose answer was lost keeps the file of the export', async () => {
+  const exportId = await ask();
+  const inDoubt = attempt(exportId, async (effect) => {
+    await commit(effect);
+    throw new Error('Connection terminated unexpectedly');
+  });
+  await assert.rejects(inDoubt, /Connection terminated/);
+  await assertReady(exportId);
+});
+
+test('what a killed attempt has left is removed by the next one', async () => {
+  const exportId = await ask();
+  await assert.rejects(
+    attempt(exportId, () => Promise.reject(new Error('killed'))),
+    /killed/,
+  );
+  assert.equal(await filesOf(exportId), 1, 'nobody knows whether it was committed');
+  await attempt(exportId, commit);
+  await assertReady(exportId);
+});
+
+test('an erasure during an attempt leaves no file, and the export starts over', async () => {
+  const exportId = await ask({ dataset: 'events' });
+  const erased = attempt(exportId, async (effect) => {
+    await eraseFromExports(db, storage, { organizationId });
+    await commit(effect);
+  });
+  await assert.rejects(erased, /erased/);
+  assert.equal(await filesOf(exportId), 0);
+  await attempt(exportId, commit);
+  assert.equal(await filesOf(exportId), 1);
+});
+
+test('a file that the version before has made can be downloaded', async () => {
+  const exportId = await ask();
+  await attempt(exportId, commit);
+  const folder = `exports/${organizationId}/${exportId}`;
+  await storage.removePrefix(folder);
+  await storage.put(`${folder}/data`, Readable.from([Buffer.from('id,contentType,title,\r\n')]));
+  await query(service, 'update data_export set file_name = null where export_id = $1', [exportId]);
+  await assertReady(exportId);
+});

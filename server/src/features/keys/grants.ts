@@ -1,0 +1,77 @@
+/** What a key may give to others: no key makes or rotates one that may do more than itself. */
+import type { Db } from '../../platform/database/database.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import type { Principal } from '../../platform/http/principal.ts';
+import { covers } from '../../platform/http/scopes.ts';
+import { parseTypeId, type ApiKeyId } from '../../platform/ids.ts';
+import { findRights } from './queries.ts';
+
+/** Null: no limit of that kind. */
+export type KeyRights = {
+  readonly scopes: readonly string[] | null;
+  /** Requests in any 60 seconds. */
+  readonly rateLimit: number | null;
+  readonly expiresAt: Date | null;
+};
+
+/** Whether a key with the rights of `granter` may make one with those of `wanted`. */
+export function mayGrant(granter: KeyRights, wanted: KeyRights): boolean {
+  return (
+    hasScopes(granter.scopes, wanted.scopes) &&
+    isAtMost(wanted.rateLimit, granter.rateLimit) &&
+    isAtMost(wanted.expiresAt?.getTime() ?? null, granter.expiresAt?.getTime() ?? null)
+  );
+}
+
+/** Whether these scopes open everything that the wanted ones do. */
+export function hasScopes(held: readonly string[] | null, wanted: readonly string[] | null) {
+  return held === null || (wanted !== null && wanted.every((scope) => covers(held, scope)));
+}
+
+function isAtMost(value: number | null, bound: number | null): boolean {
+  return bound === null || (value !== null && value <= bound);
+}
+
+/** @throws ApiError FORBIDDEN */
+export async function requireMayGrant(db: Db, caller: Principal, wanted: KeyRights): Promise<void> {
+  if (!mayGrant(await rightsOf(db, caller, caller.keyId), wanted)) throw forbidden();
+}
+
+/**
+ * Checks the right to rotate a key. It is checked before `mutate`, which would replay an answer to
+ * whoever repeats the request; a key's scopes and limit never change, and its expiry comes only closer.
+ *
+ * @throws ApiError NOT_FOUND, FORBIDDEN
+ */
+export async function requireMayRotate(db: Db, caller: Principal, id: string): Promise<void> {
+  await requireMayGrant(db, caller, await rightsOf(db, caller, parseTypeId('key', id)));
+}
+
+/**
+ * Checks the right to revoke a key, which depends on the scopes alone, before `mutate`.
+ *
+ * @throws ApiError NOT_FOUND, FORBIDDEN
+ */
+export async function requireMayRevoke(db: Db, caller: Principal, id: string): Promise<void> {
+  const { scopes } = await rightsOf(db, caller, parseTypeId('key', id));
+  if (!hasScopes(caller.scopes, scopes)) throw forbidden();
+}
+
+/** The rights of a key of the caller's organization, whether it still works or not. */
+async function rightsOf(
+  db: Db,
+  { organizationId }: Principal,
+  keyId: ApiKeyId | null,
+): Promise<KeyRights> {
+  const rights = keyId && (await findRights(db, organizationId, keyId));
+  if (rights === null) throw new ApiError('NOT_FOUND');
+  return rights;
+}
+
+function forbidden(): ApiError {
+  return new ApiError('FORBIDDEN', {
+    message:
+      'A key makes and changes only keys that may do no more than it: with no other scopes, ' +
+      'no higher rate limit and no later expiry.',
+  });
+}

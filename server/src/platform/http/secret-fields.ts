@@ -1,0 +1,98 @@
+/**
+ * Secrets in the schemas of requests and answers. A schema marks what is secret, and whatever keeps
+ * requests (the audit log) or repeats answers (idempotent replays) goes by these marks, never by names.
+ */
+
+/** The keyword in a schema; the API description shows it as well. */
+export const secretKeyword = 'x-secret';
+
+/** Options of a schema whose whole value is secret, such as a key or free-form headers. */
+export const secretValue = { [secretKeyword]: 'value' } as const;
+
+/** Options of a URL whose query string and credentials may be secret. */
+export const secretQuery = { [secretKeyword]: 'query' } as const;
+
+/** What is shown in place of a secret. */
+export const hidden = '[secret]';
+
+type Schema = {
+  readonly type?: string | readonly string[];
+  readonly [secretKeyword]?: 'value' | 'query';
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: boolean | Schema;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+};
+
+/**
+ * Returns a copy of a value without what its schema marks as secret, and without fields that a closed
+ * object does not know. Free-form values that are not marked stay as they are.
+ */
+export function withoutSecrets(schema: object, value: unknown): unknown {
+  return redact([schema], value);
+}
+
+/** Whether a schema marks anything inside of it. */
+export function hasSecrets(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false;
+  return secretKeyword in schema || Object.values(schema).some(hasSecrets);
+}
+
+/** `schemas` all describe the value, or one of them does. */
+function redact(schemas: readonly Schema[], value: unknown): unknown {
+  const parts = schemas.flatMap(branches);
+  const marks = parts.map((part) => part[secretKeyword]);
+  if (value === null) return null;
+  if (marks.includes('value')) return hidden;
+  if (marks.includes('query')) return withoutQuery(value);
+  if (typeof value !== 'object' || parts.every(isFree)) return value;
+  if (Array.isArray(value)) {
+    const items = parts.flatMap((part) => part.items ?? []);
+    return value.map((item) => redact(items, item));
+  }
+  const shown = Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
+    const found = parts.flatMap((part) => fieldSchemas(part, name));
+    return found.length === 0 ? [] : [[name, redact(found, inner)] as const];
+  });
+  return Object.fromEntries(shown);
+}
+
+/** A schema with everything that it is a union or an intersection of. */
+function branches(schema: Schema): Schema[] {
+  const { anyOf = [], oneOf = [], allOf = [] } = schema;
+  return [schema, ...[...anyOf, ...oneOf, ...allOf].flatMap(branches)];
+}
+
+/** Whether a schema says nothing of what is inside its value. */
+function isFree({ properties, patternProperties, additionalProperties, items }: Schema): boolean {
+  return !properties && !patternProperties && !items && isOpen(additionalProperties);
+}
+
+function isOpen(additional: Schema['additionalProperties'] = true): boolean {
+  return typeof additional === 'object' ? Object.keys(additional).length === 0 : additional;
+}
+
+/** The schemas of a field; none when no field of that name is allowed. */
+function fieldSchemas(schema: Schema, name: string): Schema[] {
+  const { type, properties = {}, patternProperties = {}, additionalProperties = true } = schema;
+  const isObject = type === undefined ? !(schema.anyOf ?? schema.oneOf) : type === 'object';
+  if (!isObject) return [];
+  const named = Object.hasOwn(properties, name) ? properties[name] : undefined;
+  if (named !== undefined) return [named];
+  const matching = Object.entries(patternProperties).filter(([pattern]) =>
+    new RegExp(pattern, 'u').test(name),
+  );
+  if (matching.length > 0) return matching.map(([, inner]) => inner);
+  if (typeof additionalProperties === 'object') return [additionalProperties];
+  return additionalProperties ? [{}] : [];
+}
+
+/** Origin and path. A text that is no web address may hold anything, so nothing of it is shown. */
+function withoutQuery(value: unknown): string {
+  const url = typeof value === 'string' ? URL.parse(value) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) return hidden;
+  return url.origin + url.pathname;
+}
