@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { createReelfeed, ReelfeedError, type Reelfeed } from './client.ts';
 import { parseRetryAfterMs } from './errors.ts';
+import { pause, until } from '../../server/test/waiting.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
@@ -220,8 +221,17 @@ test('an abort ends a request and a pause at once, with its own reason', async (
     const controller = new AbortController();
     const reason = new Error('the page was left');
     const call = clientFor(service).feed({ signal: controller.signal });
-    setTimeout(() => controller.abort(reason), 50);
+    const aborting = (async () => {
+      await until(
+        'the request',
+        () => service.urls.length,
+        (count) => count > round,
+      );
+      await pause(50, 'the first answer arrives, and the pause before the next request begins');
+      controller.abort(reason);
+    })();
     await assert.rejects(call, reason);
+    await aborting;
   }
 });
 

@@ -7,6 +7,7 @@ import { eventually, temporaryFolder } from '../../server/test/service.ts';
 import { type EventStorage, type TrackedEvent } from './client.ts';
 import { startEventService } from './event-service.fixture.ts';
 import { startRelay } from './relay.fixture.ts';
+import { pause } from '../../server/test/waiting.ts';
 
 const { service, stored, storedIds, startSender, like } = await startEventService();
 const unreachable = 'http://127.0.0.1:9';
@@ -60,7 +61,7 @@ test('what a storage has kept is sent by the next sender, with its ids and momen
   await first.sender.close();
   const kept = storage.text();
   assert.deepEqual(first.dropped, []);
-  await new Promise((resolve) => setTimeout(resolve, 30));
+  await pause(30, 'the kept events grow older');
   // A line that was cut, and one of something else.
   storage.save(`${kept}\n{"eventId":"hal\n[5]`);
   const second = startSender(context, { storage });
@@ -137,8 +138,9 @@ test('flush waits for what was tracked before, and can be given up', async (cont
   const controller = new AbortController();
   const flushed = sender.flush(controller.signal);
   const reason = new Error('the app ends');
-  setTimeout(() => controller.abort(reason), 50);
+  const aborting = pause(50, 'the flush is under way').then(() => controller.abort(reason));
   await assert.rejects(flushed, reason);
+  await aborting;
   assert.equal(sender.counts.waiting, 1);
 });
 

@@ -8,6 +8,7 @@ import { eventually, startService } from '../../server/test/service.ts';
 import { type EngagementEvent } from './client.ts';
 import { startEventService } from './event-service.fixture.ts';
 import { startRelay } from './relay.fixture.ts';
+import { pause } from '../../server/test/waiting.ts';
 
 const { service, stored, contentId, otherId, storedIds, startSender, like } =
   await startEventService();
@@ -182,7 +183,7 @@ test('what is tracked while the service is down arrives when it is up again', as
   await sender.flush();
   await first[Symbol.asyncDispose]();
   for (let count = 0; count < 130; count += 1) ids.push(sender.track(like()));
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await pause(400, 'some attempts fail');
   assert.equal(sender.counts.waiting, 130);
   const { port } = new URL(first.url);
   await startService({ REELFEED_ROLES: 'api', PORT: port }, { beside: service });

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { atEnd } from '../../server/test/database.ts';
 import { startEventService } from './event-service.fixture.ts';
 import { startRelay } from './relay.fixture.ts';
+import { pause } from '../../server/test/waiting.ts';
 
 const { service, contentId, storedIds, startSender, like } = await startEventService();
 
@@ -41,7 +41,7 @@ async function carry(from: Socket, to: Socket, bytesPerSecond: number): Promise<
     for await (const chunk of from as AsyncIterable<Buffer>) {
       for (let at = 0; at < chunk.length && !to.destroyed; at += pieceBytes) {
         to.write(chunk.subarray(at, at + pieceBytes));
-        await delay(20);
+        await pause(20, 'the link is slow');
       }
     }
   } catch {
@@ -109,7 +109,7 @@ test('every request tells when it was sent, also when it is repeated', async (co
   const { sender } = startSender(context, { baseUrl: relay.url });
   const startedAt = Date.now();
   sender.track(like());
-  await delay(50);
+  await pause(50, 'the event grows older');
   await sender.flush();
   const sentAt = relay.requests.map(({ body }) =>
     Date.parse((JSON.parse(body) as { sentAt: string }).sentAt),

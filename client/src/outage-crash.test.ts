@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { launchBrowser } from '../../server/test/browser.ts';
 import { atEnd, cloneDatabase } from '../../server/test/database.ts';
@@ -17,6 +16,7 @@ import { eventually, send, temporaryFolder } from '../../server/test/service.ts'
 import { openStoredEvents } from '../../server/test/stored-events.ts';
 import { generateKey } from '../../server/src/features/keys/key-format.ts';
 import { bundleClient } from './bundle.fixture.ts';
+import { pause } from '../../server/test/waiting.ts';
 
 const awayMs = scaled(3_000, 60_000);
 const { browser, reason } = await launchBrowser();
@@ -118,7 +118,7 @@ test('nothing is lost or counted twice while the service is killed and away', op
   for (let step = 0; performance.now() < backAt; step += 1) {
     await shareInBoth(1);
     await tabs[step % 2]?.reload();
-    await delay(awayMs / 40);
+    await pause(awayMs / 40, 'people share now and then');
   }
   await startService(new URL(first.url).port);
   await shareInBoth(1);

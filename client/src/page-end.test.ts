@@ -1,4 +1,5 @@
 /** The event sender in a real browser, loaded from the service that serves it to its own page. */
+// oxlint-disable no-restricted-globals -- it is the page that waits, for what must not happen
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { type Page } from 'playwright-core';

@@ -14,6 +14,7 @@ import { local, settledItem } from '../../server/test/media.ts';
 import { createItem } from '../../server/test/seed.ts';
 import { startService } from '../../server/test/service.ts';
 import { createAdmin, ReelfeedError, upload } from './server.ts';
+import { pause } from '../../server/test/waiting.ts';
 
 const service = await startService({});
 const file = await openAsBlob(await mediaSample('faststart.mp4'));
@@ -32,8 +33,7 @@ async function startBreakingWay(breakAfterBytes: number[]): Promise<string> {
       if (chunk.length < room) return;
       breakAfterBytes.shift();
       client.pause();
-      // Long enough for what was written to arrive.
-      setTimeout(close, 30);
+      void pause(30, 'what was written arrives').then(close);
     });
     target.on('data', (chunk) => client.write(chunk));
     for (const socket of [client, target]) socket.on('error', close).on('close', close);

@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { ReelfeedError, type FeedItem, type FeedPage } from '@reelfeed/client';
 import { FeedList, type ReadPage } from './feed-list.ts';
+import { until } from '../../server/test/waiting.ts';
 
 function item(id: string, changes: Partial<FeedItem> = {}): FeedItem {
   const base = {
@@ -134,7 +134,11 @@ test('no answer makes the list wait and try again by itself; retry does so at on
   assert.equal(list.phase.name, 'waiting');
   await list.retry();
   assert.equal(cursors.length, 2);
-  for (let waited = 0; waited < 60 && phases.at(-1) !== 'ended'; waited += 1) await sleep(100);
+  await until(
+    'the end',
+    () => phases.at(-1),
+    (phase) => phase === 'ended',
+  );
   assert.deepEqual(ids(), ['a']);
   assert.deepEqual(phases, ['loading', 'waiting', 'loading', 'waiting', 'loading', 'ended']);
 });
@@ -155,7 +159,11 @@ test('a cursor that the service no longer knows starts a new order without repea
   const { list, cursors, ids } = listOver(context, answers);
   await list.restart();
   await list.need(1);
-  await sleep(20);
+  await until(
+    'the new order',
+    () => cursors.length,
+    (count) => count >= 3,
+  );
   assert.deepEqual(cursors, [null, 'old', null]);
   assert.deepEqual(ids(), ['a', 'b', 'c']);
 });

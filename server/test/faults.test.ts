@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fetchAll, form, sampleBytes } from './media.ts';
 import { kill, seededRandom, serviceProcesses } from './process-tree.ts';
 import { restartInstance, startInstance, stopInstance, type Instance } from './killable-service.ts';
@@ -11,9 +10,11 @@ import { startMain } from './processes.ts';
 import { eventually, send, temporaryFolder, type TestService } from './service.ts';
 import { storedFiles } from './stored-files.ts';
 import { scaled } from './scale.ts';
+import { pause } from './waiting.ts';
 
 const isLinux = existsSync('/proc/self/stat');
-const clip = await sampleBytes('portrait.mp4');
+// Every clip that is acknowledged must become ready, however many the kills let through.
+const clip = await sampleBytes(scaled('small.mp4', 'portrait.mp4'));
 
 const hasEnded = ({ process: { child } }: Instance) =>
   child.exitCode !== null || child.signalCode !== null;
@@ -41,9 +42,9 @@ async function upload(instance: Instance, journal: Journal, signal: AbortSignal)
       else journal.refusals.add(reply.status);
     } catch {
       // The connection broke: nothing was acknowledged.
-      await delay(20);
+      await pause(20, 'before another try');
     }
-    await delay(400);
+    await pause(400, 'uploads come one after another');
   }
 }
 
@@ -69,7 +70,7 @@ async function recover(instance: Instance): Promise<Instance> {
     if (hasEnded(instance)) return restartInstance(instance);
     const answer = await send(`${instance.url}/readyz`, 'GET').catch(() => null);
     if (answer?.status === 200) return instance;
-    await delay(50);
+    await pause(50, 'between two looks');
   }
   throw new Error(`the service does not come back: ${instance.process.output.stderr}`);
 }
@@ -153,14 +154,14 @@ test(
     const struck: string[] = [];
     let instance = await startInstance(await temporaryFolder());
     while (struck.length < kills) {
-      const pause = new AbortController();
-      const uploading = upload(instance, journal, pause.signal);
-      await delay(50 + random() * 900);
+      const stopping = new AbortController();
+      const uploading = upload(instance, journal, stopping.signal);
+      await pause(50 + random() * 900, 'the kill comes at any moment');
       const kind = kinds[Math.floor(random() * kinds.length)] ?? 'service';
       if (await strike(instance, kind)) struck.push(kind);
       // What is sent while it recovers must be refused or kept, too.
-      await delay(random() * 200);
-      pause.abort();
+      await pause(random() * 200, 'more is sent meanwhile');
+      stopping.abort();
       await uploading;
       instance = await recover(instance);
     }
@@ -216,13 +217,13 @@ test('SIGTERM lets an upload finish, ends processing, exits with 0, and a restar
       async start(controller) {
         const half = clip.length >> 1;
         controller.enqueue(clip.subarray(0, half));
-        await delay(2_500);
+        await pause(2_500, 'the client is slow');
         controller.enqueue(clip.subarray(half));
         controller.close();
       },
     }),
   } as RequestInit);
-  await delay(400);
+  await pause(400, 'half of the upload arrives');
   const stopping = stopInstance(instance);
   await eventually('new requests to be refused', async () => {
     const reply = await instance.call('GET', '/v1/content').catch(() => null);
@@ -252,7 +253,7 @@ test('SIGTERM does not wait for ever for an upload that does not go on', async (
     ({ status }) => status,
     () => 0,
   );
-  await delay(400);
+  await pause(400, 'a part of the upload arrives');
   const startedAt = performance.now();
   await stopInstance(instance);
   assert.ok(performance.now() - startedAt < 15_000);

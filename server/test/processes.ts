@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { DatabaseConnection } from '../src/platform/database/database.ts';
 import { atEnd } from './database.ts';
+import { MARKER } from './runner/leftovers.ts';
 import { eventually, fastDatabase, toUrl } from './service.ts';
 
 const launcher = fileURLToPath(new URL('../bin/reelfeed.js', import.meta.url));
@@ -109,6 +110,7 @@ function start(file: string, args: string[], options: StartOptions): RunningProc
       HOME: process.env['HOME'],
       TMPDIR: process.env['TMPDIR'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      [MARKER]: process.env[MARKER],
       ...fastDatabase,
       REELFEED_RTMP_PORT: '0',
       ...env,

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from './waiting.ts';
 
 export type RawAnswer = {
   /** Everything that came back, byte by byte. */
@@ -39,7 +40,7 @@ export async function sendRaw(
   void ended.then(() => (closed = true));
   for (const piece of pieces) {
     if (closed) break;
-    if (typeof piece === 'number') await Promise.race([delay(piece), ended]);
+    if (typeof piece === 'number') await Promise.race([pause(piece, 'the client is slow'), ended]);
     else if (socket.writable) socket.write(piece);
   }
   const timer = new AbortController();

@@ -5,6 +5,7 @@ import { startBalancer } from './balancer.ts';
 import { cloneDatabase } from './database.ts';
 import { ready, startMain, type RunningProcess } from './processes.ts';
 import { eventually, send, temporaryFolder, toUrl } from './service.ts';
+import { pause } from './waiting.ts';
 
 export type RestartOptions = {
   processes: number;
@@ -56,7 +57,7 @@ export async function restartInTurn(
         : await send(`${balancer.url}/v1/content?limit=1`, 'GET', { key });
       answered += 1;
       if (reply.status >= 300) failures.push(`client ${client}: ${reply.status} ${reply.text}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20, 'fifty requests a second');
     }
   });
   for (let n = 0; n < options.restarts; n += 1) {

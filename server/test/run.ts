@@ -8,42 +8,49 @@
  * Files and the services that they start keep compiled code in one cache: most processes of a run
  * load the same few hundred modules, which costs more than half of their start.
  *
- * One file more runs at once than there are processors, because many files mostly wait. A file with
- * deadlines in real time can thus fail because of its neighbours. A file that fails runs once more,
- * alone. What it does alone counts, and the files that passed only alone are named at the end.
+ * More files run at once than there are processors, because many files mostly wait. A file that
+ * fails runs once more, alone. If it passes then, the failure is flaky: the second run counts, and
+ * the last lines name the test and its message, because a race was seen. With `--strict` nothing
+ * runs twice and every failure counts. `--repeat N` runs the files N times and says what failed in
+ * which round.
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { shareTestServer, startTestServer } from './database.ts';
+import { longestFirst } from './runner/order.ts';
+import { runFile, type Outcome } from './runner/run-file.ts';
 
-type Outcome = {
-  readonly file: string;
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-  readonly seconds: number;
-};
+const { values, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: {
+    faults: { type: 'boolean', default: false },
+    strict: { type: 'boolean', default: false },
+    repeat: { type: 'string', default: '1' },
+  },
+});
+const rounds = Number(values.repeat);
+if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--repeat takes a number from 1');
+if (values.faults) process.env['REELFEED_TEST_SCALE'] = 'full';
+/** The longest of the long runs takes more than an hour. */
+const timeoutMs = (values.faults ? 100 : 10) * 60_000;
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const isFaultRun = process.argv.includes('--faults');
-if (isFaultRun) process.env['REELFEED_TEST_SCALE'] = 'full';
-const wanted = process.argv.slice(2).filter((argument) => argument !== '--faults');
-const folders = ['server', 'client', 'player', 'bench'];
-const files = globSync(
-  folders.map((folder) => `${folder}/**/*.test.ts`),
-  { cwd: root },
-)
-  .filter((file) => !file.includes('node_modules'))
-  .filter((file) =>
-    isFaultRun ? /(crash|faults)\.test\.ts$/.test(file) : !file.endsWith('.faults.test.ts'),
+const files = longestFirst(
+  globSync(
+    ['server', 'client', 'player', 'bench'].map((folder) => `${folder}/**/*.test.ts`),
+    { cwd: root },
   )
-  .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  .toSorted();
+    .filter((file) => !file.includes('node_modules'))
+    .filter((file) =>
+      values.faults ? /(crash|faults)\.test\.ts$/.test(file) : !file.endsWith('.faults.test.ts'),
+    )
+    .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part))),
+);
 
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile');
 
@@ -52,76 +59,81 @@ await using server = await startTestServer();
 shareTestServer(server);
 
 const events = new PassThrough({ objectMode: true });
-const report = events.compose(spec);
-report.pipe(process.stdout, { end: false });
+const specReport = events.compose(spec);
+specReport.pipe(process.stdout, { end: false });
 
-const first = await runFiles(files, Math.max(2, availableParallelism()) + 1);
-const failedAtFirst = first.filter(({ failed }) => failed > 0).map(({ file }) => file);
-const second = await runFiles(failedAtFirst, 1);
+const first: Outcome[] = [];
+const lines: string[] = [];
+for (let round = 1; round <= rounds; round += 1) {
+  const outcomes = await runFiles(files, Math.max(2, availableParallelism()) * 2);
+  first.push(...outcomes);
+  if (rounds === 1) continue;
+  const failures = outcomes.filter(({ failed }) => failed > 0);
+  const prefix = `round ${round} of ${rounds}`;
+  if (failures.length === 0) lines.push(`${prefix}: passed`);
+  for (const outcome of failures) lines.push(...failureLines(`${prefix}: failed`, outcome));
+}
+
+const counted = values.strict || rounds > 1 ? first : await withSecondRuns(first);
 
 events.end();
 await new Promise((resolve, reject) => {
-  report.on('end', resolve).on('error', reject);
+  specReport.on('end', resolve).on('error', reject);
 });
+printTotals(counted);
 
-const outcomes = [...first.filter(({ failed }) => failed === 0), ...second];
-const passed = total(outcomes.map((outcome) => outcome.passed));
-const failed = total(outcomes.map((outcome) => outcome.failed));
-const skipped = total(outcomes.map((outcome) => outcome.skipped));
-const seconds = Math.round((performance.now() - startedAt) / 1_000);
-process.stdout.write(`\n${files.length} test files in ${seconds} s\n`);
-if (files.length > 20) {
-  const slowest = first.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
-  for (const { file, seconds: took } of slowest) process.stdout.write(`${took} s: ${file}\n`);
+/** Runs what has failed once more, alone. @returns the outcomes that count */
+async function withSecondRuns(outcomes: readonly Outcome[]): Promise<Outcome[]> {
+  const counting = outcomes.filter(({ failed }) => failed === 0);
+  for (const outcome of outcomes.filter(({ failed }) => failed > 0)) {
+    const message = `second run, alone: ${outcome.file}`;
+    events.write({ type: 'test:diagnostic', data: { nesting: 0, message, level: 'info' } });
+    const [second] = await runFiles([outcome.file], 1);
+    if (second === undefined) continue;
+    counting.push(second);
+    const isFlaky = second.failed === 0;
+    const title = isFlaky ? 'flaky failure, passed when it ran alone' : 'failed twice';
+    lines.push(...failureLines(title, isFlaky ? outcome : second));
+  }
+  return counting;
 }
-for (const outcome of second) {
-  const verdict = outcome.failed === 0 ? 'passed only when it ran alone' : 'failed twice';
-  process.stdout.write(`${outcome.file} ${verdict}\n`);
+
+function printTotals(outcomes: readonly Outcome[]): void {
+  const total = (key: 'passed' | 'failed' | 'skipped') =>
+    outcomes.reduce((sum, outcome) => sum + outcome[key], 0);
+  const [passed, failed, skipped] = [total('passed'), total('failed'), total('skipped')];
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  if (values.strict && rounds === 1) {
+    for (const outcome of outcomes.filter((one) => one.failed > 0)) {
+      lines.push(...failureLines('failed', outcome));
+    }
+  }
+  process.stdout.write(`\n${files.length} test files in ${seconds} s\n`);
+  if (files.length > 20) {
+    const slowest = first.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
+    for (const { file, seconds: took } of slowest) process.stdout.write(`${took} s: ${file}\n`);
+  }
+  for (const line of lines) process.stdout.write(`${line}\n`);
+  process.stdout.write(`${passed} passed, ${failed} failed`);
+  process.stdout.write(skipped === 0 ? '\n' : `, ${skipped} skipped\n`);
+  if (failed > 0 || passed === 0) process.exitCode = 1;
 }
-process.stdout.write(`${passed} passed, ${failed} failed`);
-process.stdout.write(skipped === 0 ? '\n' : `, ${skipped} skipped\n`);
-if (failed > 0 || passed === 0) process.exitCode = 1;
+
+function failureLines(title: string, { file, failures }: Outcome): string[] {
+  return [`${title}: ${file}`, ...failures.map(({ test, message }) => `    ${test}: ${message}`)];
+}
 
 /** Runs the files, at most `atOnce` at a time. @returns the outcomes, in the order of ending */
 async function runFiles(names: readonly string[], atOnce: number): Promise<Outcome[]> {
   const waiting = [...names];
   const ended: Outcome[] = [];
+  const report = (event: unknown): void => void events.write(event);
   const worker = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
       // oxlint-disable-next-line no-await-in-loop -- a worker runs one file at a time
-      ended.push(await runFile(file));
+      ended.push(await runFile(file, { root, timeoutMs, report }));
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   return ended;
-}
-
-/** Runs one file and reports what it said in one piece, so that files never mix. */
-async function runFile(file: string): Promise<Outcome> {
-  const counts = { passed: 0, failed: 0, skipped: 0 };
-  const fileStartedAt = performance.now();
-  const stream = run({
-    files: [path.join(root, file)],
-    timeout: 10 * 60_000,
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-  });
-  stream.on('test:pass', (event) => {
-    if (event.details.type === 'suite') return;
-    if (event.skip !== undefined && event.skip !== false) counts.skipped += 1;
-    else counts.passed += 1;
-  });
-  stream.on('test:fail', (event) => {
-    if (event.details.type !== 'suite') counts.failed += 1;
-  });
-  const said: unknown[] = [];
-  for await (const event of stream) {
-    // Each file's own totals are left out: the last lines add them up.
-    if (event.type !== 'test:diagnostic' && event.type !== 'test:summary') said.push(event);
-  }
-  for (const event of said) events.write(event);
-  return { file, ...counts, seconds: Math.round((performance.now() - fileStartedAt) / 1_000) };
-}
-
-function total(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
 }

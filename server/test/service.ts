@@ -10,6 +10,8 @@ import type { Logger } from 'pino';
 import { startService as start } from '../src/app/service.ts';
 import { atEnd, cloneDatabase, silentLog } from './database.ts';
 
+export { eventually } from './waiting.ts';
+
 /** The tests' PostgreSQL does without the disk; a start must be told that this is meant. */
 export const fastDatabase = {
   REELFEED_ACCEPT_UNSAFE_DATABASE: 'fsync,full_page_writes,synchronous_commit',
@@ -135,21 +137,6 @@ function bodyOf(body: unknown, headers: Headers): { body?: NonNullable<RequestIn
   }
   if (!headers.has('content-type')) headers.set('content-type', 'application/json');
   return { body: JSON.stringify(body) };
-}
-
-/** Waits until `probe` gives something else than null, or fails after `timeoutMs`. */
-export async function eventually<T>(
-  what: string,
-  probe: () => Promise<T | null>,
-  timeoutMs = 30_000,
-): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
-  for (;;) {
-    const found = await probe();
-    if (found !== null) return found;
-    if (performance.now() > deadline) throw new Error(`timed out waiting for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 /** A connection as `DATABASE_URL` writes it. */

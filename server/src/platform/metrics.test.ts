@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pino, type Logger } from 'pino';
 import { collectProcessMetrics } from './metrics-process.ts';
 import { createMetrics } from './metrics.ts';
+import { pause } from '../../test/waiting.ts';
 
 type Sample = { name: string; labels: Record<string, string>; value: number };
 type Family = { type: string; help: string; samples: Sample[] };
@@ -219,10 +219,10 @@ test('wrong definitions and falling counters are refused', () => {
 test('the process tells its memory, CPU, descriptors and how late its loop runs', async () => {
   const metrics = createMetrics(silent);
   using _measuring = collectProcessMetrics(metrics, '1.2.3');
-  await delay(100);
+  await pause(100, 'the loop is measured');
   const stall = performance.now() + 200;
   while (performance.now() < stall);
-  await delay(50);
+  await pause(50, 'the stall is measured');
   const families = parseExposition(await metrics.expose());
   const value = (name: string, quantile?: string): number => {
     const samples = families.get(name)?.samples ?? [];

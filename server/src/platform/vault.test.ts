@@ -9,6 +9,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { ConfigurationError } from './settings.ts';
 import { createVault, loadEncryptionKey } from './vault.ts';
+import { pause } from '../../test/waiting.ts';
 
 let root = '';
 before(async () => {
@@ -101,7 +102,7 @@ test('a kill at any moment of the first start leaves a whole key or none', async
     });
     const ended = once(child, 'close');
     await once(child.stdout, 'data');
-    await new Promise((resolve) => setTimeout(resolve, round / 2));
+    await pause(round / 2, 'the kill comes at any moment');
     child.kill('SIGKILL');
     await ended;
     assert.equal((await loadEncryptionKey(null, folder)).length, 32);

@@ -8,6 +8,7 @@ import { sampleEvent } from '../../../test/event-samples.ts';
 import { form, sampleBytes } from '../../../test/media.ts';
 import { ready, runCommand, startMain } from '../../../test/processes.ts';
 import { eventually, send, temporaryFolder, type Call } from '../../../test/service.ts';
+import { pause } from '../../../test/waiting.ts';
 
 const folder = await temporaryFolder();
 const clip = await sampleBytes('small.mp4');
@@ -104,7 +105,7 @@ test('a backup under load holds everything that was acknowledged before it', asy
   assert.equal(copied, master);
   const { plays } = await eventually('the statistics to be complete', async () => {
     const summary = await totals(twin);
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await pause(2_000, 'what is not counted yet is counted');
     // Settled: what the backup had not counted yet is counted now.
     const isSettled = (await totals(twin)).plays === summary.plays;
     return isSettled && summary.plays >= before ? summary : null;

@@ -3,6 +3,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { startProcess } from '../../../test/processes.ts';
 import { createItems, createOrganization, query } from '../../../test/seed.ts';
 import { send, startService } from '../../../test/service.ts';
+import { pause } from '../../../test/waiting.ts';
 
 const service = await startService({ REELFEED_ROLES: 'api' });
 const ids = await createItems(service, 100);
@@ -93,7 +94,7 @@ describe('the window slides', () => {
     assert.equal(refused.status, 429);
     const seconds = Number(refused.headers.get('retry-after'));
     assert.ok(seconds >= 1 && seconds <= 4, `${seconds}`);
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    await pause(seconds * 1_000, 'Retry-After is taken literally');
     assert.equal((await request(1)).status, 200);
     assert.equal((await request(1)).status, 429, 'only one had left the window');
   });

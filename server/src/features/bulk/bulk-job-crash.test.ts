@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { openTestDatabase, silentLog } from '../../../test/database.ts';
@@ -12,6 +11,7 @@ import type { OrganizationId } from '../../platform/ids.ts';
 import { changes, insertItems, insertOrganization, startWorkers } from './bulk-job.fixture.ts';
 import { createBulkJob, getBulkJob } from './bulk-job.ts';
 import { scaled } from '../../../test/scale.ts';
+import { pause } from '../../../test/waiting.ts';
 
 const { db, connection } = await openTestDatabase();
 const script = fileURLToPath(new URL('./worker-process.fixture.ts', import.meta.url));
@@ -66,7 +66,7 @@ test(`${items} items survive ${kills} kill -9 of two workers: each is changed on
   let workers = await Promise.all([startWorker(), startWorker()]);
   const progress: number[] = [];
   for (let kill = 0; kill < kills; kill += 1) {
-    await delay(300 + 70 * (kill % 4));
+    await pause(300 + 70 * (kill % 4), 'the kill comes in the middle of the work');
     const victim = workers[kill % 2];
     await victim?.kill();
     const job = await read();
@@ -108,7 +108,7 @@ test('losing every database connection again and again does nothing twice (2)', 
   await using one = startWorkers(database.db);
   await using two = startWorkers(database.db);
   for (let n = 0; n < 8; n += 1) {
-    await delay(200);
+    await pause(200, 'some work is done between two losses');
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
   }

@@ -8,6 +8,7 @@ import { eventually, send, startService } from '../../../test/service.ts';
 import { inTransaction, openDatabase } from '../../platform/database/database.ts';
 import { createVault, loadEncryptionKey } from '../../platform/vault.ts';
 import { deleteExpiredSessions } from './queries.ts';
+import { pause } from '../../../test/waiting.ts';
 
 const service = await startService();
 const { secretKey, publishableKey, url } = service;
@@ -145,8 +146,9 @@ test('a live tail opened by the session continues, and ends with its key', async
   const cookie = ((await signIn(key)).headers.get('set-cookie') ?? '').split(';')[0] ?? '';
   const answer = await fetch(`${url}/v1/events/stream`, { headers: { ...header, cookie } });
   assert.equal(answer.status, 200);
-  // Longer than the service takes between two looks at the key.
-  setTimeout(() => void service.call('DELETE', `/v1/keys/${id}`), 1_500);
+  void pause(1_500, 'longer than the service takes between two looks at the key').then(() =>
+    service.call('DELETE', `/v1/keys/${id}`),
+  );
   const startedAt = performance.now();
   assert.match(await answer.text(), /"reason":"KEY_REVOKED"/);
   assert.ok(performance.now() - startedAt >= 1_400);

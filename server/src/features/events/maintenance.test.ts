@@ -8,6 +8,7 @@ import { inTransaction, poolConnection } from '../../platform/database/database.
 import { openEventLog, type LoggedEvent } from './events.ts';
 import { measureLedger, rotateKeys } from './ledger/ledger-queries.ts';
 import { expireEvents, expireRejections, prepareEventPartitions } from './maintenance.ts';
+import { until } from '../../../test/waiting.ts';
 
 const { db, connection } = await openTestDatabase();
 const eventLog = openEventLog(db);
@@ -68,7 +69,13 @@ describe('the ledger', () => {
     await writer.query('begin');
     await writer.query('select claim_event_keys($1::uuid[])', [[randomUUID()]]);
     const rotations = Promise.all([rotate(), rotate(), rotate()]);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const waiting = async () => {
+      const { rows } = await sql<{ count: number }>`
+        select count(*)::int as count from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
+      return rows[0]?.count ?? 0;
+    };
+    await until('a rotation to wait for the writer', waiting, (count) => count > 0);
     await writer.query('commit');
     await writer.end();
     assert.equal((await rotations).filter(Boolean).length, 1);

@@ -4,15 +4,13 @@ import { once } from 'node:events';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { mediaSample } from '../../../test/media-samples.ts';
 import { MediaError } from './media.ts';
 import { prepareSample, workFolder, type WorkFolder } from './testing/run-task.ts';
+import { eventually, stays } from '../../../test/waiting.ts';
 
 const isLinux = process.platform === 'linux';
-const POLL_MS = 20;
-const PATIENCE_MS = 10_000;
 
 type Process = {
   readonly pid: number;
@@ -43,16 +41,6 @@ async function mediaProcesses(rootPid: number): Promise<Process[]> {
   return all.filter(
     ({ pid, command }) => family.has(pid) && command.some((part) => part.endsWith('child/main.ts')),
   );
-}
-
-async function eventually<T>(what: string, look: () => Promise<T | null>): Promise<T> {
-  const endMs = performance.now() + PATIENCE_MS;
-  while (performance.now() < endMs) {
-    const found = await look();
-    if (found !== null) return found;
-    await delay(POLL_MS);
-  }
-  return assert.fail(`never happened: ${what}`);
 }
 
 function childOf(parentPid: number): Promise<number> {
@@ -132,7 +120,7 @@ test('an abort kills the child and rejects with its reason', async () => {
   const controller = new AbortController();
   const reason = new Error('the service stops');
   const error = await failedTask(folder, { signal: controller.signal }, async () => {
-    await delay(700);
+    await childOf(process.pid);
     controller.abort(reason);
   });
   assert.equal(error, reason);
@@ -165,8 +153,7 @@ test('the child dies with its parent, even when that is killed', { skip: !isLinu
   const parent = spawn(process.execPath, [script], { stdio: 'ignore' });
   const exit = once(parent, 'exit');
   const childPid = await childOf(parent.pid ?? 0);
-  await delay(500);
-  assert.equal(await isAlive(childPid), true);
+  await stays('the life of the child', () => isAlive(childPid), true, 500);
   parent.kill('SIGKILL');
   await exit;
   await eventually('the end of the child', async () => ((await isAlive(childPid)) ? null : true));

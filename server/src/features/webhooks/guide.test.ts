@@ -21,6 +21,7 @@ import { example, guide } from './guide.fixture.ts';
 import { unansweredErrors } from './sending/schedule.ts';
 import { eventKinds } from './outbox/event-kinds.ts';
 import { startWebhookService } from './webhooks.fixture.ts';
+import { pause } from '../../../test/waiting.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 /** Runs a program that may import what the packages of this repository may. */
@@ -94,9 +95,9 @@ async function abortRequest(toPort: number): Promise<void> {
   const socket = connect({ port: toPort, host: '127.0.0.1', rejectUnauthorized: false });
   await once(socket, 'secureConnect');
   socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\nhalf');
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await pause(100, 'half of the request arrives');
   socket.destroy();
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await pause(300, 'the receiver handles the end');
 }
 
 test('the other two ways of verifying accept a real delivery and refuse a changed one', async () => {

@@ -23,6 +23,7 @@ import {
   isDatabaseFull,
   sqlState,
 } from './database-errors.ts';
+import { until } from '../../../test/waiting.ts';
 
 const { db, connection } = await openTestDatabase();
 
@@ -79,7 +80,11 @@ test('idle connections that the server ends neither end the process nor fail a r
   await using database = open(connection);
   const pid = await backendOf(database.db);
   await terminate(pid);
-  while (database.connections().open > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(
+    'the end',
+    () => database.connections().open,
+    (open) => open === 0,
+  );
   assert.notEqual(await backendOf(database.db), pid);
 });
 

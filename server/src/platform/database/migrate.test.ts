@@ -9,6 +9,7 @@ import { Client } from 'pg';
 import { emptyDatabase, silentLog } from '../../../test/database.ts';
 import { poolConnection, type DatabaseConnection } from './database.ts';
 import { migrate, MigrationError, migrationStatus, readMigrations } from './migrate.ts';
+import { until } from '../../../test/waiting.ts';
 
 const migrations = await readMigrations();
 const names = migrations.map(({ name }) => name);
@@ -175,7 +176,7 @@ async function blockedMigration(connection: DatabaseConnection): Promise<void> {
     );
     return rows.length > 0;
   };
-  while (!(await isBlocked())) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until('the migration to wait for a lock', isBlocked, Boolean);
 }
 
 /** The table that a migration makes last: most of its statements have run when it waits there. */

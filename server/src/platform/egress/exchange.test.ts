@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { parseAllowList } from './allow-list.ts';
 import { BlockedAddressError } from './egress-errors.ts';
@@ -15,6 +14,7 @@ import {
   startReceiver,
   type TestReceiver,
 } from './test-receiver.ts';
+import { pause, until } from '../../../test/waiting.ts';
 
 const limits = { totalTimeoutMs: 5_000, maxBodyBytes: 65_536 };
 
@@ -101,8 +101,7 @@ test('an endless answer is cut, an encoded one stays encoded', async (t) => {
   assert.equal(endless.status, 200);
   assert.equal(endless.body.length, limits.maxBodyBytes);
   assert.equal(endless.truncated, true);
-  await delay(50);
-  assert.ok(closed, 'the connection was closed');
+  await until('the connection to be closed', () => closed, Boolean);
   const packed = await egress.request({ url, ...limits, method: 'POST' });
   assert.deepEqual(packed.body, bomb);
   assert.equal(packed.truncated, false);
@@ -188,10 +187,12 @@ test('a receiver that demands a client certificate is a failure of TLS', async (
 });
 
 test('the caller’s signal ends a request with its own reason', async (t) => {
-  const { egress, url } = await startBoth(t, () => undefined);
+  const arrived = Promise.withResolvers<void>();
+  const { egress, url } = await startBoth(t, () => arrived.resolve());
   const controller = new AbortController();
   const request = egress.request({ url, ...limits }, controller.signal);
-  setTimeout(() => controller.abort(new Error('shutting down')), 50);
+  await arrived.promise;
+  controller.abort(new Error('shutting down'));
   await assert.rejects(request, { message: 'shutting down' });
   await assert.rejects(egress.request({ url, ...limits }, controller.signal), {
     message: 'shutting down',
@@ -216,7 +217,8 @@ test('a 100 Continue that nobody asked for is not an answer, however it is cut',
     ];
     const next = () => {
       const part = parts.shift();
-      if (part !== undefined) socket.write(part, () => setTimeout(next, 20));
+      if (part === undefined) return;
+      socket.write(part, () => void pause(20, 'the parts arrive one by one').then(next));
     };
     next();
   });
@@ -353,24 +355,24 @@ test('connections are kept for the next request, and replaced when they are old'
   const requestFiveTimes = async (): Promise<void> => {
     for (let n = 0; n < 5; n += 1) {
       await egress.request({ url, ...limits });
-      // A connection is free again after the turn in which its answer has ended.
-      await delay(5);
+      await pause(5, 'the connection is free after the turn in which its answer has ended');
     }
   };
   await requestFiveTimes();
   assert.equal(receiver.connects(), 1);
-  await delay(2_000);
+  await pause(2_000, 'the connection grows old');
   await requestFiveTimes();
   assert.equal(receiver.connects(), 2);
 });
 
 test('what is under way on an old connection ends there', async (t) => {
   const { receiver, url } = await startBoth(t, (request, response) => {
-    setTimeout(() => response.end('late'), request.url === '/hook?a=1' ? 500 : 0);
+    const ms = request.url === '/hook?a=1' ? 500 : 0;
+    void pause(ms, 'one answer is slow').then(() => response.end('late'));
   });
   const egress = open(t, { connectionMaxAgeMs: 100 });
   const slow = egress.request({ url, ...limits });
-  await delay(150);
+  await pause(150, 'the connection grows old');
   await egress.request({ url: url.replace('a=1', 'a=2'), ...limits });
   assert.equal((await slow).body.toString(), 'late');
   assert.equal(receiver.connects(), 2);
@@ -382,7 +384,7 @@ test('hundreds of requests end with one signal, and none is left listening', asy
   const sent = Array.from({ length: 300 }, () =>
     egress.request({ url, ...limits }, controller.signal).catch((error: unknown) => error),
   );
-  await delay(50);
+  await pause(50, 'some are under way');
   const reason = new Error('stopped');
   controller.abort(reason);
   assert.deepEqual(new Set(await Promise.all(sent)), new Set([reason]));

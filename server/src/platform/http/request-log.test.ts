@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createLogger } from '../logging.ts';
 import { ApiError } from './errors.ts';
 import type { RequestObservation } from './request-log.ts';
 import { createHttpServer } from './server.ts';
+import { pause } from '../../../test/waiting.ts';
 
 const lines: { msg: string; route?: string; statusCode?: number; leftOut?: number }[] = [];
 const observations: RequestObservation[] = [];
@@ -39,7 +39,7 @@ test('a flood of equal failures leaves few lines, says how many it left out, and
   assert.ok(linesOf('/full').length <= 20 * seconds, `${linesOf('/full').length} lines`);
   await (await fetch(`${url}/also-full`)).text();
   assert.equal(linesOf('/also-full').length, 1, 'another failure has lines of its own');
-  await delay(1_000);
+  await pause(1_000, 'the second of the flood ends');
   await (await fetch(`${url}/full`)).text();
   const told = linesOf('/full');
   const leftOut = told.reduce((sum, line) => sum + (line.leftOut ?? 0), 0);

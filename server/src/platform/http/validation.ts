@@ -6,7 +6,7 @@
  * A wrong value costs bounded work. The first check stops at the first problem, and tests the length
  * of a list before its elements. Only a value of moderate size is then checked for all problems.
  */
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { parseTimestamp } from '../time.ts';
@@ -44,8 +44,10 @@ const untilFirst = createAjv(false);
 const exhaustive = createAjv(true);
 
 function compile(schema: TSchema | FastifySchema): Check {
-  const isValid = untilFirst.compile(schema);
+  // Compiling every schema at the start would be half of its work. `null` until the first value.
+  let isValid: ValidateFunction | null = null;
   const check: Check = (value) => {
+    isValid ??= untilFirst.compile(schema);
     if (isValid(value)) return true;
     check.errors = isValid.errors ?? [];
     if (hasFewMembers(value)) {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { beforeEach, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { openTestDatabase, silentLog } from '../../../test/database.ts';
 import { inTransaction } from '../database/database.ts';
 import { background } from '../lifecycle.ts';
 import { electedLoop, type ElectedChore } from './elected-chore.ts';
 import { claimLeases, readHeldLeases, releaseLeases } from './leases.ts';
+import { pause, until } from '../../../test/waiting.ts';
 
 const { db } = await openTestDatabase();
 const [one, other] = [randomUUID(), randomUUID()];
@@ -29,8 +29,8 @@ test('a lease has one holder, who renews it; others get what is free', async () 
 test('a lease whose time has run out, or that was released, is free', async () => {
   await claim(one, ['out'], 1);
   await claim(one, ['released', 'kept']);
-  await delay(10);
-  assert.deepEqual(await readHeldLeases(db, ['out']), new Set());
+  const held = () => readHeldLeases(db, ['out']);
+  await until('its time to run out', held, ({ size }) => size === 0);
   const names = ['released'];
   // Not what somebody else holds.
   await inTransaction(db, (tx) => releaseLeases(tx, { names, holderId: other }));
@@ -67,7 +67,7 @@ function startChores(chore: Partial<ElectedChore> = {}) {
 
 test('a chore runs in each process at its start, then in one of them', async () => {
   const { runs, processes } = startChores();
-  await delay(3_000);
+  await pause(3_000, 'ten intervals pass');
   for (const each of processes) await each[Symbol.asyncDispose]();
   assert.deepEqual(runs.slice(0, 3).toSorted(), [0, 1, 2]);
   // Ten intervals: three processes by themselves would have run it 30 times.
@@ -77,18 +77,30 @@ test('a chore runs in each process at its start, then in one of them', async () 
 
 test('a chore continues in another process when its process ends', async () => {
   const { runs, processes } = startChores();
-  await delay(500);
+  await until(
+    'each to have run',
+    () => new Set(runs).size,
+    (size) => size === 3,
+  );
   await processes[0]?.[Symbol.asyncDispose]();
   await processes[1]?.[Symbol.asyncDispose]();
   runs.length = 0;
-  while (runs.length < 3) await delay(50);
+  await until(
+    'three runs',
+    () => runs.length,
+    (count) => count >= 3,
+  );
   await processes[2]?.[Symbol.asyncDispose]();
   assert.deepEqual(new Set(runs), new Set([2]));
 });
 
 test('a chore that takes longer than its interval keeps its lease', async () => {
-  const chore = { name: 'test', intervalMs: 300, run: () => delay(1_000) };
+  const chore = {
+    name: 'test',
+    intervalMs: 300,
+    run: () => pause(1_000, 'longer than its interval'),
+  };
   await using _running = background('chore', electedLoop(db, one, chore), silentLog);
-  await delay(700);
+  await pause(700, 'the first run goes on');
   assert.deepEqual(await claim(other, ['chore test']), []);
 });

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   endProcess,
   query,
@@ -11,6 +10,7 @@ import {
   temporaryFolder,
   withPostgres,
 } from './testing.ts';
+import { stays, until } from '../../../test/waiting.ts';
 
 describe('after a crash', () => {
   it('replaces the server of a killed service, also a paused one, and keeps its data', async () => {
@@ -60,12 +60,25 @@ describe('after a crash', () => {
         'select count(*) from (select generate_series(1, 1000000000000)) as numbers',
       );
       const busyEnd = assert.rejects(busy);
-      await sleep(200);
+      const active = () =>
+        query(
+          connection,
+          `select count(*)::int from pg_stat_activity where query like '%generate_series(1, 1%' and pid <> pg_backend_pid()`,
+        );
+      await until('the query to run', active, ([count]) => count === 1);
       const killedAtMs = performance.now();
       process.kill(pid, 'SIGKILL');
-      while (postgres.pid === pid) await sleep(5);
+      await until(
+        'the end to be noticed',
+        () => postgres.pid,
+        (now) => now !== pid,
+      );
       assert.ok(performance.now() - killedAtMs < 1_000, 'notices within a second');
-      while (postgres.pid === undefined) await sleep(10);
+      await until(
+        'the restart',
+        () => postgres.pid,
+        (now) => now !== undefined,
+      );
       assert.ok(performance.now() - killedAtMs < 15_000, 'is back while the old one computes');
       assert.deepEqual(await query(connection, 'select id from kept'), [1]);
       await busyEnd;
@@ -80,14 +93,26 @@ describe('after a crash', () => {
       const content = await readFile(control);
       await writeFile(control, '');
       for (const pid of await serverProcesses(folder.path)) process.kill(pid, 'SIGKILL');
-      await sleep(700);
-      assert.equal(postgres.pid, undefined);
+      await until(
+        'the end to be noticed',
+        () => postgres.pid,
+        (now) => now === undefined,
+      );
+      await stays('the server', () => postgres.pid, undefined, 700);
       await writeFile(control, content);
-      while (postgres.pid === undefined) await sleep(10);
+      await until(
+        'the restart',
+        () => postgres.pid,
+        (now) => now !== undefined,
+      );
       assert.deepEqual(await query(postgres.connection, 'select 1'), [1]);
       await rm(control);
       for (const pid of await serverProcesses(folder.path)) process.kill(pid, 'SIGKILL');
-      await sleep(300);
+      await until(
+        'the end to be noticed',
+        () => postgres.pid,
+        (now) => now === undefined,
+      );
     });
     assert.deepEqual(await serverProcesses(folder.path), []);
   });

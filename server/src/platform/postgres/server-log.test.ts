@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { pino } from 'pino';
 import { ServerLog } from './server-log.ts';
+import { until } from '../../../test/waiting.ts';
 
 function record(): { serverLog: ServerLog; lines: () => { level: string; msg: string }[] } {
   const written: string[] = [];
@@ -47,9 +48,7 @@ describe('the server log', () => {
     const { serverLog, lines } = record();
     serverLog.write('backend[2] 42601 ERROR:  wrong:\n\tselect 1\n');
     serverLog.write('\tfrom x\nbackend[2] 42601 DETAIL:  more\n');
-    for (let waits = 0; lines().length < 2 && waits < 200; waits += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await until('both lines', lines, ({ length }) => length >= 2);
     assert.deepEqual(
       lines().map(({ msg }) => msg),
       ['wrong:\nselect 1\nfrom x', 'more'],

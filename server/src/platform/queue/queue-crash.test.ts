@@ -16,6 +16,7 @@ import {
 } from './queue.fixture.ts';
 import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
 import { startQueueWorkers } from './queue-workers.ts';
+import { pause } from '../../../test/waiting.ts';
 
 const { db, connection } = await openQueueDatabase();
 const script = fileURLToPath(new URL('./worker-process.fixture.ts', import.meta.url));
@@ -88,7 +89,7 @@ describe('after kill -9 in mid-job', () => {
     await add(db, noteJob('hang'), 'a');
     await killInMidJob(startProcess('one', 600_000));
     const workers = startWorkers('two');
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await pause(2_000, 'it looks for jobs all the time');
     await workers[Symbol.asyncDispose]();
     assert.deepEqual(
       (await jobRows(db)).map((row) => [row.state, row.worker]),

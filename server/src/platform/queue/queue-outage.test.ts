@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { after, beforeEach, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { silentLog } from '../../../test/database.ts';
 import { openDatabase, type DatabaseConnection, type Db } from '../database/database.ts';
@@ -17,6 +16,7 @@ import {
 } from './queue.fixture.ts';
 import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
 import { startQueueWorkers, type AttemptReport } from './queue-workers.ts';
+import { pause } from '../../../test/waiting.ts';
 
 const { db, connection } = await openQueueDatabase();
 
@@ -131,7 +131,7 @@ function start(handler: HandledJob, through = behindLine) {
 }
 
 const work = handle(noteJob('work', { concurrency: 4 }), async ({ note }, context) => {
-  await delay(20);
+  await pause(20, 'the work takes a moment');
   await context.finish((tx) => writeEffect(tx, note));
   return done;
 });
@@ -179,7 +179,7 @@ describe('longer than the lease, with the holder last to come back,', () => {
     test(`${name} of the database costs a running job nothing (2, 5)`, async () => {
       const job = noteJob('long');
       const handler = handle(job, async ({ note }, context) => {
-        await delay(quickTiming.leaseMs + 3_000);
+        await pause(quickTiming.leaseMs + 3_000, 'longer than the lease and the outage');
         await context.finish((tx) => writeEffect(tx, `${note} ${context.attempt}`));
         return done;
       });
@@ -187,13 +187,13 @@ describe('longer than the lease, with the holder last to come back,', () => {
       await using holder = start(handler);
       await eventually('it runs', async () => (await jobRows(db))[0]?.state === 'running');
       await using other = start(handler, behindOther);
-      // Long enough for the other worker to take back what it finds expired.
-      await delay(quickTiming.renewEveryMs + 1_200);
+      const enough = 'the other worker would take back what it finds expired';
+      await pause(quickTiming.renewEveryMs + 1_200, enough);
       begin(line);
       begin(otherLine);
-      await delay(quickTiming.leaseMs + 500);
+      await pause(quickTiming.leaseMs + 500, 'the outage lasts longer than the lease');
       end(otherLine);
-      await delay(500);
+      await pause(500, 'the other worker is back first');
       end(line);
       await eventually('the job is gone', queueIsEmpty(db), 8_000);
       assert.deepEqual(await effects(db), ['a 1']);
@@ -210,7 +210,7 @@ test('terminating all connections again and again loses and doubles nothing (1, 
   await using one = start(work);
   await using two = start(work);
   for (let n = 0; n < 8; n += 1) {
-    await delay(120);
+    await pause(120, 'some work is done between two losses');
     // It may itself get a connection whose end nobody has noticed yet.
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`

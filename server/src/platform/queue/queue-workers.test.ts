@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { beforeEach, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { silentLog } from '../../../test/database.ts';
 import type { HandledJob, JobContext } from './job-handler.ts';
@@ -18,6 +17,7 @@ import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
 import { startQueueWorkers, type AttemptReport, type QueueTiming } from './queue-workers.ts';
 import { Hints } from '../hints.ts';
 import { StorageUnavailableError } from '../storage/storage-errors.ts';
+import { pause } from '../../../test/waiting.ts';
 
 const { db } = await openQueueDatabase();
 
@@ -60,7 +60,7 @@ describe('workers', () => {
     const handler = handle(job, async ({ note }, context) => {
       assert.ok(!underWay.has(context.jobId), 'no other handler has this job');
       underWay.add(context.jobId);
-      await delay(Math.random() * 20);
+      await pause(Math.random() * 20, 'the work takes a moment');
       underWay.delete(context.jobId);
       await context.finish((tx) => writeEffect(tx, note));
       return done;
@@ -87,7 +87,7 @@ describe('workers', () => {
       order.push(context.organizationId);
       underWay += 1;
       most = Math.max(most, underWay);
-      await delay(30);
+      await pause(30, 'the work takes a moment');
       underWay -= 1;
       return done;
     });
@@ -104,7 +104,7 @@ describe('workers', () => {
     const job = noteJob('note');
     const handler = handle(job, async () => done);
     await using workers = start([handler], { pollEveryMs: 60_000 });
-    await delay(100);
+    await pause(100, 'the workers have looked and found nothing');
     await add(db, job, 'a');
     workers.hints.give('note');
     await eventually('the job is gone', queueIsEmpty(db), 2_000);
@@ -178,7 +178,7 @@ describe('a failing job', () => {
     const late: unknown[] = [];
     const handler = handle(job, async ({ note }, context) => {
       if (note === 'next') return done;
-      await delay(800);
+      await pause(800, 'the handler ignores the signal');
       const finish = context.finish((tx) => writeEffect(tx, 'too late'));
       await finish.catch((error: unknown) => late.push(error));
       return done;
@@ -253,7 +253,7 @@ describe('finish', () => {
     const refusals: unknown[] = [];
     const handler = handle(job, async ({ note }, context) => {
       void context.finish(async (tx) => {
-        await delay(100);
+        await pause(100, 'the finish takes a moment');
         await writeEffect(tx, note);
       });
       const second = context.finish((tx) => writeEffect(tx, 'second'));
@@ -271,7 +271,7 @@ describe('finish', () => {
   test('that takes longer than the lease keeps it by its lock, and holds up no renewal (1)', async () => {
     const job = noteJob('note', { concurrency: 2 });
     const handler = handle(job, async ({ note }, context) => {
-      const slowly = () => delay(2_000);
+      const slowly = () => pause(2_000, 'longer than the lease');
       if (note === 'slow handler') await slowly();
       await context.finish(async (tx) => {
         await writeEffect(tx, `${note} ${context.attempt}`);
@@ -294,7 +294,7 @@ describe('a lease', () => {
   test('is kept by a handler that runs for much longer', async () => {
     const job = noteJob('note');
     const handler = handle(job, async ({ note }, context) => {
-      await delay(2_500);
+      await pause(2_500, 'much longer than the lease');
       await context.finish((tx) => writeEffect(tx, `${note} ${context.attempt}`));
       return done;
     });
@@ -369,7 +369,7 @@ describe('shutdown', () => {
     const job = noteJob('note', { concurrency: 2 });
     const handler = handle(job, async ({ note }, context) => {
       await aborted(context);
-      await delay(note === 'short' ? 100 : 5_000);
+      await pause(note === 'short' ? 100 : 5_000, 'within the grace, or not');
       await context.finish((tx) => writeEffect(tx, note)).catch(() => undefined);
       return done;
     });

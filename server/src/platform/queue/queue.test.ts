@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { inTransaction } from '../database/database.ts';
 import { doublingDelay, retryDelayMs } from './job-definition.ts';
@@ -11,6 +10,7 @@ import { add, jobRows, openQueueDatabase } from './queue.fixture.ts';
 import { noteJob, type Note } from './queue.jobs.fixture.ts';
 import { enqueue } from './queue.ts';
 import { listFailedJobs, pruneFailedJobs, queueStats } from './queue-reports.ts';
+import { until } from '../../../test/waiting.ts';
 
 const job = noteJob('note');
 const { db } = await openQueueDatabase();
@@ -64,7 +64,12 @@ describe('enqueue', () => {
     await inTransaction(db, async (tx) => {
       await removeClaimed(tx, claimed);
       added = add(db, job, 'new', { uniqueKey: 'k' });
-      await delay(200);
+      const waiting = async () =>
+        (
+          await sql`select 1 from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+        ).rows.length;
+      await until('the other to wait', waiting, (count) => count > 0);
     });
     assert.notEqual(await added, null);
   });

@@ -5,9 +5,9 @@ import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidKeyError, FileTooLargeError, StorageFullError } from './storage-errors.ts';
 import { Scratch } from './scratch.ts';
+import { until } from '../../../test/waiting.ts';
 
 async function openArea(t: TestContext): Promise<{ area: Scratch; root: string }> {
   const root = await mkdtemp(path.join(tmpdir(), 'work-'));
@@ -126,8 +126,11 @@ test('an abort ends the wait for a silent sender and removes the part that came'
   };
   const controller = new AbortController();
   const receiving = area.receive(silent(), { maxBytes: 1e6 }, controller.signal);
-  await delay(30);
-  assert.equal((await readdir(root)).length, 1);
+  await until(
+    'the part',
+    () => readdir(root),
+    ({ length }) => length === 1,
+  );
   controller.abort(new Error('shutting down'));
   await assert.rejects(receiving, { message: 'shutting down' });
   assert.deepEqual(await readdir(root), []);

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
 import type { DatabaseConnection } from '../../../platform/database/database.ts';
@@ -22,6 +21,7 @@ import {
 } from './projector.fixture.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { OvertakenError, ProjectionRun } from '../../../platform/projections/run.ts';
+import { pause } from '../../../../test/waiting.ts';
 
 const contentIds = makeContentIds(12);
 const endMs = Date.now();
@@ -95,7 +95,7 @@ async function projectByTwo(leaseMs: number): Promise<void> {
     await append(db, events.slice(at, at + 100), [40]);
     projector.nudge();
     if (at % 1_000 !== 0) continue;
-    await delay(30);
+    await pause(30, 'the kill comes in the middle of the work');
     child.kill('SIGKILL');
     await once(child, 'close');
     kills += 1;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
@@ -18,6 +17,7 @@ import {
   waitForProjections,
 } from './projector.fixture.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
+import { pause, until } from '../../../../test/waiting.ts';
 
 const contentIds = makeContentIds(2);
 
@@ -43,15 +43,15 @@ test('an event is counted well within a second, when it was told of and when it 
   };
   await append(db, [like()]);
   await eventually('the first', async () => ((await likes()) === 1 ? true : null));
-  await delay(400);
+  await pause(400, 'the projector finds nothing new');
   const latencies: number[] = [];
   for (let count = 2; count <= 7; count += 1) {
     await append(db, [like()]);
     const startedAt = performance.now();
     if (count % 2 === 0) projector.nudge();
-    while ((await likes()) < count) await delay(5);
+    await until('the next like', likes, (found) => found >= count);
     latencies.push(performance.now() - startedAt);
-    await delay(250);
+    await pause(250, 'the projector finds nothing new');
   }
   // Polling is the longest way there; the limit is generous, since tests share their machine.
   assert.ok(Math.max(...latencies) < 3_000, latencies.join(' '));
@@ -84,9 +84,15 @@ test('a block that cannot be taken is named in the log, waited for, and never sk
       ? true
       : null,
   );
-  await delay(1_000);
-  const { rows: progress } = await sql<{ name: string; events: number }>`
-    select name, events from projection order by name`.execute(db);
+  const readProgress = async () => {
+    const { rows: found } = await sql<{ name: string; events: number }>`
+      select name, events from projection order by name`.execute(db);
+    return found;
+  };
+  const progress = await until('the others to go on', readProgress, (found) =>
+    found.every(({ name, events }) => events === (name === 'engagement' ? 3 : 7)),
+  );
+  await pause(1_000, 'the failure repeats itself');
   for (const { name, events } of progress) {
     assert.equal(events, name === 'engagement' ? 3 : 7, name);
   }

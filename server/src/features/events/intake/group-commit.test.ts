@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { openTestDatabase } from '../../../../test/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
 import { openEventLog, type LoggedEvent } from '../events.ts';
 import { GroupCommit, type FlushReport, type GroupCommitOptions } from './group-commit.ts';
+import { pause, until } from '../../../../test/waiting.ts';
 
 const { db } = await openTestDatabase();
 const eventLog = openEventLog(db);
@@ -44,7 +44,11 @@ async function storedSince(start: LogPosition): Promise<string[]> {
 
 /** Waits until so many flushes are under way. */
 async function flushes(commit: GroupCommit, count: number): Promise<void> {
-  while (commit.depth().flushes < count) await delay(5);
+  await until(
+    'flushes',
+    () => commit.depth().flushes,
+    (flushes) => flushes >= count,
+  );
 }
 
 const ids = (sent: readonly LoggedEvent[]) => sent.map(({ eventId }) => eventId).toSorted();
@@ -75,7 +79,7 @@ describe('a request is answered after its events are durable (1, 3)', () => {
       async append(drafts) {
         running += 1;
         most = Math.max(most, running);
-        await delay(20);
+        await pause(20, 'the disk is slow');
         const added = await eventLog.append(drafts);
         running -= 1;
         return added;
@@ -126,7 +130,7 @@ test('a database that does not answer is 503 after a while, for what waits as we
   const start = await eventLog.end();
   const sent = events(3);
   const early = sent.map((one) => commit.submit('org_a', [one], 100));
-  await delay(600);
+  await pause(600, 'the late one comes late');
   const late = commit.submit('org_a', events(1), 100);
   for (const one of early) {
     await assert.rejects(one, (error: ApiError) => {
@@ -178,7 +182,7 @@ describe('what waits is bounded (2)', () => {
         },
       );
       taken.push(submitted);
-      await delay(1);
+      await pause(1, 'requests come one after another');
     }
     // Two flushes of ten and a hundred that wait.
     assert.equal(refused, 50 - 12);

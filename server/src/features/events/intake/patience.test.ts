@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Patience } from './patience.ts';
+import { pause } from '../../../../test/waiting.ts';
 
 const maxWaitMs = 100;
 
@@ -22,15 +22,15 @@ test('each that waits for too long is refused once, in its own time, whatever we
   };
   const answered = add('answered');
   add('first');
-  await delay(maxWaitMs / 2);
+  await pause(maxWaitMs / 2, 'the second comes later');
   const alsoAnswered = add('answered as well');
   add('second');
   // The bag moves its last member to the place of one that leaves: its order is not that of arrival.
   patience.delete(answered);
   patience.delete(alsoAnswered);
-  await delay(maxWaitMs * 4);
+  await pause(maxWaitMs * 4, 'the patience with both ends');
   add('third');
-  await delay(maxWaitMs * 3);
+  await pause(maxWaitMs * 3, 'the patience with the third ends');
   assert.deepEqual(
     told.map(({ name }) => name),
     ['first', 'second', 'third'],

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { eventually } from '../../../../test/service.ts';
 import { startAnsweringService } from '../answering.fixture.ts';
 import { allEnded } from '../webhooks.fixture.ts';
+import { stays } from '../../../../test/waiting.ts';
 
 const delaysMs = [0, 1_000, 2_000, 1_500, 3_000, 1_000];
 const { service, receiver, answerWith, cleanUp } = await startAnsweringService({
@@ -39,10 +40,8 @@ test('six attempts at the distances of the schedule, then failed, and never a se
   assert.equal(delivery.statusCode, 500);
   assert.equal(delivery.nextAttemptAt, undefined);
   assert.equal(typeof delivery.responseTime, 'number');
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
-
   const { requests } = receiver;
-  assert.equal(requests.length, 6);
+  await stays('the attempts', () => requests.length, 6, 3_000);
   for (const [index, delayMs] of delaysMs.entries()) {
     if (index === 0) continue;
     const distance = (requests[index]?.at ?? 0) - (requests[index - 1]?.at ?? 0);

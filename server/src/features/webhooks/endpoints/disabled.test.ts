@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { eventually } from '../../../../test/service.ts';
 import { startAnsweringService } from '../answering.fixture.ts';
 import { allEnded } from '../webhooks.fixture.ts';
+import { pause, stays } from '../../../../test/waiting.ts';
 
 const { service, receiver, answerWith, cleanUp } = await startAnsweringService({
   REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s,1s,1s,1s,1s,1s',
@@ -19,12 +20,11 @@ describe('a disabled webhook', () => {
     });
     assert.equal(disabled.body.data.status, 'disabled');
     const since = disabled.headers.get('date');
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await pause(300, 'what is on its way arrives');
     const attemptsSoFar = receiver.requests.length;
     await service.cause('missed 1');
     await service.cause('missed 2');
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    assert.equal(receiver.requests.length, attemptsSoFar);
+    await stays('the attempts', () => receiver.requests.length, attemptsSoFar, 3_000);
     assert.equal((await service.deliveries(webhook.id)).length, 1);
     const [waiting] = await service.deliveries(webhook.id);
     assert.equal(waiting?.status, 'pending');
@@ -59,8 +59,7 @@ describe('a disabled webhook', () => {
     await service.cause('removed');
     await eventually('an attempt', async () => receiver.requests[0] ?? null);
     await cleanUp(webhook.id);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    assert.equal(receiver.requests.length, 0);
+    await stays('the attempts', () => receiver.requests.length, 0, 3_000);
     const gone = await service.call('GET', `/v1/webhooks/${webhook.id}/deliveries`);
     assert.equal(gone.status, 404);
   });

@@ -5,11 +5,11 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { verifyWebhook } from '@reelfeed/client/server';
 import { startReceiver, type Received } from '../../../../test/receiver.ts';
 import { eventually, startService, type TestService } from '../../../../test/service.ts';
 import { fillLine, startWebhookService, type CreatedWebhook } from '../webhooks.fixture.ts';
+import { pause } from '../../../../test/waiting.ts';
 
 /** What was sent before the answer may take this long to arrive in a busy process. */
 const onItsWayMs = 200;
@@ -17,7 +17,7 @@ const onItsWayMs = 200;
 const elsewhereMs = 1_000;
 
 const receiver = await startReceiver(() => (_request, response) => {
-  setTimeout(() => response.writeHead(204).end(), 300);
+  void pause(300, 'the receiver is slow').then(() => response.writeHead(204).end());
 });
 const env = { REELFEED_EGRESS_ALLOW: receiver.allow, REELFEED_WEBHOOK_CONCURRENCY: '64' };
 const service = await startWebhookService({ ...env, REELFEED_ROLES: 'api,worker' });
@@ -76,7 +76,7 @@ async function countOldAfter(api: TestService, change: Change, allowedMs: number
   });
   const answeredAt = performance.now();
   assert.equal(answer.status, 200, answer.text);
-  await delay(allowedMs + 3_000);
+  await pause(allowedMs + 3_000, 'whatever would still be sent is sent');
   const after = receiver.requests.filter(({ at }) => at > answeredAt + allowedMs);
   const old = after.filter((received) => change.isOld(received, webhook, answer.body.data));
   await api.call('DELETE', `/v1/webhooks/${webhook.id}`);

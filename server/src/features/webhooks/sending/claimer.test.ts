@@ -6,6 +6,7 @@ import { openTestDatabase } from '../../../../test/database.ts';
 import { eventually } from '../../../../test/service.ts';
 import { Claimer } from './claimer.ts';
 import { registerSender } from './sender-queries.ts';
+import { pause } from '../../../../test/waiting.ts';
 
 test('a backlog over many webhooks that comes at once is claimed by a plan made for it', async () => {
   const { db } = await openTestDatabase();
@@ -26,7 +27,7 @@ test('a backlog over many webhooks that comes at once is claimed by a plan made 
   // PostgreSQL keeps a plan from the sixth time on; the claimer looks at all lines now and then.
   for (let n = 0; n < 60; n += 1) {
     await look();
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await pause(5, 'claims come one after another');
   }
   await sql`insert into organization (organization_id, name) values ('org_a', 'A')`.execute(db);
   await sql`

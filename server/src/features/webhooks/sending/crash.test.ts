@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { silentLog } from '../../../../test/database.ts';
 import { ready, startMain } from '../../../../test/processes.ts';
@@ -18,6 +17,7 @@ import { connectionToRunningServer } from '../../../platform/postgres/running-se
 import { generateKey } from '../../keys/keys.ts';
 import { cause } from '../webhooks.fixture.ts';
 import { isFullScale } from '../../../../test/scale.ts';
+import { pause } from '../../../../test/waiting.ts';
 
 const scale = isFullScale
   ? { events: 10_000, kills: 20, crashes: 3 }
@@ -29,7 +29,7 @@ await writeFile(caFile, authority.cert);
 const secretKey = generateKey('secret');
 // A receiver that takes its time, so that there is always something under way.
 const receiver = await startReceiver(() => (_request, response) => {
-  setTimeout(() => response.writeHead(204).end(), 20);
+  void pause(20, 'the receiver is slow').then(() => response.writeHead(204).end());
 });
 
 async function startHere() {
@@ -72,9 +72,9 @@ async function causeAll(
         await cause(db, organizationId, title);
         acked.add(title);
       } catch {
-        await delay(20);
+        await pause(20, 'before another try');
       }
-      await delay(isFullScale ? 4 : 10);
+      await pause(isFullScale ? 4 : 10, 'the load is spread');
     }
   };
   await Promise.all([one(), one(), one()]);
@@ -111,7 +111,7 @@ test(
         underWayAtKills += await claimed(database);
         // A server process that is killed takes the whole database through crash recovery.
         process.kill(rows[0]?.pid ?? 0, 'SIGKILL');
-        await delay(500);
+        await pause(500, 'the database recovers');
       }
       service.child.kill('SIGKILL');
       await service.ended;

@@ -1,18 +1,18 @@
 /** The rate limit of a webhook, as its receiver sees it: it is kept, and it is reached. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { atEnd } from '../../../../test/database.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
 import { causeMany, db, register, start } from './sender.fixture.ts';
+import { pause } from '../../../../test/waiting.ts';
 
 const perSecond = 5;
 const events = 15;
 
 async function sendAll(answerAfterMs: number): Promise<{ spanMs: number }> {
   const receiver = await startReceiver(() => (_request, response) => {
-    setTimeout(() => response.writeHead(204).end(), answerAfterMs);
+    void pause(answerAfterMs, 'the receiver is slow').then(() => response.writeHead(204).end());
   });
   const webhookId = await register(receiver.url);
   await db
@@ -46,8 +46,7 @@ for (const answerAfterMs of [0, 1_000]) {
 test('two senders share the rate', async () => {
   const senders = [start({ timing }), start({ timing })];
   for (const sender of senders) atEnd(() => sender[Symbol.asyncDispose]());
-  // Each has looked at the other.
-  await delay(1_000);
+  await pause(1_000, 'each looks at the other');
   const { spanMs } = await sendAll(0);
   for (const sender of senders) await sender[Symbol.asyncDispose]();
   assert.ok(spanMs >= minSpanMs && spanMs <= maxSpanMs, `${spanMs} ms`);

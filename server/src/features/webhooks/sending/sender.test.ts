@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { startReceiver, type Received, type Receiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
@@ -21,6 +20,7 @@ import {
   vault,
 } from './sender.fixture.ts';
 import { allEnded, cause } from '../webhooks.fixture.ts';
+import { pause, stays, until } from '../../../../test/waiting.ts';
 
 const titlesOf = ({ requests }: Receiver) =>
   requests.map(({ body }) => Number(JSON.parse(body).data.title)).toSorted((a, b) => a - b);
@@ -72,8 +72,7 @@ describe('several senders', () => {
     const child = await startProcess(-3_600_000);
     await eventually('all are under way', async () => (open.length === 4 ? true : null));
     await using sender = start();
-    await delay(4_000);
-    assert.equal(open.length, 4);
+    await stays('the sends', () => open.length, 4, 4_000);
     for (const response of open) response.end();
     await allEnded(db);
     assert.equal(receiver.requests.length, 4);
@@ -99,7 +98,7 @@ describe('several senders', () => {
     await eventually('the next ones', async () => (open.length === 9 ? true : null));
     for (const response of open.slice(6)) response.end();
     await allEnded(db);
-    await delay(1_000);
+    await pause(1_000, 'the one that was paused writes what it wants to write');
     const rows = await db
       .selectFrom('webhook_delivery_log')
       .select(['status', 'attempts'])
@@ -144,7 +143,7 @@ describe('a shutdown', () => {
     const sender = start({ timing: { graceMs: 600 } });
     await causeMany(1);
     await eventually('all are under way', async () => (open.length === 5 ? true : null));
-    setTimeout(() => open[0]?.writeHead(200).end(), 200);
+    void pause(200, 'one answers within the grace').then(() => open[0]?.writeHead(200).end());
     await sender[Symbol.asyncDispose]();
     const waiting = await db
       .selectFrom('webhook_delivery')
@@ -183,14 +182,14 @@ describe('the database', () => {
     await causeMany(300);
     await using sender = start();
     for (let n = 0; n < 8; n += 1) {
-      await delay(60);
+      await pause(60, 'some is sent between two losses');
       // The pool may hand out a connection that the previous round has just closed.
       await sql`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`
         .execute(db)
         .catch(() => undefined);
     }
-    await delay(200);
+    await pause(200, 'the pool notices which connections have ended');
     await allEnded(db);
     const titles = titlesOf(receiver);
     assert.deepEqual([...new Set(titles)], numbers(300));
@@ -229,12 +228,19 @@ describe('the database', () => {
           replace(body, '"2"', '"3"'), now(), now(), now(), ${senderId}::uuid
         from webhook_delivery_log where body like '%"2"%'`.execute(tx);
     });
-    await delay(300);
-    assert.deepEqual(titlesOf(receiver), [0, 1, 2], 'the sender believes that somebody sends it');
+    // The sender believes that somebody sends it.
+    await stays('the titles', () => titlesOf(receiver), [0, 1, 2], 300);
     // A claim that is under way when its connection ends: its answer never comes.
     await inTransaction(db, async (tx) => {
       await sql`lock table webhook_sender in access exclusive mode`.execute(tx);
-      await delay(400);
+      const waiting = async () => {
+        // A transaction sees the activity as it was at its first look, unless it is told to forget.
+        await sql`select pg_stat_clear_snapshot()`.execute(tx);
+        const { rows } = await sql`select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(tx);
+        return rows.length;
+      };
+      await until('a claim to wait', waiting, (count) => count > 0);
       await sql`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`.execute(tx);
     });

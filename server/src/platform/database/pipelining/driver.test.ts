@@ -5,6 +5,7 @@ import { cloneDatabase, silentLog } from '../../../../test/database.ts';
 import { openCountedLine } from '../../../../test/round-trips.ts';
 import { inTransaction, openDatabase, sendAhead, type Tx } from '../database.ts';
 import { sqlState } from '../database-errors.ts';
+import { until } from '../../../../test/waiting.ts';
 
 const line = await openCountedLine(await cloneDatabase());
 const database = openDatabase({ connection: line.connection, poolSize: 3, log: silentLog });
@@ -147,8 +148,11 @@ describe('failures', () => {
       inTransaction(db, async (tx) => {
         await write(tx, 'undone');
         const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
-        await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(db);
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        const pid = rows[0]?.pid;
+        await sql`select pg_terminate_backend(${pid})`.execute(db);
+        const alive = async () =>
+          (await sql`select 1 from pg_stat_activity where pid = ${pid}`.execute(db)).rows.length;
+        await until('the end of the connection', alive, (count) => count === 0);
         await write(tx, 'never');
       }),
     );

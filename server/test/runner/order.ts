@@ -1,0 +1,33 @@
+/** The files that take longest start first, so that none of them is left alone at the end. */
+const longest: readonly string[] = [
+  'server/test/faults.test.ts',
+  'server/test/cli.test.ts',
+  'server/src/features/media/media.test.ts',
+  'server/test/processing.test.ts',
+  'server/test/content-kills.test.ts',
+  'server/src/features/console/console-pages.test.ts',
+  'server/test/rolling-restart.test.ts',
+  'server/test/event-crash.test.ts',
+  'server/test/processes.test.ts',
+  'server/src/cli/demo/demo.test.ts',
+  'server/src/features/player/player.test.ts',
+  'server/src/features/console/console-tasks.test.ts',
+  'server/src/features/media/timing.test.ts',
+  'server/test/feed-crowd.test.ts',
+  'server/src/features/player/player-media.test.ts',
+  'server/test/routes.test.ts',
+  'server/test/disk-full.test.ts',
+  'server/src/features/media/parts.test.ts',
+  'server/src/features/webhooks/endpoints/stop-means-stop.test.ts',
+  'server/test/s3.test.ts',
+  'server/test/carousels.test.ts',
+  'server/src/cli/backup/backup.test.ts',
+  'server/src/features/webhooks/sending/shared-origin.test.ts',
+  'server/src/features/bulk/allowance.test.ts',
+];
+
+/** The files in the order to start them: those of the list, and the others by name. */
+export function longestFirst(files: readonly string[]): string[] {
+  const known = longest.filter((file) => files.includes(file));
+  return [...known, ...files.filter((file) => !known.includes(file)).toSorted()];
+}

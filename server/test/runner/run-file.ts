@@ -1,0 +1,94 @@
+/** Runs one test file in a process of its own and says what came of it. */
+import path from 'node:path';
+import { run } from 'node:test';
+import { fileMarker, killLeftovers } from './leftovers.ts';
+
+export type Failure = { readonly test: string; readonly message: string };
+
+export type Outcome = {
+  readonly file: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly seconds: number;
+  readonly failures: readonly Failure[];
+};
+
+type Options = {
+  /** The folder that `file` is relative to. */
+  readonly root: string;
+  /** How long the file may take. A process that is still there then is killed. */
+  readonly timeoutMs: number;
+  /** Takes the file's events for the reporter, all of them when it has ended. */
+  readonly report: (event: unknown) => void;
+};
+
+/**
+ * Runs one file and reports what it said in one piece, so that files never mix. A file fails as well
+ * if it ends without its own totals (it exited or crashed), if it is not over in time (something is
+ * still open), if it has no test, and if it leaves a process behind.
+ */
+export async function runFile(file: string, options: Options): Promise<Outcome> {
+  const counts = { passed: 0, skipped: 0, tests: 0 };
+  const failures: Failure[] = [];
+  const said: unknown[] = [];
+  let hasTotals = false;
+  const startedAt = performance.now();
+  const { name, value } = fileMarker(file);
+  const stream = run({
+    files: [path.join(options.root, file)],
+    // `timeout` limits each test but not a file whose tests are over and whose process stays.
+    signal: AbortSignal.timeout(options.timeoutMs),
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    env: { ...process.env, [name]: value },
+  });
+  stream.on('test:pass', ({ skip, details }) => {
+    if (details.type === 'suite') return;
+    if (skip !== undefined && skip !== false) counts.skipped += 1;
+    else counts.passed += 1;
+  });
+  let failed = 0;
+  stream.on('test:fail', ({ name: test, details: { error, type } }) => {
+    const isByChild = failureTypeOf(error) === 'subtestsFailed';
+    if (type !== 'suite' || !isByChild) failed += 1;
+    if (!isByChild) failures.push({ test, message: messageOf(error) });
+  });
+  stream.on('test:summary', (totals) => {
+    if (totals.file === undefined) return;
+    hasTotals = true;
+    counts.tests = totals.counts.tests;
+  });
+  for await (const event of stream) {
+    // Each file's own totals are left out: the last lines add them up.
+    if (event.type !== 'test:diagnostic' && event.type !== 'test:summary') said.push(event);
+  }
+  const fail = (message: string): void => {
+    failed += 1;
+    failures.push({ test: file, message });
+    const data = { nesting: 0, message: `${file}: ${message}`, level: 'error' };
+    said.push({ type: 'test:diagnostic', data });
+  };
+  const left = await killLeftovers(value);
+  if (left.length > 0) fail(`left processes behind: ${left.join('; ')}`);
+  if (!hasTotals && failed === 0) {
+    // Node reports a process that exits early, even in the middle of a test, as one passed test.
+    counts.passed = 0;
+    fail('ended without a result');
+  } else if (hasTotals && counts.tests === 0 && failed === 0) {
+    fail('has no test');
+  }
+  for (const event of said) options.report(event);
+  const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  return { file, passed: counts.passed, failed, skipped: counts.skipped, seconds, failures };
+}
+
+function failureTypeOf(error: Error): unknown {
+  return 'failureType' in error ? error.failureType : undefined;
+}
+
+/** What the test itself threw, on one line. */
+function messageOf(error: Error): string {
+  const thrown = error.cause instanceof Error ? error.cause : error;
+  const text = thrown.message.replaceAll(/\s+/g, ' ').trim();
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}
