@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { countOtherServices, type Db } from '../platform/database/database.ts';
 import type { Config } from './config.ts';
 
-const drainDelayBesideOthersMs = 10_000;
+export const drainDelayBesideOthersMs = 10_000;
 const findOthersTimeoutMs = 1_000;
 
 /**

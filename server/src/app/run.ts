@@ -1,16 +1,19 @@
 /** Runs the service in the foreground until it is told to stop. */
 import { once } from 'node:events';
-import type { Logger } from 'pino';
 import { DataDirectoryError } from '../platform/data-directory.ts';
 import { connectionProblem } from '../platform/database/database-errors.ts';
 import { MigrationError } from '../platform/database/migrate.ts';
 import { ApiError } from '../platform/http/errors.ts';
+import { LogOutput } from '../platform/log-output.ts';
 import { createLogger } from '../platform/logging.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { EmbeddedPostgresError } from '../platform/postgres/embedded-postgres-error.ts';
 import { AllowListError } from '../platform/egress/allow-list.ts';
 import { ConfigurationError, unknownVariables } from '../platform/settings.ts';
 import { StorageUnavailableError } from '../platform/storage/storage-errors.ts';
 import { readConfig, settings, type Config } from './config.ts';
+import { drainDelayBesideOthersMs } from './drain-delay.ts';
+import { Ending } from './ending.ts';
 import type { FreshKeys } from './platform-parts.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
@@ -21,23 +24,47 @@ export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
   onReady?: (service: Service, config: Config, signal: AbortSignal) => Promise<void>;
 };
 
-/**
- * Ctrl-C in a terminal reaches every process of the foreground, and `npm` and the launcher pass it
- * on once more: signals this close together are one.
- */
-const sameSignalMs = 500;
+/** Beyond the time of requests: jobs, the last events and the database have to end as well. */
+const closeBeyondRequestsMs = 30_000;
+const lastLogLinesMs = 1_000;
 
 /**
  * Starts the service, prints its address, and stops it on SIGTERM or SIGINT. A second signal, half
- * a second later or more, ends the process at once.
+ * a second later or more, ends the process at once. An uncaught error closes the service in good
+ * order as well, and starts the process again.
  */
 export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {}): Promise<void> {
   const config = readConfig(env);
-  const log = createLogger(config.logLevel);
+  const output = new LogOutput(process.stderr.fd);
+  const log = createLogger(config.logLevel, output);
   for (const name of unknownVariables(settings, env)) {
     log.warn({ variable: name }, 'unknown environment variable: no setting has this name');
   }
-  const { signal } = stopOnSignals(log);
+  // What is printed is for a person who may have left, or for a disk that may be full.
+  process.stdout.on('error', () => undefined);
+  const { drainDelayMs, shutdownGraceMs } = config;
+  using ending = new Ending({
+    env,
+    log,
+    closeWithinMs:
+      (drainDelayMs ?? drainDelayBesideOthersMs) + shutdownGraceMs + closeBeyondRequestsMs,
+    flush: () => output.flush(lastLogLinesMs),
+  });
+  const measure = (metrics: Metrics) => collectRunMetrics(metrics, ending, output);
+  try {
+    await serve(config, { ...options, log, measure }, ending.signal);
+  } catch (error) {
+    if (!ending.hasFailed) throw error;
+    log.error({ err: error }, 'closing after an uncaught error failed');
+  }
+  await ending.finish();
+}
+
+async function serve(
+  config: Config,
+  options: RunOptions & Pick<ServiceOptions, 'log' | 'measure'>,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     let freshKeys: FreshKeys = { secretKey: null, publishableKey: null };
     const onFreshKeys = (keys: FreshKeys) => {
@@ -45,7 +72,7 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
       announceKeys(keys);
       freshKeys = keys;
     };
-    await using service = await startService(config, { ...options, log, signal, onFreshKeys });
+    await using service = await startService(config, { ...options, signal, onFreshKeys });
     announce(service, config, options.consoleKey ?? freshKeys.secretKey);
     announceSteps(service, freshKeys);
     await options.onReady?.(service, config, signal);
@@ -57,20 +84,19 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
   }
 }
 
-function stopOnSignals(log: Logger): AbortController {
-  const stop = new AbortController();
-  let stoppedAt = 0;
-  const onSignal = (name: NodeJS.Signals) => {
-    if (!stop.signal.aborted) {
-      log.info({ signal: name }, 'stopping');
-      stoppedAt = performance.now();
-      stop.abort();
-    } else if (performance.now() - stoppedAt >= sameSignalMs) {
-      process.exit(1);
-    }
-  };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-  return stop;
+function collectRunMetrics(metrics: Metrics, ending: Ending, output: LogOutput): void {
+  metrics.collected({
+    type: 'counter',
+    name: 'process_uncaught_errors_total',
+    help: 'Exceptions and rejections that nobody handled; each makes the process close and start again.',
+    collect: () => ending.errors,
+  });
+  metrics.collected({
+    type: 'counter',
+    name: 'log_lines_dropped_total',
+    help: 'Log lines that could not be written in time and found no room to wait.',
+    collect: () => output.dropped,
+  });
 }
 
 function announce(service: Service, config: Config, consoleKey: string | null): void {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { serviceName } from '../platform/database/database.ts';
 import { randomName } from '../platform/ids.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { apiTags, errorKinds } from './composition.ts';
 import type { Config } from './config.ts';
 import { drainDelayMs } from './drain-delay.ts';
@@ -31,6 +32,8 @@ export type ServiceOptions = {
    * fails later: they can't be read again.
    */
   onFreshKeys?: (keys: FreshKeys) => void;
+  /** Adds metrics of what runs the service. */
+  measure?: (metrics: Metrics) => void;
   /** A publishable key for everyone who opens the feed page, for demonstrations. */
   playerKey?: string;
 };
@@ -62,6 +65,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   }
   signal.throwIfAborted();
   const workers = startWork(parts, [...contributions, projectionWork(config, parts)], shutdown);
+  options.measure?.(parts.metrics);
   collectServiceMetrics(parts.metrics, { ...parts, workers: () => workers });
   const { authenticate, admit } = parts.authenticator;
   const { keyOf: sessionKey, createLink } = parts.consoleSessions;

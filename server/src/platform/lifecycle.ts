@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { awaitedLater } from './awaited-later.ts';
 
 /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -61,7 +62,7 @@ export function background(
   log: Logger,
 ): AsyncDisposable {
   const controller = new AbortController();
-  const ended = keepRunning(name, run, log, controller.signal);
+  const ended = awaitedLater(keepRunning(name, run, log, controller.signal));
   return {
     async [Symbol.asyncDispose]() {
       controller.abort();

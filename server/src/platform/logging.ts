@@ -1,4 +1,5 @@
 import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
+import { LogOutput } from './log-output.ts';
 
 /** Fields that may hold a key, a token or a password, wherever a caller puts them. */
 const redacted = [
@@ -12,18 +13,14 @@ const redacted = [
 ];
 
 /**
- * Bytes that may be buffered for a slow reader of the log, so that a flood of lines cannot exhaust
- * memory.
- */
-const maxWaitingBytes = 8 * 1024 * 1024;
-const maxWrittenBytes = 64 * 1024;
-
-/**
  * The service's logger: one JSON object a line. ERROR means that a person must act.
  * Request, job and attempt write one wide line each.
  */
-export function createLogger(level: string, destination?: DestinationStream): Logger {
-  const options = {
+export function createLogger(
+  level: string,
+  destination: DestinationStream | LogOutput = new LogOutput(process.stderr.fd),
+): Logger {
+  const options: LoggerOptions = {
     level,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
@@ -31,30 +28,16 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: redacted.flatMap((name) => [name, `*.${name}`]), censor: '[redacted]' },
   };
-  return destination === undefined ? logToOutput(options) : pino(options, destination);
-}
-
-/** Lines that find no room are dropped, and counted in a line that follows. */
-function logToOutput(options: LoggerOptions): Logger {
-  const output = pino.destination({
-    dest: process.stderr.fd,
-    sync: false,
-    maxLength: maxWaitingBytes,
-    maxWrite: maxWrittenBytes,
-  });
-  const log = pino(options, output);
-  let dropped = 0;
-  output.on('drop', () => {
-    dropped += 1;
-  });
-  output.on('drain', () => {
-    if (dropped === 0) return;
-    log.warn(
-      { lines: dropped },
-      'log lines were dropped because the reader of the log is too slow',
-    );
-    dropped = 0;
-  });
+  const log = pino(options, destination);
+  if (destination instanceof LogOutput) {
+    destination.onWritable = ({ lines, code }) =>
+      log.warn(
+        { lines, ...(code !== null && { code }) },
+        code === null
+          ? 'log lines were dropped because the reader of the log is too slow'
+          : 'the log can be written again; lines were dropped if it took long',
+      );
+  }
   return log;
 }
 

@@ -154,9 +154,18 @@ async function tryCages(): Promise<Cage> {
 let trying: Promise<Cage> | null = null;
 let found: Cage | null = null;
 
-/** The cage that this system allows; tried once in a process. */
+/**
+ * The cage that this system allows. It is tried once in a process, but again after a failure such as
+ * a full disk, which says nothing about cages.
+ */
 export function findCage(): Promise<Cage> {
-  trying ??= tryCages().then((cage) => (found = cage));
+  trying ??= tryCages().then(
+    (cage) => (found = cage),
+    (error: unknown) => {
+      trying = null;
+      throw error;
+    },
+  );
   return trying;
 }
 

@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { awaitedLater } from '../awaited-later.ts';
 import { offAbort, onAbort, type AbortWatcher } from './abort-watchers.ts';
 import { asEgressError, EgressError } from './egress-errors.ts';
 import type { EgressRequest, EgressResponse } from './messages.ts';
@@ -60,7 +61,7 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
 
   constructor(host: string, request: EgressRequest, signal: AbortSignal | undefined) {
     const { promise, resolve, reject } = Promise.withResolvers<EgressResponse>();
-    this.response = promise;
+    this.response = awaitedLater(promise);
     this.#resolve = resolve;
     this.#reject = reject;
     this.#host = host;

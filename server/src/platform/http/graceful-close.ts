@@ -6,6 +6,7 @@
  * and late clients get an answer with `Retry-After` rather than a refused connection.
  */
 import type { ServerResponse } from 'node:http';
+import { awaitedLater } from '../awaited-later.ts';
 import { Bag } from '../bag.ts';
 import { sleep } from '../lifecycle.ts';
 import type { HttpApp } from './app.ts';
@@ -30,7 +31,7 @@ export function followRequests(app: HttpApp): (graceMs: number) => Promise<void>
   });
   return async (graceMs) => {
     const closed = new AbortController();
-    const cutting = cutOff(app, graceMs, closed.signal);
+    const cutting = awaitedLater(cutOff(app, graceMs, closed.signal));
     try {
       // Connections that are cut off close as well, so this ends within the grace.
       await Promise.all(Array.from(open, ({ response }) => settle(response)));

@@ -11,6 +11,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
+import { awaitedLater } from '../awaited-later.ts';
 import { sleep } from '../lifecycle.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { clearLeftovers, endProcesses, readPostmasterFile } from './leftovers.ts';
@@ -55,9 +56,10 @@ export async function startServerProcess(
   const { cluster, socketFolder } = launch;
   await clearLeftovers(cluster, socketFolder, log, signal);
   const serverLog = new ServerLog(log);
-  const { server, outputEnded } = spawnServer(launch, serverLog);
+  const spawned = spawnServer(launch, serverLog);
+  const { server } = spawned;
   let exit: string | undefined;
-  const exited = server.exited.then((phrase) => (exit = phrase));
+  const exited = awaitedLater(server.exited.then((phrase) => (exit = phrase)));
 
   const startedAtMs = performance.now();
   let noticeAtMs = startedAtMs + STILL_STARTING_MS;
@@ -81,7 +83,7 @@ export async function startServerProcess(
     }
     await Promise.race([sleep(POLL_MS, signal), exited]);
   }
-  await Promise.race([outputEnded, sleep(LAST_LINES_MS, signal)]);
+  await Promise.race([spawned.outputEnded, sleep(LAST_LINES_MS, signal)]);
   throw new EmbeddedPostgresError(
     `PostgreSQL did not start: it ${exit}. Its last lines:\n${serverLog.tail}`,
   );

@@ -1,5 +1,6 @@
 /** One attempt at one job, from the claim to its settlement. The states are in `queue.ts`. */
 import type { Logger } from 'pino';
+import { awaitedLater } from '../awaited-later.ts';
 import { isDatabaseAway } from '../database/database-errors.ts';
 import { inTransaction, type Db, type Tx } from '../database/database.ts';
 import { sleep } from '../lifecycle.ts';
@@ -179,9 +180,8 @@ export class JobRun {
         throw error;
       })
       .finally(() => (this.#finishing = null));
-    // A handler that does not await its finish must not end the process by an unheard rejection.
-    finishing.catch(() => undefined);
-    this.#finishing = finishing;
+    // A handler may never await its finish.
+    this.#finishing = awaitedLater(finishing);
     return finishing;
   }
 

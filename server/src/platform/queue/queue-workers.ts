@@ -186,11 +186,16 @@ class Workers implements QueueWorkers {
     });
     const startedAt = performance.now();
     if (this.#stopping) run.abort('shutdown');
-    const ended = run.execute().then((result) => {
-      this.#runs.delete(run);
-      this.#doorbell.ring();
-      this.#report(job, claim, result, performance.now() - startedAt);
-    });
+    const ended = run
+      .execute()
+      .then((result) => {
+        this.#runs.delete(run);
+        this.#doorbell.ring();
+        this.#report(job, claim, result, performance.now() - startedAt);
+      })
+      .catch((error: unknown) => {
+        this.#options.log.error({ err: error, job: claim.name }, 'the end of a job failed');
+      });
     this.#runs.set(run, ended);
   }
 

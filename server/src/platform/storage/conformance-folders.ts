@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import { awaitedLater } from '../awaited-later.ts';
 import {
   addFiles,
   facadeOf,
@@ -167,14 +168,15 @@ export function additionTests(openStorage: OpenStorage): void {
     const storage = await openStorage(t);
     await putFiles(storage, t, 'item', { master: 'v0', 'v0/0.ts': 'x' });
     let adding = true;
-    const reader = (async (): Promise<number> => {
+    const read = async (): Promise<number> => {
       let reads = 0;
       for (; adding; reads += 1) {
         const named = await readText(storage, 'item/master');
         assert.equal(await readText(storage, `item/${named}/0.ts`), 'x');
       }
       return reads;
-    })();
+    };
+    const reader = awaitedLater(read());
     for (let version = 1; version <= 20; version += 1) {
       const files = { master: `v${version}`, [`v${version}/0.ts`]: 'x' };
       await addFiles(storage, t, 'item', files, ['master']);

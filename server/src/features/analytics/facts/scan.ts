@@ -1,4 +1,5 @@
 /** Adds up the facts that match a filter. */
+import { awaitedLater } from '../../../platform/awaited-later.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { hourMs } from '../../../platform/time.ts';
 import { columnIndex } from '../projections/engagement/contribution.ts';
@@ -74,17 +75,13 @@ async function* readChunks(
   organizationId: string,
   range: FactRange,
 ): AsyncGenerator<ReadChunk> {
-  const read = (after: ReadChunk | null) => {
-    const chunks = selectChunks(db, organizationId, range, { after, limit: chunksAtOnce });
-    // Whoever waits for them hears of a failure; nobody may.
-    chunks.catch(() => undefined);
-    return chunks;
-  };
-  for (let next = read(null); ;) {
+  const read = (after: ReadChunk | null) =>
+    selectChunks(db, organizationId, range, { after, limit: chunksAtOnce });
+  for (let next = awaitedLater(read(null)); ;) {
     const chunks = await next;
     const last = chunks.at(-1);
     const isLast = last === undefined || chunks.length < chunksAtOnce;
-    if (!isLast) next = read(last);
+    if (!isLast) next = awaitedLater(read(last));
     yield* chunks;
     if (isLast) return;
   }

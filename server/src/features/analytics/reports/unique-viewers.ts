@@ -38,11 +38,11 @@ export async function countOrganizationViewers(
   const read = ({ startMs, endMs }: Within, grain: 'hour' | 'day') =>
     readOrganizationSets(db, organizationId, { grain, startMs, endMs });
   const grain = period.granularity === 'hour' ? 'hour' : 'day';
-  const sets = others.map((span) => read(span, 'day'));
-  return {
-    ...mergeByBucket(period, await read(period, grain)),
-    others: (await Promise.all(sets)).map(countTogether),
-  };
+  const [own, ...sets] = await Promise.all([
+    read(period, grain),
+    ...others.map((span) => read(span, 'day')),
+  ]);
+  return { ...mergeByBucket(period, own), others: sets.map(countTogether) };
 }
 
 /** Reads viewers alone, each person once. */

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { awaitedLater } from '../../../platform/awaited-later.ts';
 import { decodeAmf, encodeAmf, type AmfObject, type AmfValue } from './amf0.ts';
 import { ChunkReader } from './chunk-reader.ts';
 import { ChunkWriter } from './chunk-writer.ts';
@@ -76,9 +77,7 @@ export class RtmpPublisher implements Disposable {
   async #begin(tcUrl: string, app: string, name: string): Promise<void> {
     const hello = Buffer.concat([Buffer.alloc(8), randomBytes(handshakeBytes - 8)]);
     this.#socket.write(Buffer.concat([Buffer.of(protocolVersion), hello]));
-    const first = this.#commands.next();
-    // It is awaited further down; until then its failure must not count as unhandled.
-    first.catch(() => undefined);
+    const first = awaitedLater(this.#commands.next());
     await Promise.race([this.#greeted.promise, this.closed]);
     const size = { type: messageType.setChunkSize, streamId: 0, timestamp: 0 };
     this.#socket.write(this.#writer.write(controlChunks, { ...size, payload: uint32(chunkBytes) }));

@@ -105,7 +105,7 @@ export async function measureSound(
   const source = { ...opened, video: null };
   const queues = packetQueues();
   // Only the later pass, which makes the renditions, moves the progress on.
-  const demuxing = demux(source, queues, { reachedByte: () => meter.addWork() });
+  const ownMeter = { reachedByte: () => meter.addWork() };
   const decoder = await openDecoder(stream, 1);
   let graph: FrameGraph | null = null;
   let format = '';
@@ -140,7 +140,7 @@ export async function measureSound(
     graph?.[Symbol.dispose]();
   };
   // Side by side, so that an error of one is seen while the other waits.
-  await Promise.all([demuxing, measuring()]);
+  await Promise.all([demux(source, queues, ownMeter), measuring()]);
   await source.container.closeInput();
   return { loudness, mayBeSpeech: speech.mayBeSpeech };
 }

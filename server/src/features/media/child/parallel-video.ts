@@ -158,10 +158,15 @@ async function* partFrames(
   let graph: FrameGraph | null = null;
   const watched = new BoundedQueue<Frame>(FRAMES_AHEAD);
   const watching = part.index === 0 ? stage.watchFrames?.(watched) : undefined;
+  // It is awaited further down; until then its failure must not count as unhandled.
+  watching?.catch(() => undefined);
   try {
     for await (const frame of decodePart(part, pictures, stage)) {
       graph ??= await FrameGraph.open(rungGraph(frame, timing, rung, orientation, part.startFrame));
-      if (watching !== undefined) await watched.push(required(frame.clone(), 'memory'));
+      if (watching !== undefined) {
+        // A watcher that has failed makes no more room in its queue.
+        await Promise.race([watched.push(required(frame.clone(), 'memory')), watching]);
+      }
       progress.decoded();
       for await (const output of graph.push(frame)) {
         if (end !== null && output.pts >= end) {

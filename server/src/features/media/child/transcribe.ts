@@ -5,7 +5,7 @@ import { Filter, Log, type Frame } from 'node-av/lib';
 import { AV_LOG_DEBUG } from 'node-av/constants';
 import { MediaError } from '../media-error.ts';
 import type { TranscribeResult, TranscribeTask } from '../tasks.ts';
-import { decode, demux, emptyCoverage, packetQueues } from './decoding.ts';
+import { decode, demux, emptyCoverage, packetQueues, type Coverage } from './decoding.ts';
 import { required } from './engine.ts';
 import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
 import { openDecoder, openSource } from './source.ts';
@@ -75,40 +75,59 @@ export async function transcribe(
   const heard = task.language === null ? listenForLanguage() : null;
   const source = { ...opened, video: null };
   const queues = packetQueues();
-  const demuxing = demux(source, queues, meter);
   const decoder = await openDecoder(stream, 1);
   const coverage = emptyCoverage();
-  const maxSeconds = task.maxDurationSeconds;
-  let graph: FrameGraph | null = null;
-  let format = '';
-  const drop = async (frames: AsyncIterable<Frame>): Promise<void> => {
-    for await (const frame of frames) frame.free();
-  };
-  for await (const frame of decode(queues.audio, {
-    source,
-    stream,
-    decoder,
-    maxSeconds,
+  const sound = { source, stream, decoder, maxSeconds: task.maxDurationSeconds, coverage };
+  const { timeBase } = stream.stream;
+  const untilSeconds = heard === null ? Infinity : PIECE_SECONDS;
+  const hearing = hear(task, decode(queues.audio, sound), {
     coverage,
-  })) {
-    meter.reachedTime(coverage.endSeconds);
-    const description = audioInput(frame, { timeBase: stream.stream.timeBase });
-    graph ??= await FrameGraph.open(whisperGraph(frame, stream.stream.timeBase, task));
-    format ||= description;
-    // A recording that changes its format in the middle is heard to that point.
-    if (format === description) await drop(graph.push(frame));
-    frame.free();
-    if (heard !== null && coverage.endSeconds > PIECE_SECONDS) break;
-  }
-  if (graph !== null) await drop(graph.push(null));
-  graph?.[Symbol.dispose]();
+    meter,
+    untilSeconds,
+    timeBase,
+  });
   // What is left of the file after a detection ends with this process.
-  if (heard === null) await demuxing;
-  const deadline = performance.now() + (graph === null ? 0 : LOG_PATIENCE_MS);
+  const demuxing = demux(source, queues, meter).then(() => hearing);
+  const hasSound = await Promise.race([hearing, demuxing]);
+  const deadline = performance.now() + (hasSound ? LOG_PATIENCE_MS : 0);
   while (heard?.detected.language === null && performance.now() < deadline) await sleep(20);
   const written = await stat(CUES).catch(() => null);
   return {
     ...(heard?.detected ?? { language: null, probability: 0 }),
     cues: written === null || written.size === 0 ? null : CUES,
   };
+}
+
+type Hearing = {
+  coverage: Coverage;
+  meter: TaskMeter;
+  timeBase: { num: number; den: number };
+  untilSeconds: number;
+};
+
+/** Passes the sound to the filter. @returns false if there is none */
+async function hear(
+  task: TranscribeTask,
+  frames: AsyncIterable<Frame>,
+  { coverage, meter, timeBase, untilSeconds }: Hearing,
+): Promise<boolean> {
+  let graph: FrameGraph | null = null;
+  let format = '';
+  const drop = async (heard: AsyncIterable<Frame>): Promise<void> => {
+    for await (const frame of heard) frame.free();
+  };
+  for await (const frame of frames) {
+    meter.reachedTime(coverage.endSeconds);
+    const description = audioInput(frame, { timeBase });
+    graph ??= await FrameGraph.open(whisperGraph(frame, timeBase, task));
+    format ||= description;
+    // A recording that changes its format in the middle is heard to that point.
+    if (format === description) await drop(graph.push(frame));
+    frame.free();
+    if (coverage.endSeconds > untilSeconds) break;
+  }
+  if (graph === null) return false;
+  await drop(graph.push(null));
+  graph[Symbol.dispose]();
+  return true;
 }

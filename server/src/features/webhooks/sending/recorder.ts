@@ -5,6 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { awaitedLater } from '../../../platform/awaited-later.ts';
 import { isDatabaseAway } from '../../../platform/database/database-errors.ts';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import { applyHealth, healthChanges } from './health.ts';
@@ -47,7 +48,7 @@ export class Recorder {
 
   add(attempt: AttemptRecord, onRecorded: (fate: RecordFate) => void): void {
     this.#waiting.push({ attempt, onRecorded });
-    this.#writing ??= this.#write();
+    this.#writing ??= awaitedLater(this.#write());
   }
 
   /** Resolves when everything that was added is written, or is given up. */
@@ -56,12 +57,15 @@ export class Recorder {
   }
 
   async #write(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      if (this.#waiting.length < enough) await delay(gatherMs);
-      const batch = this.#waiting.splice(0, maxInBatch);
-      await this.#record(batch);
+    try {
+      while (this.#waiting.length > 0) {
+        if (this.#waiting.length < enough) await delay(gatherMs);
+        const batch = this.#waiting.splice(0, maxInBatch);
+        await this.#record(batch);
+      }
+    } finally {
+      this.#writing = null;
     }
-    this.#writing = null;
   }
 
   /** @returns the ids of the deliveries whose claims were held */

@@ -1,0 +1,135 @@
+/**
+ * Why the service ends: it is told to stop, or an error reached nobody.
+ *
+ *   running ──SIGTERM, SIGINT──▶ stopping ──everything closed──▶ exit code 0
+ *      └──uncaught error──▶ failing ──everything closed──▶ started again in the same process
+ *                              ├──SIGTERM, SIGINT──▶ stopping
+ *                              └──too often of late, or not possible here──▶ exit code 1
+ *
+ * An uncaught error is an exception or an unhandled rejection. It leaves what it was thrown from in an
+ * unknown state, so the process cannot go on for good; but the requests of others are answered first.
+ * Invariants: (1) whatever happens, `stopping` and `failing` end in time; (2) the id of the process
+ * stays the same, so whatever supervises it sees no exit; (3) errors are counted across the restarts.
+ */
+import type { Logger } from 'pino';
+import { sleep } from '../platform/lifecycle.ts';
+
+/** Carries the count of errors and the times of restarts over to the next start. Not a setting. */
+const carriedVariable = '_REELFEED_UNCAUGHT_ERRORS';
+const maxRestarts = 5;
+const recentMs = 10 * 60_000;
+/** The pause before the second of them; it doubles with each. */
+const firstPauseMs = 1_000;
+/** An error that comes again and again must not flood the log. */
+const maxLoggedErrors = 20;
+
+/**
+ * Ctrl-C in a terminal reaches every process of the foreground, and `npm` and the launcher pass it
+ * on once more: signals this close together are one.
+ */
+const sameSignalMs = 500;
+
+export type EndingOptions = {
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Logger;
+  /** Upper limit for closing after an uncaught error. */
+  readonly closeWithinMs: number;
+  /** Writes what is left of the log. */
+  readonly flush: () => Promise<void>;
+};
+
+export class Ending implements Disposable {
+  readonly #options: EndingOptions;
+  readonly #end = new AbortController();
+  readonly #stop = new AbortController();
+  readonly #restartedAt: readonly number[];
+  #errors: number;
+  #ownErrors = 0;
+  #stoppedAt = 0;
+  #deadline: NodeJS.Timeout | undefined;
+
+  constructor(options: EndingOptions) {
+    this.#options = options;
+    const carried = (options.env[carriedVariable] ?? '').split(',').map(Number);
+    const [errors = 0, ...restartedAt] = carried.filter(Number.isFinite);
+    this.#errors = errors;
+    this.#restartedAt = restartedAt.filter((at) => Date.now() - at < recentMs);
+    process.on('SIGTERM', this.#onSignal).on('SIGINT', this.#onSignal);
+    // Unhandled rejections arrive here as well.
+    process.on('uncaughtException', this.#onError);
+  }
+
+  /** Aborts when the service has to close, for whatever reason. */
+  get signal(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  get hasFailed(): boolean {
+    return this.#ownErrors > 0;
+  }
+
+  /** Uncaught errors, including those before restarts. */
+  get errors(): number {
+    return this.#errors;
+  }
+
+  /** Call it once everything is closed. It starts the process again if an error has ended it. */
+  async finish(): Promise<void> {
+    const { signal } = this.#stop;
+    if (!this.hasFailed || signal.aborted) return;
+    const restarts = this.#restartedAt.length;
+    if (restarts >= maxRestarts || process.execve === undefined) {
+      this.#options.log.error({ restarts }, 'the process ends because of uncaught errors');
+      process.exitCode = 1;
+      return;
+    }
+    if (restarts > 0) await sleep(firstPauseMs * 2 ** (restarts - 1), signal);
+    if (signal.aborted) return;
+    await this.#options.flush();
+    this.#startAgain();
+  }
+
+  /** Replaces the program of this process; nothing after it runs. */
+  #startAgain(): void {
+    const { env } = this.#options;
+    const carried = [this.#errors, ...this.#restartedAt, Date.now()].join(',');
+    const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+    process.execve?.(process.execPath, args, { ...env, [carriedVariable]: carried });
+  }
+
+  readonly #onSignal = (name: NodeJS.Signals): void => {
+    if (!this.#stop.signal.aborted) {
+      this.#options.log.info({ signal: name }, 'stopping');
+      this.#stoppedAt = performance.now();
+      this.#stop.abort();
+      this.#end.abort();
+    } else if (performance.now() - this.#stoppedAt >= sameSignalMs) {
+      process.exit(1);
+    }
+  };
+
+  readonly #onError = (error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void => {
+    const { log, closeWithinMs } = this.#options;
+    this.#errors += 1;
+    this.#ownErrors += 1;
+    if (this.#ownErrors <= maxLoggedErrors) {
+      log.error({ err: error, origin }, 'uncaught error: the process closes and starts again');
+    }
+    if (this.#stop.signal.aborted) process.exitCode = 1;
+    this.#deadline ??= setTimeout(() => void this.#stopClosing(), closeWithinMs);
+    this.#end.abort();
+  };
+
+  /** What the error has broken may keep a part from closing. */
+  async #stopClosing(): Promise<void> {
+    this.#options.log.error('closing after an uncaught error took too long');
+    await this.finish();
+    process.exit(1);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#deadline);
+    process.off('SIGTERM', this.#onSignal).off('SIGINT', this.#onSignal);
+    process.off('uncaughtException', this.#onError);
+  }
+}

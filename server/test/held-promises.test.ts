@@ -1,0 +1,34 @@
+/** Proves that no promise is left alone between its start and whoever awaits it. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { findHeldPromises } from './held-promises.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const fixture = fileURLToPath(new URL('./held-promises.fixture.ts', import.meta.url));
+/** In a test, an unhandled rejection is a failure that somebody sees. */
+const isTest = (file: string) => /\.test\.ts$|\.fixture\.ts$|\/server\/test\/|\/bench\//.test(file);
+const isOurs = (file: string) => file.startsWith(root) && !file.includes('/node_modules/');
+
+const found = ['tsconfig.json', 'console/tsconfig.json'].flatMap((name) =>
+  findHeldPromises(root + name, (file) => isOurs(file) && (!isTest(file) || file === fixture)),
+);
+
+test('every planted sample is found, and nothing else among the samples', () => {
+  const lines = readFileSync(fixture, 'utf8').split('\n');
+  const planted = lines.flatMap((line, index) => (line.endsWith('// finding') ? [index + 1] : []));
+  assert(planted.length >= 9);
+  const lineNumbers = found.filter(({ file }) => file === fixture).map(({ line }) => line);
+  assert.deepEqual(
+    lineNumbers.toSorted((a, b) => a - b),
+    planted,
+  );
+});
+
+test('in the sources a promise is awaited at once, or its rejection is handled meanwhile', () => {
+  const places = found
+    .filter(({ file }) => file !== fixture)
+    .map(({ file, line, text }) => `${file.slice(root.length)}:${line} ${text}`);
+  assert.deepEqual(places, [], 'use Promise.all, or awaitedLater');
+});
