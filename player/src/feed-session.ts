@@ -75,6 +75,7 @@ export class FeedSession {
       (offset) => this.#player?.step(offset),
       (offset) => ownsPage || this.#player?.canStep(offset) === true,
     );
+    this.#watchSize(find(root, '.root', HTMLElement));
     this.#watchPlace(host);
     this.#listenToPage();
     const key = ownsPage ? takeKey(this.#tab, options.key) : options.key;
@@ -162,11 +163,29 @@ export class FeedSession {
     return `${page}#${name}`;
   }
 
+  /**
+   * Tells the styles how large the element is: the oldest browsers have no container queries. It
+   * runs before the column places its slides, so that they are placed in the layout that holds.
+   */
+  #watchSize(root: HTMLElement): void {
+    const tell = (): void => {
+      const { clientWidth: width, clientHeight: height } = root;
+      root.classList.toggle('wide', width >= 720 && height >= 480);
+      root.classList.toggle('widest', width >= 1080 && height >= 560);
+      root.style.setProperty('--width', `${width}px`);
+      root.style.setProperty('--height', `${height}px`);
+    };
+    const observer = new ResizeObserver(tell);
+    observer.observe(root);
+    this.#end.signal.addEventListener('abort', () => observer.disconnect());
+    tell();
+  }
+
   /** Plays only what can be seen: half of the element, in a page that is not hidden. */
   #watchPlace(host: HTMLElement): void {
     const observer = new IntersectionObserver(
       (entries) => {
-        this.#isInView = (entries.at(-1)?.intersectionRatio ?? 0) >= 0.5;
+        this.#isInView = (entries[entries.length - 1]?.intersectionRatio ?? 0) >= 0.5;
         this.#showPlace();
       },
       { threshold: 0.5 },

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
-import type { BuiltFile } from '../../platform/http/built-file.ts';
+import { compressedOnce, type BuiltFile } from '../../platform/http/built-file.ts';
 
 /** A file of the player. The hash stands for its content, so an address with it never changes. */
 export type PlayerFile = BuiltFile & { readonly hash: string };
 
 const javascript = 'text/javascript; charset=utf-8';
+const css = 'text/css; charset=utf-8';
 const folder = fileURLToPath(new URL('../../../../player/dist/', import.meta.url));
 const element = 'reelfeed-feed.js';
 let files: ReadonlyMap<string, PlayerFile> | undefined;
@@ -17,7 +17,7 @@ let files: ReadonlyMap<string, PlayerFile> | undefined;
 /** By name, such as `reelfeed-feed.js`. */
 export function playerFiles(): ReadonlyMap<string, PlayerFile> {
   files ??= new Map([
-    ...globSync('*.js', { cwd: folder }).map((name) => [name, readScript(name)] as const),
+    ...globSync('*.{js,css}', { cwd: folder }).map((name) => [name, readCompressed(name)] as const),
     ['icon.svg', readIcon()],
   ]);
   return files;
@@ -49,23 +49,17 @@ export function feedPage(publishableKey: string): string {
 `;
 }
 
-function readScript(name: string): PlayerFile {
+function readCompressed(name: string): PlayerFile {
   const file = path.join(folder, name);
   const body = readFileSync(file);
   const compressed = { brotli: readFileSync(`${file}.br`), gzip: readFileSync(`${file}.gz`) };
-  return { contentType: javascript, body, ...compressed, hash: hashOf(body) };
+  const contentType = name.endsWith('.css') ? css : javascript;
+  return { contentType, body, ...compressed, hash: hashOf(body) };
 }
 
-/** Too small for brotli to matter. */
 function readIcon(): PlayerFile {
   const body = readFileSync(path.join(folder, 'icon.svg'));
-  return {
-    contentType: 'image/svg+xml',
-    body,
-    brotli: body,
-    gzip: gzipSync(body),
-    hash: hashOf(body),
-  };
+  return { ...compressedOnce('image/svg+xml', body), hash: hashOf(body) };
 }
 
 function hashOf(body: Buffer): string {

@@ -1,13 +1,10 @@
 /** Proves that the page of the guide, served from an origin of its own, plays and counts. */
 import { strict as assert } from 'node:assert';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { type AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { eventually } from '../../../test/service.ts';
 import { openStoredEvents } from '../../../test/stored-events.ts';
-import { playing, startPlayerPages } from './player.fixture.ts';
+import { playing, servePage, startPlayerPages } from './player.fixture.ts';
 
 const { options, pages } = await startPlayerPages();
 const hasBrowser = !('skip' in options);
@@ -16,17 +13,6 @@ const example = readFileSync(
   new URL('../../../../docs/examples/feed.html', import.meta.url),
   'utf8',
 );
-
-/** Serves a page on another port, which is another origin. @returns its address */
-async function servePage(html: string): Promise<string> {
-  const server = createServer((_request, response) =>
-    response.setHeader('content-type', 'text/html; charset=utf-8').end(html),
-  );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  after(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** The example with the service and the key of this test. */
 function filledIn(): string {
