@@ -8,22 +8,11 @@ import { transform } from 'esbuild';
 /** The oldest that the packages run in, as esbuild names them. */
 export const oldestTargets = ['safari15', 'chrome100', 'node20'];
 
-const newerMembers = [
-  ...['any', 'timeout', 'throwIfAborted'],
-  ...[
-    'at',
-    'findLast',
-    'findLastIndex',
-    'toReversed',
-    'toSorted',
-    'toSpliced',
-    'with',
-    'fromAsync',
-  ],
-  ...['hasOwn', 'groupBy', 'withResolvers', 'try', 'canParse', 'isWellFormed', 'toWellFormed'],
-  ...['union', 'difference', 'symmetricDifference', 'isSubsetOf', 'isSupersetOf', 'isDisjointFrom'],
-  ...['randomUUID', 'checkVisibility', 'showPopover', 'startViewTransition', 'setHTMLUnsafe'],
-].join('|');
+const newerMembers =
+  `any timeout throwIfAborted at findLast findLastIndex toReversed toSorted toSpliced
+  with fromAsync hasOwn groupBy withResolvers try canParse isWellFormed toWellFormed union difference
+  symmetricDifference isSubsetOf isSupersetOf isDisjointFrom randomUUID checkVisibility showPopover
+  startViewTransition setHTMLUnsafe`.replaceAll(/\s+/g, '|');
 const newerGlobals = ['structuredClone', 'reportError', 'scheduler', 'CompressionStream'].join('|');
 const newer = new RegExp(`(?:\\.|\\?\\.)(?:${newerMembers})\\(|\\b(?:${newerGlobals})\\b`, 'g');
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('./', import.meta.url));
 /** The part of the client that the console consists of, its types aside. */
-const clientSources = ['session', 'admin', 'errors', 'request', 'transport', 'upload', 'uuid7'].map(
+const clientSources = ['session', 'abort', 'admin', 'errors', 'request', 'transport', 'upload', 'uuid7'].map(
   (name) => `../client/src/${name}.ts`,
 );
 

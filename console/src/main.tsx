@@ -3,6 +3,7 @@ import { Badge, createTheme, MantineProvider, type CSSVariablesResolver } from '
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
+import { Boundary } from './boundary.tsx';
 
 const client = new QueryClient({
   defaultOptions: {
@@ -39,7 +40,9 @@ if (root !== null) {
   createRoot(root).render(
     <MantineProvider defaultColorScheme="auto" theme={theme} cssVariablesResolver={variables}>
       <QueryClientProvider client={client}>
-        <App />
+        <Boundary>
+          <App />
+        </Boundary>
       </QueryClientProvider>
     </MantineProvider>,
   );

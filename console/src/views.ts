@@ -1,12 +1,45 @@
 /** Which view belongs to which address. Each is a file of its own, loaded when it is opened first. */
 import { lazy, type ComponentType, type LazyExoticComponent } from 'react';
+import { PageNotLoadedError } from './boundary.tsx';
+import { reloadIfUpgraded } from './upgrade.ts';
 
-type ViewComponent = LazyExoticComponent<ComponentType<{ id: string }>>;
+type ViewComponent = ComponentType<{ id: string }>;
 
-const load = (name: string, from: () => Promise<Record<string, unknown>>): ViewComponent =>
-  lazy(async () => ({ default: (await from())[name] as ComponentType<{ id: string }> }));
+/** The code of a page. What could not be loaded stays so until `loadAgain`. */
+export class ViewLoader {
+  readonly #load: () => Promise<ViewComponent>;
+  #component: LazyExoticComponent<ViewComponent>;
 
-const views: readonly { path: RegExp; Component: ViewComponent }[] = [
+  constructor(load: () => Promise<ViewComponent>) {
+    this.#load = load;
+    this.#component = this.#make();
+  }
+
+  get component(): LazyExoticComponent<ViewComponent> {
+    return this.#component;
+  }
+
+  loadAgain(): void {
+    this.#component = this.#make();
+  }
+
+  #make(): LazyExoticComponent<ViewComponent> {
+    return lazy(async () => ({ default: await this.#load() }));
+  }
+}
+
+const load = (name: string, from: () => Promise<Record<string, unknown>>): ViewLoader =>
+  new ViewLoader(async () => {
+    try {
+      return (await from())[name] as ViewComponent;
+    } catch (cause) {
+      // The reload ends this page; until then it is loading.
+      if (await reloadIfUpgraded()) return await new Promise<never>(() => {});
+      throw new PageNotLoadedError('The page could not be loaded.', { cause });
+    }
+  });
+
+const views: readonly { path: RegExp; view: ViewLoader }[] = [
   [/^\/overview$/, load('OverviewPage', () => import('./pages/overview.tsx'))],
   [/^\/content$/, load('LibraryPage', () => import('./pages/library.tsx'))],
   [/^\/content\/jobs$/, load('JobsPage', () => import('./pages/jobs.tsx'))],
@@ -27,7 +60,7 @@ const views: readonly { path: RegExp; Component: ViewComponent }[] = [
   [/^\/organization$/, load('OrganizationPage', () => import('./pages/organization.tsx'))],
   [/^\/audit$/, load('AuditPage', () => import('./pages/audit.tsx'))],
   [/^\/system$/, load('SystemPage', () => import('./pages/system.tsx'))],
-].map(([path, Component]) => ({ path: path as RegExp, Component: Component as ViewComponent }));
+].map(([path, view]) => ({ path: path as RegExp, view: view as ViewLoader }));
 
 export const navigation = [
   { path: '/overview', label: 'Overview' },
@@ -44,10 +77,10 @@ export const navigation = [
   { path: '/system', label: 'System' },
 ];
 
-export function findView(path: string): { Component: ViewComponent; id: string } | null {
-  for (const { path: pattern, Component } of views) {
+export function findView(path: string): { view: ViewLoader; id: string } | null {
+  for (const { path: pattern, view } of views) {
     const match = pattern.exec(path);
-    if (match !== null) return { Component, id: match[1] ?? '' };
+    if (match !== null) return { view, id: match[1] ?? '' };
   }
   return null;
 }

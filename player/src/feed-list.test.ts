@@ -172,6 +172,7 @@ test('stop drops an answer that is still on its way', async () => {
   const list = new FeedList(
     () => new Promise<FeedPage>((resolve) => (answer = resolve)),
     () => {},
+    () => {},
   );
   const reading = list.restart();
   list.stop();

@@ -19,8 +19,12 @@ import { copyText } from './share.ts';
 import { openStore } from './storage.ts';
 import { type Texts } from './texts.ts';
 
-/** While there is nothing to watch the feed is asked again, so that the first clip appears by itself. */
-const emptyPollMs = 5000;
+/**
+ * While there is nothing to watch the feed is asked again, so that the first clip appears by itself:
+ * after this time, and each time after twice as long, up to the longest.
+ */
+const firstEmptyPollMs = 5_000;
+const longestEmptyPollMs = 30_000;
 
 export type SessionOptions = {
   /** The element, which events of the keyboard reach and whose place in the window counts. */
@@ -58,6 +62,7 @@ export class FeedSession {
   #player: Player | null = null;
   #events: EventSender | null = null;
   #emptyTimer: ReturnType<typeof setTimeout> | undefined;
+  #emptyPollMs = firstEmptyPollMs;
   #isInView = false;
 
   constructor(options: SessionOptions) {
@@ -257,6 +262,7 @@ export class FeedSession {
     const { phase } = list;
     if (list.slides.length > 0) {
       this.#screens.hide();
+      this.#emptyPollMs = firstEmptyPollMs;
       return;
     }
     if (phase.name === 'refused') this.#onRefused(list);
@@ -264,7 +270,8 @@ export class FeedSession {
       const { ownsPage, serviceUrl } = this.#options;
       const command = ownsPage ? uploadCommand(serviceUrl.href) : null;
       this.#screens.showEmpty(command, (text) => void this.#copyCommand(text));
-      this.#emptyTimer = setTimeout(() => this.#start(), emptyPollMs);
+      this.#emptyTimer = setTimeout(() => this.#start(), this.#emptyPollMs);
+      this.#emptyPollMs = Math.min(longestEmptyPollMs, this.#emptyPollMs * 2);
     }
   }
 

@@ -26,6 +26,7 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
     'tags',
     'section',
     'start',
+    'share-url',
   ];
 
   #session: FeedSession | null = null;
@@ -38,8 +39,9 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
   }
 
   set texts(texts: Partial<Texts>) {
+    const isSame = areSame(this.#texts, texts);
     this.#texts = texts;
-    this.#restartSoon();
+    if (!isSame) this.#restartSoon();
   }
 
   get getToken(): GetToken | null {
@@ -118,6 +120,16 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
       Reflect.set(this, name, value);
     }
   }
+}
+
+/** Frameworks set an object that is written in place anew at each rendering. */
+function areSame(texts: Partial<Texts>, others: Partial<Texts>): boolean {
+  const [one, other] = [new Map(Object.entries(texts)), new Map(Object.entries(others))];
+  if (one.size !== other.size) return false;
+  return [...one].every(([name, text]) => {
+    const same = other.get(name);
+    return text === same || (Array.isArray(text) && JSON.stringify(text) === JSON.stringify(same));
+  });
 }
 
 /** Without `src`, the service is where this file came from. */

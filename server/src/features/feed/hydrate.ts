@@ -34,79 +34,16 @@ export type Hydrator = (
 /**
  * Items and the videos of carousels are kept as the bytes of their JSON by revision, so a page of known
  * items reads nothing and serializes nothing; all the unknown ones of a page are read in one
- * statement. A video in a carousel has every field that an item of the feed has. An item that is
- * gone from the feed meanwhile gives null: its row may be newer than its entry, and that of an item
- * that has become private would be presented with its signed URLs.
+ * statement. A video in a carousel has every field that an item of the feed has.
  */
 export function createHydrator(db: Db, urls: MediaUrls, totals: ItemTotalsReader): Hydrator {
-  const fragments = new Map<string, Fragment>();
-
-  function remember(row: ItemRow): Fragment {
-    const fragment = {
-      revision: row.revision,
-      json: Buffer.from(JSON.stringify(presentItem(row, urls)).slice(0, -1)),
-      madeAtMs: Date.now(),
-    };
-    // A Map keeps the order of insertion, so the first key is the one that was stored longest ago.
-    const [oldest] = fragments.keys();
-    if (fragments.size >= maxCachedItems && oldest !== undefined) fragments.delete(oldest);
-    fragments.set(row.content_id, fragment);
-    return fragment;
-  }
-
-  /** The kept item, if it is of this revision or a later one and not too old. */
-  function known(contentId: string, revision: number): Fragment | null {
-    const fragment = fragments.get(contentId);
-    if (fragment === undefined || fragment.revision < revision) return null;
-    return fragment.madeAtMs < Date.now() - maxAgeMs ? null : fragment;
-  }
-
-  /** The items of the entries, in their order. */
-  async function readItems(
-    organizationId: OrganizationId,
-    entries: readonly FeedEntry[],
-  ): Promise<(Buffer | null)[]> {
-    const found = entries.map(({ contentId, revision }) => known(contentId, revision));
-    const missing = entries.filter((_entry, index) => found[index] === null);
-    const fresh = new Map<string, Fragment>();
-    if (missing.length > 0) {
-      const ids = missing.map((entry) => entry.contentId);
-      for (const row of await findItems(db, organizationId, ids)) {
-        if (isInFeed(row)) fresh.set(row.content_id, remember(row));
-      }
-    }
-    return entries.map(
-      ({ contentId }, index) => (found[index] ?? fresh.get(contentId))?.json ?? null,
-    );
-  }
-
-  /**
-   * The videos of the video carousels among the entries, by the carousel's id. They are read for every
-   * page: a video that may not be shown any more is left out at once, and a carousel without any is
-   * absent here.
-   */
-  async function readVideos(
-    organizationId: OrganizationId,
-    entries: readonly FeedEntry[],
-  ): Promise<Map<string, Video[]>> {
-    const carousels = entries.filter(({ contentType }) => contentType === 'video_carousel');
-    if (carousels.length === 0) return new Map();
-    const ids = carousels.map(({ contentId }) => contentId);
-    const rows = await findCarouselVideos(db, organizationId, ids);
-    const videos = rows.map((row) => ({
-      id: row.content_id,
-      carouselId: row.carousel_id,
-      json: (known(row.content_id, row.revision) ?? remember(row)).json,
-    }));
-    return Map.groupBy(videos, ({ carouselId }) => carouselId);
-  }
-
+  const fragments = new Fragments(urls);
   return async (organizationId, entries, live) => {
-    const videos = await readVideos(organizationId, entries);
+    const videos = await readVideos(db, fragments, organizationId, entries);
     const ids = new Set(entries.map(({ contentId }) => contentId));
     for (const { id } of [...videos.values()].flat()) ids.add(id);
     const [items, engagement] = await Promise.all([
-      readItems(organizationId, entries),
+      readItems(db, fragments, organizationId, entries),
       totals.read(organizationId, [...ids]),
     ]);
     const tailsById = new Map(
@@ -122,6 +59,78 @@ export function createHydrator(db: Db, urls: MediaUrls, totals: ItemTotalsReader
       return { item: withVideos(item, shown), engagement: tail(contentId) };
     });
   };
+}
+
+/** The bytes of items, up to what changes all the time. */
+class Fragments {
+  readonly #urls: MediaUrls;
+  readonly #kept = new Map<string, Fragment>();
+
+  constructor(urls: MediaUrls) {
+    this.#urls = urls;
+  }
+
+  /** The kept item, if it is of this revision or a later one and not too old. */
+  known(contentId: string, revision: number): Buffer | null {
+    const fragment = this.#kept.get(contentId);
+    if (fragment === undefined || fragment.revision < revision) return null;
+    return fragment.madeAtMs < Date.now() - maxAgeMs ? null : fragment.json;
+  }
+
+  remember(row: ItemRow): Buffer {
+    const json = Buffer.from(JSON.stringify(presentItem(row, this.#urls)).slice(0, -1));
+    // A Map keeps the order of insertion, so the first key is the one that was stored longest ago.
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size >= maxCachedItems && oldest !== undefined) this.#kept.delete(oldest);
+    this.#kept.set(row.content_id, { revision: row.revision, json, madeAtMs: Date.now() });
+    return json;
+  }
+}
+
+/**
+ * The items of the entries, in their order. An item that is gone from the feed meanwhile gives null:
+ * its row may be newer than its entry, and that of an item that has become private would be presented
+ * with its signed URLs.
+ */
+async function readItems(
+  db: Db,
+  fragments: Fragments,
+  organizationId: OrganizationId,
+  entries: readonly FeedEntry[],
+): Promise<(Buffer | null)[]> {
+  const known = entries.map(({ contentId, revision }) => fragments.known(contentId, revision));
+  const missing = entries.filter((_entry, index) => known[index] === null);
+  const fresh = new Map<string, Buffer>();
+  if (missing.length > 0) {
+    const ids = missing.map((entry) => entry.contentId);
+    for (const row of await findItems(db, organizationId, ids)) {
+      if (isInFeed(row)) fresh.set(row.content_id, fragments.remember(row));
+    }
+  }
+  return entries.map(({ contentId }, index) => known[index] ?? fresh.get(contentId) ?? null);
+}
+
+/**
+ * The videos of the video carousels among the entries, by the carousel's id. They are read for every
+ * page: a video that may not be shown any more is left out at once, and a carousel without any is
+ * absent here.
+ */
+async function readVideos(
+  db: Db,
+  fragments: Fragments,
+  organizationId: OrganizationId,
+  entries: readonly FeedEntry[],
+): Promise<Map<string, Video[]>> {
+  const carousels = entries.filter(({ contentType }) => contentType === 'video_carousel');
+  if (carousels.length === 0) return new Map();
+  const ids = carousels.map(({ contentId }) => contentId);
+  const rows = await findCarouselVideos(db, organizationId, ids);
+  const videos = rows.map((row) => ({
+    id: row.content_id,
+    carouselId: row.carousel_id,
+    json: fragments.known(row.content_id, row.revision) ?? fragments.remember(row),
+  }));
+  return Map.groupBy(videos, ({ carouselId }) => carouselId);
 }
 
 /** An item up to what changes all the time, with the field `videos`. */

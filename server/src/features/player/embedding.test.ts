@@ -66,6 +66,35 @@ test(
   },
 );
 
+test(
+  'words that are set again as they were leave the feed alone, others start it over',
+  options,
+  async (context) => {
+    await pages.service.call('PATCH', '/v1/organization', { body: { allowedOrigins: [] } });
+    const origin = await servePage(filledIn());
+    const { page } = await pages.visit(context, '', { viewport: { width: 1000, height: 800 } });
+    let asked = 0;
+    page.on('request', (request) => (asked += Number(request.url().includes('/v1/feed'))));
+    await page.goto(origin);
+    await playing(page);
+    const setTexts = (like: string) =>
+      page
+        .locator('reelfeed-feed')
+        .evaluate(
+          (feed, text) => Object.assign(feed, { texts: { like: text } }) && undefined,
+          like,
+        );
+    await setTexts('Clap');
+    await page.getByRole('button', { name: 'Clap' }).first().waitFor();
+    await playing(page);
+    const before = asked;
+    for (let times = 0; times < 3; times += 1) await setTexts('Clap');
+    await setTexts('Cheer');
+    await page.getByRole('button', { name: 'Cheer' }).first().waitFor();
+    assert.equal(asked - before, 1);
+  },
+);
+
 test('out of sight nothing plays and nothing is told', options, async (context) => {
   const page = filledIn().replace('<h1>', '<div style="height:3000px"></div><h1>');
   const origin = await servePage(page);

@@ -47,7 +47,7 @@ async function playAll(page: Page, expected: readonly string[], pictures: string
 async function openWith(
   context: TestContext,
   tags: string,
-  prepare?: (page: Page) => Promise<void>,
+  prepare?: (page: Page) => Promise<unknown>,
 ) {
   const { page, errors } = await pages.visit(context, '');
   const origin = await servePage(pageWith(tags));

@@ -131,7 +131,7 @@ export async function playing(page: Page, except = ''): Promise<string> {
       return !video.paused && video.currentTime > 0.1 ? slide.id : null;
     },
     except,
-    { timeout: 40_000 },
+    { timeout: 90_000 },
   );
   const id = await handle.jsonValue();
   assert(id !== null);
