@@ -87,8 +87,6 @@ function SignInForm({ signedIn }: { signedIn: () => Promise<void> }): ReactNode 
   }, [link]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    // The dialog stands inside of the page, whose own forms have nothing to do with it.
-    event.stopPropagation();
     void signIn({ secretKey: secretKey.trim() });
   };
   return (

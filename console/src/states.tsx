@@ -43,9 +43,9 @@ export function Failed({ error, retry }: { error: Error | null; retry?: () => vo
         <Text size="sm">
           {isOver
             ? 'Sign in to go on.'
-            : 'You are signed in again. What you did last was not done: repeat it.'}
+            : 'You are signed in again. Your last action was not carried out: please repeat it.'}
         </Text>
-        {retry !== undefined && (
+        {retry !== undefined && !isOver && (
           <Button mt="sm" size="xs" variant="default" onClick={retry}>
             Try again
           </Button>

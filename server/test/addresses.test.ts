@@ -55,7 +55,7 @@ function contentOf(address: string): string {
 function addressesIn(text: string): string[] {
   const found = text.match(/https?:\/\/(?:localhost|127\.0\.0\.1):\d+\/[^\s"'`<>)]*/g) ?? [];
   const isPage = (address: string) =>
-    !/\/(?:v1|player)\/|…|\.\.\.|\/(?:openapi\.json|readyz|healthz|metrics)/.test(address);
+    !/\/(?:v1|player)\/|…|\.\.\.|\/(?:openapi\.json|readyz|healthz|metrics|hook)/.test(address);
   return [...new Set(found.map((address) => address.replace(/[.,:;]+$/, '')).filter(isPage))];
 }
 

@@ -65,7 +65,7 @@ test(
     await signIn(page, service.secretKey);
     await dialog(page).waitFor({ state: 'detached' });
     assert.equal(await title.inputValue(), 'Typed before the end');
-    await alert('What you did last was not done').waitFor();
+    await alert('Your last action was not carried out').waitFor();
     await takePictures(page, 'signed-in-again');
     await button('Save').click();
     await page.getByText('Saved.').waitFor();
@@ -176,8 +176,9 @@ test(
 );
 
 test('a page that no reload brings back is told, without a loop', options, async () => {
-  await page.evaluate(() => sessionStorage.clear());
   await start('/overview');
+  // The page of the build before may have reloaded itself a moment ago.
+  await page.evaluate(() => sessionStorage.clear());
   loadsSince();
   await upgrade((name) => !name.startsWith('audit-'));
   await mouse.press(link('Audit'));
@@ -190,8 +191,8 @@ test(
   'while the service is away a page says so in its frame, and loads when it is back',
   options,
   async () => {
-    await page.evaluate(() => sessionStorage.clear());
     await start('/overview');
+    await page.evaluate(() => sessionStorage.clear());
     await service[Symbol.asyncDispose]();
     await mouse.press(link('Live'));
     await alert('This page could not be loaded').waitFor();
