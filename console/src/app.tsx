@@ -14,15 +14,15 @@ import {
 import { useDisclosure, useNetwork } from '@mantine/hooks';
 import { ReelfeedError } from '@reelfeed/client/session';
 import { useQueryClient } from '@tanstack/react-query';
-import { Suspense, useEffect, useRef, useState, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { changeSession } from './api.ts';
-import { Boundary } from './boundary.tsx';
 import { useRead } from './data.ts';
 import { goTo, useLocation } from './location.ts';
+import { ShowPart } from './part.tsx';
 import { tellOtherTabs, useSession } from './session.ts';
 import { SignIn, SignInDialog } from './sign-in.tsx';
 import { Failed, Loading } from './states.tsx';
-import { findView, navigation, type ViewLoader } from './views.ts';
+import { findView, navigation } from './views.ts';
 
 export function App(): ReactNode {
   const organization = useRead('/v1/organization', {});
@@ -128,24 +128,10 @@ function View({ path }: { path: string }): ReactNode {
   const found = findView(path);
   if (found === null) return <Text>There is no such page.</Text>;
   const { view, id } = found;
-  const startOver = () => {
-    view.loadAgain();
-    // What was read may be what the page has failed on.
+  // What was read may be what the page has failed on.
+  const forget = () =>
     client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== '/v1/organization' });
-  };
-  return (
-    <Boundary onRetry={startOver}>
-      <Suspense fallback={<Loading />}>
-        <Loaded view={view} id={id} />
-      </Suspense>
-    </Boundary>
-  );
-}
-
-/** Reads the component at each render, so that one that is loaded again is found. */
-function Loaded({ view, id }: { view: ViewLoader; id: string }): ReactNode {
-  const { component: Component } = view;
-  return <Component id={id} />;
+  return <ShowPart part={view} props={{ id }} onRetry={forget} />;
 }
 
 function ColorScheme(): ReactNode {

@@ -50,7 +50,7 @@ if (root !== null) {
   createRoot(root).render(
     <MantineProvider defaultColorScheme="auto" theme={theme} cssVariablesResolver={variables}>
       <QueryClientProvider client={client}>
-        <Boundary>
+        <Boundary isPage>
           <App />
         </Boundary>
       </QueryClientProvider>

@@ -1,45 +1,13 @@
 /** Which view belongs to which address. Each is a file of its own, loaded when it is opened first. */
-import { lazy, type ComponentType, type LazyExoticComponent } from 'react';
-import { PageNotLoadedError } from './boundary.tsx';
-import { reloadIfUpgraded } from './upgrade.ts';
+import type { ComponentType } from 'react';
+import { Part } from './part.tsx';
 
-type ViewComponent = ComponentType<{ id: string }>;
+type View = Part<{ id: string }>;
 
-/** The code of a page. What could not be loaded stays so until `loadAgain`. */
-export class ViewLoader {
-  readonly #load: () => Promise<ViewComponent>;
-  #component: LazyExoticComponent<ViewComponent>;
+const load = (name: string, from: () => Promise<Record<string, unknown>>): View =>
+  new Part(async () => (await from())[name] as ComponentType<{ id: string }>, { isPage: true });
 
-  constructor(load: () => Promise<ViewComponent>) {
-    this.#load = load;
-    this.#component = this.#make();
-  }
-
-  get component(): LazyExoticComponent<ViewComponent> {
-    return this.#component;
-  }
-
-  loadAgain(): void {
-    this.#component = this.#make();
-  }
-
-  #make(): LazyExoticComponent<ViewComponent> {
-    return lazy(async () => ({ default: await this.#load() }));
-  }
-}
-
-const load = (name: string, from: () => Promise<Record<string, unknown>>): ViewLoader =>
-  new ViewLoader(async () => {
-    try {
-      return (await from())[name] as ViewComponent;
-    } catch (cause) {
-      // The reload ends this page; until then it is loading.
-      if (await reloadIfUpgraded()) return await new Promise<never>(() => {});
-      throw new PageNotLoadedError('The page could not be loaded.', { cause });
-    }
-  });
-
-const views: readonly { path: RegExp; view: ViewLoader }[] = [
+const views: readonly { path: RegExp; view: View }[] = [
   [/^\/overview$/, load('OverviewPage', () => import('./pages/overview.tsx'))],
   [/^\/content$/, load('LibraryPage', () => import('./pages/library.tsx'))],
   [/^\/content\/jobs$/, load('JobsPage', () => import('./pages/jobs.tsx'))],
@@ -60,7 +28,7 @@ const views: readonly { path: RegExp; view: ViewLoader }[] = [
   [/^\/organization$/, load('OrganizationPage', () => import('./pages/organization.tsx'))],
   [/^\/audit$/, load('AuditPage', () => import('./pages/audit.tsx'))],
   [/^\/system$/, load('SystemPage', () => import('./pages/system.tsx'))],
-].map(([path, view]) => ({ path: path as RegExp, view: view as ViewLoader }));
+].map(([path, view]) => ({ path: path as RegExp, view: view as View }));
 
 export const navigation = [
   { path: '/overview', label: 'Overview' },
@@ -77,7 +45,7 @@ export const navigation = [
   { path: '/system', label: 'System' },
 ];
 
-export function findView(path: string): { view: ViewLoader; id: string } | null {
+export function findView(path: string): { view: View; id: string } | null {
   for (const { path: pattern, view } of views) {
     const match = pattern.exec(path);
     if (match !== null) return { view, id: match[1] ?? '' };

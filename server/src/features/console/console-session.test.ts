@@ -124,6 +124,25 @@ test('a page that fails keeps the frame, and can be tried again', options, async
   await heading('Webhooks').waitFor();
 });
 
+test(
+  'a part of a page that cannot be loaded leaves what was typed beside it',
+  options,
+  async () => {
+    const { id } = await createItem(service, { title: 'With a player' });
+    await page.route('**/assets/item-player-*.js', (route) => route.abort());
+    await start(`/content/${id}`);
+    await alert('This part could not be loaded').waitFor();
+    const title = page.getByRole('textbox', { name: 'Title' }).first();
+    await title.fill('Typed beside it');
+    await page.unroute('**/assets/item-player-*.js');
+    loadsSince();
+    await button('Try again').click();
+    await page.getByText('No video has been uploaded yet').waitFor();
+    assert.equal(await title.inputValue(), 'Typed beside it');
+    assert.equal(loadsSince(), 0);
+  },
+);
+
 /** The same build with other hashes in its names, as after a change of every source. */
 function anotherBuild(): { html: string; files: Map<string, Buffer> } {
   const names = globSync('assets/*', { cwd: dist }).map((file) => path.basename(file));
