@@ -25,7 +25,7 @@ export class Part<Props extends object> {
   }
 
   #make(): ComponentType<Props> {
-    return lazy(() => this.#loadOnce()) as unknown as ComponentType<Props>;
+    return lazy(() => this.#loadOnce());
   }
 
   async #loadOnce(): Promise<{ default: ComponentType<Props> }> {
