@@ -16,6 +16,7 @@ import { Player } from './player.ts';
 import { faultOf, Screens, uploadCommand } from './screens.ts';
 import { forgetKey, itemInAddress, keepKey, stableId, takeKey } from './session.ts';
 import { copyText } from './share.ts';
+import { watchSize } from './size.ts';
 import { openStore } from './storage.ts';
 import { type Texts } from './texts.ts';
 
@@ -80,7 +81,7 @@ export class FeedSession {
       (offset) => this.#player?.step(offset),
       (offset) => ownsPage || this.#player?.canStep(offset) === true,
     );
-    this.#watchSize(find(root, '.root', HTMLElement));
+    watchSize(find(root, '.root', HTMLElement), this.#end.signal);
     this.#watchPlace(host);
     this.#listenToPage();
     const key = ownsPage ? takeKey(this.#tab, options.key) : options.key;
@@ -166,24 +167,6 @@ export class FeedSession {
     if (shareUrl !== null) return new URL(shareUrl.replaceAll('{id}', name), location.href).href;
     const page = ownsPage ? `${location.origin}${location.pathname}` : `${serviceUrl.href}feed`;
     return `${page}#${name}`;
-  }
-
-  /**
-   * Tells the styles how large the element is: the oldest browsers have no container queries. It
-   * runs before the column places its slides, so that they are placed in the layout that holds.
-   */
-  #watchSize(root: HTMLElement): void {
-    const tell = (): void => {
-      const { clientWidth: width, clientHeight: height } = root;
-      root.classList.toggle('wide', width >= 720 && height >= 480);
-      root.classList.toggle('widest', width >= 1080 && height >= 560);
-      root.style.setProperty('--width', `${width}px`);
-      root.style.setProperty('--height', `${height}px`);
-    };
-    const observer = new ResizeObserver(tell);
-    observer.observe(root);
-    this.#end.signal.addEventListener('abort', () => observer.disconnect());
-    tell();
   }
 
   /** Plays only what can be seen: half of the element, in a page that is not hidden. */
