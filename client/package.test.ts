@@ -1,7 +1,10 @@
-/** Proves that others can install what is published: with plain tsc, in Node, and by a bundler. */
+/**
+ * Proves that others can install what is published: with plain tsc, by a bundler, and in the versions
+ * of Node that this machine has on its path.
+ */
 import { strict as assert } from 'node:assert';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -9,7 +12,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { mediaSample } from '../server/test/media-samples.ts';
+import { createItem } from '../server/test/seed.ts';
+import { startService } from '../server/test/service.ts';
 import { buildClient } from './build.ts';
+import { newerNamesIn, oldestTargets } from './newer-names.ts';
 
 const run = promisify(execFile);
 let folder = '';
@@ -80,6 +87,88 @@ test('it runs in Node as it was installed', async () => {
   assert.equal(stdout.trim(), 'NETWORK_ERROR function function function');
 });
 
+/** The program of each major version from 20 on, that of this test and those on the path. */
+async function nodes(): Promise<Map<string, string>> {
+  const { stdout } = await run('which', ['-a', 'node']).catch(() => ({ stdout: '' }));
+  const found = new Map<string, string>();
+  for (const program of [process.execPath, ...stdout.trim().split('\n').filter(Boolean)]) {
+    const version =
+      (await run(program, ['--version'])).stdout.replace(/^v/, '').split('.')[0] ?? '';
+    if (Number(version) >= 20 && !found.has(version)) found.set(version, program);
+  }
+  return found;
+}
+
+const everything = `
+import { readFileSync } from 'node:fs';
+import { createReelfeed, EventSender } from '@reelfeed/client';
+import { upload } from '@reelfeed/client/upload';
+const { exports } = JSON.parse(readFileSync('node_modules/@reelfeed/client/package.json', 'utf8'));
+for (const name of Object.keys(exports)) await import('@reelfeed/client' + name.slice(1));
+const { BASE_URL: baseUrl, KEY: publishableKey, CONTENT: contentId, UPLOAD: uploadUrl } = process.env;
+const service = { baseUrl, publishableKey };
+const events = new EventSender({ ...service, userId: 'ada' });
+events.track({ event: 'like', contentId });
+await events.flush();
+const signal = AbortSignal.abort(new Error('enough'));
+const stopped = await events.flush(signal).catch(({ message }) => message);
+const { items } = await createReelfeed(service).feed({ limit: 2 });
+await upload(new Blob([readFileSync(process.env.CLIP)]), { uploadUrl });
+await events.close();
+console.log(JSON.stringify({ ...events.counts, stopped, items: items.length }));
+`;
+
+test('all of it runs in each version of Node, against a service', async (context) => {
+  const project = path.join(folder, 'project');
+  await writeFile(path.join(project, 'everything.js'), everything);
+  const service = await startService({ REELFEED_ROLES: 'api' });
+  for (const [version, program] of await nodes()) {
+    const item = await createItem(service);
+    const env = {
+      BASE_URL: service.url,
+      KEY: service.publishableKey,
+      CONTENT: item.id,
+      UPLOAD: item.uploadUrl,
+      CLIP: await mediaSample('small.mp4'),
+    };
+    const { stdout } = await run(program, ['everything.js'], { cwd: project, env });
+    const expected = {
+      waiting: 0,
+      received: 1,
+      refused: 0,
+      dropped: 0,
+      stopped: 'enough',
+      items: 0,
+    };
+    assert.deepEqual(JSON.parse(stdout), expected, `Node ${version}`);
+    context.diagnostic(`ran in Node ${version}`);
+  }
+  for (const version of ['20', '22', '24']) {
+    if (!(await nodes()).has(version)) context.diagnostic(`no Node ${version} on the path`);
+  }
+});
+
+test('every export has its file and its types, and nothing newer than what it promises', async () => {
+  const project = path.join(folder, 'project');
+  const installed = path.join(project, 'node_modules/@reelfeed/client');
+  const { exports } = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8'));
+  const lines = Object.keys(exports).map(
+    (name, index) => `import * as part${index} from '@reelfeed/client${name.slice(1)}';`,
+  );
+  const names = Object.keys(exports).map((_name, index) => `part${index}`);
+  await writeFile(
+    path.join(project, 'exports.ts'),
+    `${lines.join('\n')}\nconsole.log(${names.join(', ')});`,
+  );
+  const compiler = fileURLToPath(new URL('../bin/tsc', import.meta.resolve('typescript')));
+  const options = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom'];
+  await run(process.execPath, [compiler, '--noEmit', ...options, 'exports.ts'], { cwd: project });
+  for await (const file of glob('*.js', { cwd: installed })) {
+    const script = await readFile(path.join(installed, file), 'utf8');
+    assert.deepEqual(await newerNamesIn(script), [], file);
+  }
+});
+
 test('a bundler makes a browser file of at most 8 kB, compressed', async () => {
   const project = path.join(folder, 'project');
   const entry = path.join(project, 'browser.js');
@@ -95,6 +184,7 @@ test('a bundler makes a browser file of at most 8 kB, compressed', async () => {
     minify: true,
     format: 'esm',
     platform: 'browser',
+    target: oldestTargets,
     outfile,
   });
   const bytes = gzipSync(await readFile(outfile)).length;

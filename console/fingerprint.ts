@@ -9,9 +9,16 @@ import { fileURLToPath } from 'node:url';
 
 const folder = fileURLToPath(new URL('./', import.meta.url));
 /** The part of the client that the console consists of, its types aside. */
-const clientSources = ['session', 'admin', 'errors', 'request', 'transport', 'upload', 'uuid7'].map(
-  (name) => `../client/src/${name}.ts`,
-);
+const clientSources = [
+  'session',
+  'abort',
+  'admin',
+  'errors',
+  'request',
+  'transport',
+  'upload',
+  'uuid7',
+].map((name) => `../client/src/${name}.ts`);
 
 const record = path.join(folder, 'dist/sources.sha256');
 

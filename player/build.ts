@@ -2,8 +2,9 @@
  * `npm run build -w player`: makes `dist/`, which is committed, served by the service, and published.
  *
  * - `reelfeed-feed.js`: the element, complete but for hls.js.
+ * - `reelfeed-feed.css`: its styles once more, for browsers in which a script can't make style sheets.
  * - `hls-<hash>.js`: hls.js without DRM and alternate audio, fetched by the element.
- * - `*.br`, `*.gz`: both, compressed for those who serve them.
+ * - `*.br`, `*.gz`: all three, compressed for those who serve them.
  * - `reelfeed-feed.d.ts`: the types.
  */
 import { execFile } from 'node:child_process';
@@ -14,6 +15,9 @@ import { promisify } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build, transform, type BuildOptions, type Plugin } from 'esbuild';
 
+/** The oldest browsers that the element runs in. */
+const target = ['safari15', 'chrome100'];
+
 const at = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 /** Styles and the template become strings without what only people need. */
@@ -22,7 +26,7 @@ const smallTexts: Plugin = {
   setup(setup) {
     setup.onLoad({ filter: /\/src\/[\w-]+\.css$/ }, async ({ path: file }) => {
       const css = await readFile(file, 'utf8');
-      const { code } = await transform(css, { loader: 'css', minify: true, target: 'es2022' });
+      const { code } = await transform(css, { loader: 'css', minify: true, target });
       return { contents: code, loader: 'text' };
     });
     setup.onLoad({ filter: /\/src\/[\w-]+\.html$/ }, async ({ path: file }) => {
@@ -39,12 +43,15 @@ const shared: BuildOptions = {
   minify: true,
   format: 'esm',
   platform: 'browser',
-  target: 'es2022',
+  target,
   legalComments: 'none',
   logLevel: 'silent',
 };
 
-/** The scripts of `dist`, by name. */
+/** The styles of the element, in the order in which it has them. */
+const styles = ['player', 'slide', 'screens', 'wide'].map((name) => `@import './src/${name}.css';`);
+
+/** The scripts and styles of `dist`, by name. */
 export async function bundlePlayer(): Promise<Map<string, Uint8Array>> {
   const { outputFiles: hls } = await build({
     ...shared,
@@ -66,7 +73,15 @@ export async function bundlePlayer(): Promise<Map<string, Uint8Array>> {
     entryPoints: ['src/reelfeed-feed.ts'],
     plugins: [smallTexts, besideElement],
   });
-  return new Map([...hls, ...element].map((file) => [path.basename(file.path), file.contents]));
+  const { outputFiles: css } = await build({
+    ...shared,
+    write: false,
+    stdin: { contents: styles.join('\n'), resolveDir: at('.'), loader: 'css' },
+    entryNames: 'reelfeed-feed',
+  });
+  return new Map(
+    [...hls, ...element, ...css].map((file) => [path.basename(file.path), file.contents]),
+  );
 }
 
 async function writeDist(): Promise<void> {

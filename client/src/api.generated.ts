@@ -2263,8 +2263,87 @@ export interface components {
             /** @enum {string} */
             uploadStatus: "pending" | "processing" | "ready" | "error";
             videoQuality: ("basic" | "plus") | null;
-            /** @description Video carousels only: the videos that may be shown now, as feed items. */
-            videos?: unknown[];
+            /** @description Video carousels only: the videos that may be shown now. */
+            videos?: components["schemas"]["FeedVideo"][];
+            /** @enum {string} */
+            visibility: "public" | "unlisted" | "private";
+            width: number | null;
+        };
+        /** FeedVideo */
+        FeedVideo: {
+            articleUrl: string | null;
+            aspectRatio: string | null;
+            author: string | null;
+            autoScrollInterval: number | null;
+            captionTracks: components["schemas"]["CaptionTrack"][];
+            /** @enum {string} */
+            contentType: "video" | "carousel" | "video_carousel" | "live_stream";
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            currentViewers: number;
+            customMetadata: {
+                [key: string]: unknown;
+            };
+            description: string | null;
+            downloadUrl: string | null;
+            duration: number | null;
+            engagement: {
+                likes: number;
+                saves: number;
+                shares: number;
+                views: number;
+            };
+            errorReason: {
+                /** @enum {string} */
+                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "PROCESSING_FAILED";
+                message: string;
+            } | null;
+            expiresAt: string | null;
+            externalId: string | null;
+            height: number | null;
+            /** Format: uuid */
+            id: string;
+            images: components["schemas"]["CarouselImage"][];
+            isLive: boolean;
+            liveStreamId: string | null;
+            liveStreamStatus: ("idle" | "active" | "ended") | null;
+            maxFrameRate: number | null;
+            previewUrl: string | null;
+            /** @description Of the processing, 0 to 1. */
+            progress: number;
+            protected: boolean;
+            publishAt: string | null;
+            /** @enum {string} */
+            publishStatus: "published" | "unpublished";
+            resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
+            section: string | null;
+            storyboardUrl: string | null;
+            streamingUrl: string | null;
+            tags: string[];
+            thumbnailHash: string | null;
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            thumbnails: {
+                height: number;
+                /** @enum {string} */
+                type: "image/jpeg" | "image/webp";
+                url: string;
+                width: number;
+            }[];
+            thumbnailUrl: string | null;
+            title: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            updatedAt: string;
+            /** @enum {string} */
+            uploadStatus: "pending" | "processing" | "ready" | "error";
+            videoQuality: ("basic" | "plus") | null;
             /** @enum {string} */
             visibility: "public" | "unlisted" | "private";
             width: number | null;

@@ -16,6 +16,7 @@
  * 5. `track` never throws: an event that is not JSON is reported as refused.
  * 6. The storage holds what has no answer, at most a second old, and at the moment of hiding exactly.
  */
+import { reasonOf, throwIfAborted } from './abort.ts';
 import { batchBounds, batchJson, EventQueue, sizeOf, type QueuedEvent } from './event-queue.ts';
 import { outcomeOf, type BatchOutcome, type RefusedEvent } from './event-request.ts';
 import { EventKeeper, type EventStorage } from './event-storage.ts';
@@ -153,20 +154,21 @@ export class EventSender {
    * `Error` when the sender is closed before.
    */
   async flush(signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     if (this.#closing !== null) throw closedTooEarly();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter = { sequence: this.#queue.lastSequence, resolve, reject };
-    const stop = (): void => {
-      this.#waiters = this.#waiters.filter((other) => other !== waiter);
-      reject(signal?.reason);
-    };
-    signal?.addEventListener('abort', stop, { once: true });
-    this.#waiters.push(waiter);
-    this.#answerWaiters();
-    this.#schedule();
+    let stop = (): void => {};
     try {
-      await promise;
+      await new Promise<void>((resolve, reject) => {
+        const waiter = { sequence: this.#queue.lastSequence, resolve, reject };
+        stop = () => {
+          this.#waiters = this.#waiters.filter((other) => other !== waiter);
+          reject(reasonOf(signal));
+        };
+        signal?.addEventListener('abort', stop, { once: true });
+        this.#waiters.push(waiter);
+        this.#answerWaiters();
+        this.#schedule();
+      });
     } finally {
       signal?.removeEventListener('abort', stop);
     }

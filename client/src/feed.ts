@@ -65,13 +65,15 @@ function feedParameters(viewer: Viewer, query: FeedQuery): URLSearchParams {
 
 /**
  * The envelope is checked field by field; of an item only what tells it from something else is,
- * because its other fields are the service's published contract.
+ * because its other fields are the service's published contract. An entry that is no item is left
+ * out, so that it does not hide the others.
  */
 function parseFeedPage(body: unknown): FeedPage {
   const data = isRecord(body) ? body['data'] : undefined;
   const meta = isRecord(body) && isRecord(body['meta']) ? body['meta'] : {};
   const requestId = stringOrNull(meta['requestId']);
-  if (!Array.isArray(data) || !data.every(isFeedItem)) {
+  const items = Array.isArray(data) ? data.filter(isFeedItem) : [];
+  if (!Array.isArray(data) || (items.length === 0 && data.length > 0)) {
     throw new ReelfeedError({
       code: 'INVALID_RESPONSE',
       message: 'The answer is not a feed page.',
@@ -85,7 +87,7 @@ function parseFeedPage(body: unknown): FeedPage {
   const hasMore = meta['hasMore'];
   const experiments = meta['experiments'];
   return {
-    items: data,
+    items,
     nextCursor,
     hasMore: typeof hasMore === 'boolean' ? hasMore : nextCursor !== null,
     feedId: stringOrNull(meta['feedId']),

@@ -1,3 +1,4 @@
+import { reasonOf, throwIfAborted } from './abort.ts';
 import { errorFromResponse, ReelfeedError } from './errors.ts';
 import { backoffMs, type Transport } from './transport.ts';
 
@@ -56,11 +57,11 @@ export async function sendJson(
     ...(body !== undefined && { body }),
   };
   for (let retries = 0; ; retries += 1) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     try {
       return await attempt(transport, url, init, signal);
     } catch (error) {
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       if (!(error instanceof ReelfeedError) || !mayBeTriedAgain(error)) throw error;
       const pauseMs = backoffMs(transport, retries, maxBackoffMs);
       const waitMs = Math.max(pauseMs, error.retryAfterMs ?? 0);
@@ -107,7 +108,7 @@ async function attempt(
   signal?: AbortSignal,
 ): Promise<unknown> {
   const controller = new AbortController();
-  const stop = (): void => controller.abort(signal?.reason);
+  const stop = (): void => controller.abort();
   const timer = setTimeout(stop, transport.timeoutMs);
   signal?.addEventListener('abort', stop, { once: true });
   try {
@@ -167,7 +168,7 @@ export function delay(waitMs: number, signal?: AbortSignal): Promise<void> {
     }, waitMs);
     const abort = (): void => {
       clearTimeout(timer);
-      reject(signal?.reason);
+      reject(reasonOf(signal));
     };
     signal?.addEventListener('abort', abort, { once: true });
   });

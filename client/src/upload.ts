@@ -8,6 +8,7 @@
  *    no byte further. The URL stays good: a later call with the same file continues.
  * 3. A part's length follows the line, so that a cut costs little and a fast line is not slowed.
  */
+import { throwIfAborted } from './abort.ts';
 import { errorFromResponse, ReelfeedError } from './errors.ts';
 import { delay } from './request.ts';
 
@@ -57,7 +58,7 @@ export async function upload(file: Blob, options: UploadOptions): Promise<void> 
   let failures = 0;
   let partBytes = firstPartBytes;
   for (;;) {
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     try {
       offset ??= await findOffset(file, options);
       if (offset > reached) failures = 0;
@@ -70,7 +71,7 @@ export async function upload(file: Blob, options: UploadOptions): Promise<void> 
         partBytes = Math.min(maxPartBytes, partBytes * 2);
       }
     } catch (error) {
-      signal?.throwIfAborted();
+      throwIfAborted(signal);
       if (!(error instanceof ReelfeedError)) throw error;
       // A conflict about a part is cured by asking for the offset; about anything else it stays.
       const isOvertaken = error.status === 409 && offset !== null;
@@ -124,20 +125,26 @@ async function send(
   headers: Record<string, string> = {},
   body?: Blob,
 ): Promise<Response> {
-  const timeout = AbortSignal.timeout(timeoutMs);
+  const end = new AbortController();
+  const stop = (): void => end.abort();
+  const timer = setTimeout(stop, timeoutMs);
+  signal?.addEventListener('abort', stop, { once: true });
   const init: RequestInit = {
     method,
     headers: { 'tus-resumable': '1.0.0', ...headers },
-    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    signal: end.signal,
     ...(body !== undefined && { body }),
   };
   try {
     // Browsers refuse a fetch that is called as the method of another object.
     return await (given ?? globalThis.fetch)(uploadUrl, init);
   } catch (error) {
-    throw timeout.aborted
+    throw end.signal.aborted
       ? failure('TIMEOUT', 'The service did not answer in time.', null, error)
       : failure('NETWORK_ERROR', 'The service cannot be reached.', null, error);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
   }
 }
 

@@ -1,11 +1,17 @@
 /** The console's way to the API: the public client, signed by the session cookie. */
 import { createSessionAdmin, ReelfeedError } from '@reelfeed/client/session';
+import { fetchInSession } from './session.ts';
 
 /** The service below whose address this page lies. */
 const serviceUrl = new URL('../', window.location.href.split('#')[0]);
 const header = { 'X-Reelfeed-Console': '1' };
 
-export const api = createSessionAdmin({ baseUrl: serviceUrl, timeoutMs: 30_000, maxRetries: 2 });
+export const api = createSessionAdmin({
+  baseUrl: serviceUrl,
+  fetch: fetchInSession,
+  timeoutMs: 30_000,
+  maxRetries: 2,
+});
 
 /** The address of a path of the service, such as `/feed`. */
 export const serviceAddress = (path: string): string =>
@@ -16,13 +22,15 @@ export const ownAddress = (url: string): string => serviceAddress(url.slice(url.
 
 /** Begins or ends the session. @throws ReelfeedError */
 export async function changeSession(method: 'POST' | 'DELETE', body?: object): Promise<void> {
-  await send('/console/session', {
+  const init = {
     method,
     ...(body !== undefined && {
       headers: { ...header, 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     }),
-  });
+  };
+  // A refused key says nothing of the session that there may be.
+  await (await ask('/console/session', init, fetch)).text();
 }
 
 /** Sends a form with a file, which the client has no method for. @throws ReelfeedError */
@@ -37,8 +45,8 @@ async function send(path: string, init: RequestInit): Promise<void> {
   await (await ask(path, init)).text();
 }
 
-async function ask(path: string, init: RequestInit): Promise<Response> {
-  const answer = await fetch(serviceAddress(path), { headers: header, ...init }).catch(() => {
+async function ask(path: string, init: RequestInit, by = fetchInSession): Promise<Response> {
+  const answer = await by(serviceAddress(path), { headers: header, ...init }).catch(() => {
     throw failure('NETWORK_ERROR', 'The service cannot be reached.', null);
   });
   if (answer.ok) return answer;

@@ -14,17 +14,32 @@ import {
 import { useDisclosure, useNetwork } from '@mantine/hooks';
 import { ReelfeedError } from '@reelfeed/client/session';
 import { useQueryClient } from '@tanstack/react-query';
-import { Suspense, useEffect, useRef, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { changeSession } from './api.ts';
 import { useRead } from './data.ts';
 import { goTo, useLocation } from './location.ts';
-import { SignIn } from './sign-in.tsx';
+import { ShowPart } from './part.tsx';
+import { tellOtherTabs, useSession } from './session.ts';
+import { SignIn, SignInDialog } from './sign-in.tsx';
 import { Failed, Loading } from './states.tsx';
 import { findView, navigation } from './views.ts';
 
 export function App(): ReactNode {
   const organization = useRead('/v1/organization', {});
-  if (organization.isPending) return <Loading />;
+  const { isOver, generation } = useSession();
+  const client = useQueryClient();
+  const id = organization.data?.data.id;
+  const [firstId, setFirstId] = useState(id);
+  if (firstId === undefined && id !== undefined) setFirstId(id);
+  const isOther = firstId !== undefined && id !== undefined && id !== firstId;
+  useEffect(() => {
+    if (generation > 0) void client.invalidateQueries();
+  }, [client, generation]);
+  useEffect(() => {
+    // Nothing of the organization before may stay, neither in view nor in memory.
+    if (isOther) window.location.reload();
+  }, [isOther]);
+  if (organization.isPending || isOther) return <Loading />;
   if (organization.data === undefined) {
     const { error, refetch } = organization;
     const isSignedOut = error instanceof ReelfeedError && error.status === 401;
@@ -35,7 +50,12 @@ export function App(): ReactNode {
       </main>
     );
   }
-  return <Frame name={organization.data.data.name} />;
+  return (
+    <>
+      <Frame name={organization.data.data.name} />
+      {isOver && <SignInDialog organizationId={organization.data.data.id} />}
+    </>
+  );
 }
 
 function Frame({ name }: { name: string }): ReactNode {
@@ -97,19 +117,21 @@ function Frame({ name }: { name: string }): ReactNode {
             This computer is offline. What you see may be out of date.
           </Alert>
         )}
-        <Suspense fallback={<Loading />}>
-          <View path={path} />
-        </Suspense>
+        <View key={path} path={path} />
       </AppShell.Main>
     </AppShell>
   );
 }
 
 function View({ path }: { path: string }): ReactNode {
+  const client = useQueryClient();
   const found = findView(path);
   if (found === null) return <Text>There is no such page.</Text>;
-  const { Component, id } = found;
-  return <Component key={path} id={id} />;
+  const { view, id } = found;
+  // What was read may be what the page has failed on.
+  const forget = () =>
+    client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== '/v1/organization' });
+  return <ShowPart part={view} props={{ id }} onRetry={forget} />;
 }
 
 function ColorScheme(): ReactNode {
@@ -130,15 +152,25 @@ function ColorScheme(): ReactNode {
 }
 
 function SignOut(): ReactNode {
-  const client = useQueryClient();
+  const [hasFailed, setFailed] = useState(false);
   const signOut = async () => {
-    await changeSession('DELETE');
-    client.clear();
+    try {
+      await changeSession('DELETE');
+    } catch {
+      setFailed(true);
+      return;
+    }
+    tellOtherTabs('ended');
     window.location.reload();
   };
   return (
-    <Button size="compact-sm" variant="default" onClick={() => void signOut()}>
-      Sign out
+    <Button
+      size="compact-sm"
+      variant="default"
+      color={hasFailed ? 'red' : 'gray'}
+      onClick={() => void signOut()}
+    >
+      {hasFailed ? 'Sign out: try again' : 'Sign out'}
     </Button>
   );
 }

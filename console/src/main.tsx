@@ -1,8 +1,15 @@
 import '@mantine/core/styles.css';
-import { Badge, createTheme, MantineProvider, type CSSVariablesResolver } from '@mantine/core';
+import {
+  Alert,
+  Badge,
+  createTheme,
+  MantineProvider,
+  type CSSVariablesResolver,
+} from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
+import { Boundary } from './boundary.tsx';
 
 const client = new QueryClient({
   defaultOptions: {
@@ -19,7 +26,11 @@ const theme = createTheme({
   autoContrast: true,
   respectReducedMotion: true,
   // A narrow table is scrolled; a word that is cut says nothing.
-  components: { Badge: Badge.extend({ styles: { label: { overflow: 'visible' } } }) },
+  components: {
+    Badge: Badge.extend({ styles: { label: { overflow: 'visible' } } }),
+    // In the colour of its alert, a title has too little contrast.
+    Alert: Alert.extend({ styles: { title: { color: 'var(--mantine-color-text)' } } }),
+  },
 });
 
 const variables: CSSVariablesResolver = ({ colors }) => {
@@ -39,7 +50,9 @@ if (root !== null) {
   createRoot(root).render(
     <MantineProvider defaultColorScheme="auto" theme={theme} cssVariablesResolver={variables}>
       <QueryClientProvider client={client}>
-        <App />
+        <Boundary isPage>
+          <App />
+        </Boundary>
       </QueryClientProvider>
     </MantineProvider>,
   );

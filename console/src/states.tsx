@@ -4,6 +4,7 @@ import { Alert, Button, Code, Group, List, Skeleton, Stack, Text } from '@mantin
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Rows } from './data.ts';
+import { useSession } from './session.ts';
 
 export function Loading(): ReactNode {
   return (
@@ -34,7 +35,24 @@ export function Show<Data>({
 }
 
 export function Failed({ error, retry }: { error: Error | null; retry?: () => void }): ReactNode {
+  const { isOver } = useSession();
   if (error === null) return null;
+  if (error instanceof ReelfeedError && error.status === 401) {
+    return (
+      <Alert color="yellow" title="You were signed out" role="alert">
+        <Text size="sm">
+          {isOver
+            ? 'Sign in to go on.'
+            : 'You are signed in again. Your last action was not carried out: please repeat it.'}
+        </Text>
+        {retry !== undefined && !isOver && (
+          <Button mt="sm" size="xs" variant="default" onClick={retry}>
+            Try again
+          </Button>
+        )}
+      </Alert>
+    );
+  }
   const { code, requestId, details } =
     error instanceof ReelfeedError ? error : { code: null, requestId: null, details: [] };
   const isOffline = code === 'NETWORK_ERROR' || code === 'TIMEOUT';

@@ -1,12 +1,13 @@
 /** Which view belongs to which address. Each is a file of its own, loaded when it is opened first. */
-import { lazy, type ComponentType, type LazyExoticComponent } from 'react';
+import type { ComponentType } from 'react';
+import { Part } from './part.tsx';
 
-type ViewComponent = LazyExoticComponent<ComponentType<{ id: string }>>;
+type View = Part<{ id: string }>;
 
-const load = (name: string, from: () => Promise<Record<string, unknown>>): ViewComponent =>
-  lazy(async () => ({ default: (await from())[name] as ComponentType<{ id: string }> }));
+const load = (name: string, from: () => Promise<Record<string, unknown>>): View =>
+  new Part(async () => (await from())[name] as ComponentType<{ id: string }>, { isPage: true });
 
-const views: readonly { path: RegExp; Component: ViewComponent }[] = [
+const views: readonly { path: RegExp; view: View }[] = [
   [/^\/overview$/, load('OverviewPage', () => import('./pages/overview.tsx'))],
   [/^\/content$/, load('LibraryPage', () => import('./pages/library.tsx'))],
   [/^\/content\/jobs$/, load('JobsPage', () => import('./pages/jobs.tsx'))],
@@ -27,7 +28,7 @@ const views: readonly { path: RegExp; Component: ViewComponent }[] = [
   [/^\/organization$/, load('OrganizationPage', () => import('./pages/organization.tsx'))],
   [/^\/audit$/, load('AuditPage', () => import('./pages/audit.tsx'))],
   [/^\/system$/, load('SystemPage', () => import('./pages/system.tsx'))],
-].map(([path, Component]) => ({ path: path as RegExp, Component: Component as ViewComponent }));
+].map(([path, view]) => ({ path: path as RegExp, view: view as View }));
 
 export const navigation = [
   { path: '/overview', label: 'Overview' },
@@ -44,10 +45,10 @@ export const navigation = [
   { path: '/system', label: 'System' },
 ];
 
-export function findView(path: string): { Component: ViewComponent; id: string } | null {
-  for (const { path: pattern, Component } of views) {
+export function findView(path: string): { view: View; id: string } | null {
+  for (const { path: pattern, view } of views) {
     const match = pattern.exec(path);
-    if (match !== null) return { Component, id: match[1] ?? '' };
+    if (match !== null) return { view, id: match[1] ?? '' };
   }
   return null;
 }

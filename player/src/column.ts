@@ -12,6 +12,8 @@ export type ColumnEvents = {
   readonly ownsPage: boolean;
   /** Builds the content of a slide that comes near. */
   makeView(article: HTMLElement, slide: Slide): ItemView;
+  /** A slide could not be built; its place stays empty. */
+  broken(slide: Slide, error: unknown): void;
   /** Another slide fills most of the window. */
   moved(): void;
   /** The column has come to rest. */
@@ -164,13 +166,21 @@ export class Column {
       article.setAttribute('aria-posinset', String(index + 1));
       const near = Math.abs(index - this.#index) <= mountedEachSide;
       if (!near) this.#unmount(slide.id);
-      else if (!this.#views.has(slide.id)) {
-        const view = this.#events.makeView(article, slide);
-        this.#views.set(slide.id, view);
-        this.#measure(view);
-      }
+      else if (!this.#views.has(slide.id)) this.#mount(article, slide);
     }
     if (this.#tail !== null) this.#tail.inert = this.#index < this.#slides.length;
+  }
+
+  /** Builds one slide. If that fails, the others are built all the same. */
+  #mount(article: HTMLElement, slide: Slide): void {
+    try {
+      const view = this.#events.makeView(article, slide);
+      this.#measure(view);
+      this.#views.set(slide.id, view);
+    } catch (error) {
+      article.replaceChildren();
+      this.#events.broken(slide, error);
+    }
   }
 
   #measure(view: ItemView): void {

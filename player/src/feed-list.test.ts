@@ -73,6 +73,8 @@ type Listed = {
   readonly list: FeedList;
   readonly cursors: (string | null)[];
   readonly phases: string[];
+  /** Ids of items that no slide could be made of. */
+  readonly broken: string[];
   readonly ids: () => string[];
 };
 
@@ -85,9 +87,14 @@ function listOver(context: TestContext, answers: (FeedPage | Error)[]): Listed {
     const answer = answers[cursors.length - 1] ?? page([], null);
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
   };
-  const list: FeedList = new FeedList(readPage, () => phases.push(list.phase.name));
+  const broken: string[] = [];
+  const list: FeedList = new FeedList(
+    readPage,
+    () => phases.push(list.phase.name),
+    ({ id }) => broken.push(id),
+  );
   context.after(() => list.stop());
-  return { list, cursors, phases, ids: () => list.slides.map((slide) => slide.id) };
+  return { list, cursors, phases, broken, ids: () => list.slides.map((slide) => slide.id) };
 }
 
 test('the next page is read when five slides are left, and not before', async (context) => {
@@ -173,6 +180,7 @@ test('stop drops an answer that is still on its way', async () => {
   const list = new FeedList(
     () => new Promise<FeedPage>((resolve) => (answer = resolve)),
     () => {},
+    () => {},
   );
   const reading = list.restart();
   list.stop();
@@ -206,4 +214,25 @@ test('what cannot be played is left out, and a video carousel becomes one slide 
     media.pictures.map((image) => image.id),
     ['i1', 'i2'],
   );
+});
+
+test('an item that is not as promised is left out and told, and the others stay', async (context) => {
+  const odd = (id: string, fields: object): FeedItem => Object.assign(item(id), fields);
+  const items = [
+    odd('no-images', { contentType: 'carousel', images: undefined }),
+    odd('no-address', { streamingUrl: null }),
+    odd('unknown-type', { contentType: 'hologram', streamingUrl: undefined }),
+    odd('no-videos', { contentType: 'video_carousel', videos: 7 }),
+    item('series', {
+      contentType: 'video_carousel',
+      videos: [odd('no-counts', { engagement: undefined }), odd('empty', { streamingUrl: '' })],
+    }),
+    item('nothing', { contentType: 'video_carousel', videos: [null as unknown as FeedItem] }),
+    item('last'),
+  ];
+  const { list, ids, broken } = listOver(context, [{ ...page([], null), items }]);
+  await list.restart();
+  assert.deepEqual(ids(), ['no-counts', 'last']);
+  assert.equal(list.slides[0]?.item.engagement.likes, 0);
+  assert.deepEqual(broken, ['no-images', 'no-address', 'unknown-type', 'no-videos', 'empty']);
 });

@@ -1,5 +1,5 @@
 import { ReelfeedError, type FeedPage } from '@reelfeed/client';
-import { slidesOf, type Slide } from './slides.ts';
+import { slidesOf, type OnBroken, type Slide } from './slides.ts';
 
 /**
  * The list of slides and the reading of its pages.
@@ -31,6 +31,7 @@ export type ReadPage = (cursor: string | null, signal: AbortSignal) => Promise<F
 export class FeedList {
   readonly #readPage: ReadPage;
   readonly #changed: () => void;
+  readonly #onBroken: OnBroken;
   #slides: Slide[] = [];
   #phase: FeedPhase = { name: 'idle' };
   #known = new Set<string>();
@@ -41,9 +42,10 @@ export class FeedList {
   #reading = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(readPage: ReadPage, changed: () => void) {
+  constructor(readPage: ReadPage, changed: () => void, onBroken: OnBroken) {
     this.#readPage = readPage;
     this.#changed = changed;
+    this.#onBroken = onBroken;
   }
 
   get slides(): readonly Slide[] {
@@ -117,7 +119,8 @@ export class FeedList {
 
   #take(page: FeedPage): void {
     this.#failures = 0;
-    const fresh = page.items.flatMap(slidesOf).filter((slide) => this.#remember(slide.id));
+    const slides = page.items.flatMap((item) => slidesOf(item, this.#onBroken));
+    const fresh = slides.filter((slide) => this.#remember(slide.id));
     this.#slides = [...this.#slides, ...fresh];
     this.#barren = fresh.length > 0 ? 0 : this.#barren + 1;
     const isLast = !page.hasMore || page.nextCursor === null || this.#barren >= barrenPages;

@@ -16,11 +16,16 @@ import { Player } from './player.ts';
 import { faultOf, Screens, uploadCommand } from './screens.ts';
 import { forgetKey, itemInAddress, keepKey, stableId, takeKey } from './session.ts';
 import { copyText } from './share.ts';
+import { watchSize } from './size.ts';
 import { openStore } from './storage.ts';
 import { type Texts } from './texts.ts';
 
-/** While there is nothing to watch the feed is asked again, so that the first clip appears by itself. */
-const emptyPollMs = 5000;
+/**
+ * While there is nothing to watch the feed is asked again, so that the first clip appears by itself:
+ * after this time, and each time after twice as long, up to the longest.
+ */
+const firstEmptyPollMs = 5_000;
+const longestEmptyPollMs = 30_000;
 
 export type SessionOptions = {
   /** The element, which events of the keyboard reach and whose place in the window counts. */
@@ -58,6 +63,7 @@ export class FeedSession {
   #player: Player | null = null;
   #events: EventSender | null = null;
   #emptyTimer: ReturnType<typeof setTimeout> | undefined;
+  #emptyPollMs = firstEmptyPollMs;
   #isInView = false;
 
   constructor(options: SessionOptions) {
@@ -75,6 +81,7 @@ export class FeedSession {
       (offset) => this.#player?.step(offset),
       (offset) => ownsPage || this.#player?.canStep(offset) === true,
     );
+    watchSize(find(root, '.root', HTMLElement), this.#end.signal);
     this.#watchPlace(host);
     this.#listenToPage();
     const key = ownsPage ? takeKey(this.#tab, options.key) : options.key;
@@ -166,7 +173,7 @@ export class FeedSession {
   #watchPlace(host: HTMLElement): void {
     const observer = new IntersectionObserver(
       (entries) => {
-        this.#isInView = (entries.at(-1)?.intersectionRatio ?? 0) >= 0.5;
+        this.#isInView = (entries[entries.length - 1]?.intersectionRatio ?? 0) >= 0.5;
         this.#showPlace();
       },
       { threshold: 0.5 },
@@ -238,6 +245,7 @@ export class FeedSession {
     const { phase } = list;
     if (list.slides.length > 0) {
       this.#screens.hide();
+      this.#emptyPollMs = firstEmptyPollMs;
       return;
     }
     if (phase.name === 'refused') this.#onRefused(list);
@@ -245,7 +253,8 @@ export class FeedSession {
       const { ownsPage, serviceUrl } = this.#options;
       const command = ownsPage ? uploadCommand(serviceUrl.href) : null;
       this.#screens.showEmpty(command, (text) => void this.#copyCommand(text));
-      this.#emptyTimer = setTimeout(() => this.#start(), emptyPollMs);
+      this.#emptyTimer = setTimeout(() => this.#start(), this.#emptyPollMs);
+      this.#emptyPollMs = Math.min(longestEmptyPollMs, this.#emptyPollMs * 2);
     }
   }
 

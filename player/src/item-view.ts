@@ -61,7 +61,7 @@ export class ItemView implements PlaybackView {
     this.#mounted = false;
     this.pictures?.stop();
     this.#article.replaceChildren();
-    this.#article.classList.remove('started', 'paused', 'fills', 'sound-only');
+    this.#article.classList.remove('started', 'paused', 'fills', 'sound-only', 'seeking');
   }
 
   mount(video: HTMLVideoElement): void {

@@ -52,7 +52,7 @@ export class Pictures {
   /** Turns to the next picture at this interval, in seconds, after the last one to the first. */
   turnEvery(seconds: number | null): void {
     this.stop();
-    if (seconds === null || seconds <= 0 || this.#isTaken) return;
+    if (seconds === null || !(seconds > 0) || this.#isTaken) return;
     this.#timer = setInterval(() => this.#goTo((this.#index + 1) % this.#count), seconds * 1_000);
   }
 

@@ -136,8 +136,13 @@ export class Playback {
     this.#source = source;
     this.#repairs = 0;
     this.video.loop = !source.isBroadcast;
-    source.view.mount(this.video);
     this.#enter('loading');
+    try {
+      source.view.mount(this.video);
+    } catch (error) {
+      this.#failBy(error);
+      return;
+    }
     void this.#open(source);
   }
 
@@ -244,8 +249,7 @@ export class Playback {
       if (this.#active) this.play();
     } catch (error) {
       if (!isCurrent()) return;
-      const { code, message } = error instanceof Error ? describe(error) : unknownFailure;
-      this.#fail(code, message);
+      this.#failBy(error);
     }
   }
 
@@ -346,6 +350,11 @@ export class Playback {
     return this.#active && this.#state !== 'failed';
   }
 
+  #failBy(error: unknown): void {
+    const { code, message } = describe(error);
+    this.#fail(code, message);
+  }
+
   #fail(code: string, message: string): void {
     this.#endTrouble();
     this.#failure = { code, message };
@@ -362,10 +371,9 @@ export class Playback {
   }
 }
 
-const unknownFailure: PlaybackFailure = { code: 'UNKNOWN', message: 'The clip cannot be opened.' };
-
 /** Errors of the client have a code; that of a missing file of the player has none. */
-function describe(error: Error): PlaybackFailure {
+export function describe(error: unknown): PlaybackFailure {
+  if (!(error instanceof Error)) return { code: 'UNKNOWN', message: 'The clip cannot be opened.' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   return { code, message: error.message };
 }

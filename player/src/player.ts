@@ -9,7 +9,7 @@ import { type KeyActions } from './keyboard.ts';
 import { LinkedSearch } from './linked-search.ts';
 import { type Marks } from './marks.ts';
 import { type Permissions } from './permissions.ts';
-import { type Playback, type PlaybackSource } from './playback.ts';
+import { describe, type Playback, type PlaybackSource } from './playback.ts';
 import { PlayerPool } from './player-pool.ts';
 import { endCard } from './screens.ts';
 import { shareItem } from './share.ts';
@@ -58,6 +58,8 @@ export class Player implements SlideActions, KeyActions {
   readonly #end: HTMLElement;
   readonly #viewing: Viewing;
   readonly #search = new LinkedSearch();
+  /** Ids of what could not be shown; each is told once. */
+  readonly #broken = new Set<string>();
   #captions = false;
   #skipTimer: ReturnType<typeof setTimeout> | undefined;
   #frame = 0;
@@ -76,6 +78,10 @@ export class Player implements SlideActions, KeyActions {
     this.#column = new Column(options.root, {
       ownsPage: options.ownsPage,
       makeView: (article, slide) => this.#makeView(article, slide),
+      broken: (slide, error) => {
+        this.#onBroken(slide, error);
+        this.#removeSoon(slide.id);
+      },
       moved: () => this.#show(true),
       settled: () => this.#dropOldSlides(),
     });
@@ -88,6 +94,7 @@ export class Player implements SlideActions, KeyActions {
         return page;
       },
       () => this.#onList(),
+      (item, error) => this.#onBroken(item, error),
     );
     this.#drawPosition();
   }
@@ -301,7 +308,18 @@ export class Player implements SlideActions, KeyActions {
     const isAhead = id !== null && this.#column.slideAt(1)?.id === id;
     if (!isAhead || !navigator.onLine) return;
     if (failure !== null) this.#viewing.failAhead(id, failure);
-    // Changing the list here would run inside the very change that is being reported.
+    this.#removeSoon(id);
+  }
+
+  /** Nothing can be shown of an item. It is told as a clip is that does not play; the others stay. */
+  #onBroken({ id }: { readonly id: string }, error: unknown): void {
+    if (this.#broken.has(id)) return;
+    this.#broken.add(id);
+    this.#viewing.failAhead(id, describe(error));
+  }
+
+  /** Changing the list at once would run inside the very change that is being reported. */
+  #removeSoon(id: string): void {
     setTimeout(() => this.list.remove(id), 0);
   }
 

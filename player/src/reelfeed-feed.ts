@@ -26,6 +26,7 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
     'tags',
     'section',
     'start',
+    'share-url',
   ];
 
   #session: FeedSession | null = null;
@@ -38,8 +39,9 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
   }
 
   set texts(texts: Partial<Texts>) {
+    const isSame = areSame(this.#texts, texts);
     this.#texts = texts;
-    this.#restartSoon();
+    if (!isSame) this.#restartSoon();
   }
 
   get getToken(): GetToken | null {
@@ -78,9 +80,8 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
   #restart(): void {
     this.#session?.close();
     const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' });
-    sheet ??= makeSheet();
-    root.adoptedStyleSheets = [sheet];
     root.replaceChildren(document.createRange().createContextualFragment(template));
+    addStyles(root);
     this.#session = new FeedSession({
       host: this,
       root,
@@ -104,17 +105,31 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
 
   #tell(detail: EngagementEvent): void {
     this.dispatchEvent(new CustomEvent('reelfeed-event', { detail, bubbles: true }));
+    if (detail.event !== 'error') return;
+    const { errorMessage } = detail.data ?? {};
+    const message = typeof errorMessage === 'string' ? errorMessage : '';
+    this.dispatchEvent(new ErrorEvent('error', { message, error: detail }));
   }
 
   /** A page may set properties before this module has made the element what it is. */
   #takeEarlyProperties(): void {
     for (const name of ['texts', 'getToken'] as const) {
-      if (!Object.hasOwn(this, name)) continue;
+      if (!Object.prototype.hasOwnProperty.call(this, name)) continue;
       const value = this[name];
       Reflect.deleteProperty(this, name);
       Reflect.set(this, name, value);
     }
   }
+}
+
+/** Frameworks set an object that is written in place anew at each rendering. */
+function areSame(texts: Partial<Texts>, others: Partial<Texts>): boolean {
+  const [one, other] = [new Map(Object.entries(texts)), new Map(Object.entries(others))];
+  if (one.size !== other.size) return false;
+  return [...one].every(([name, text]) => {
+    const same = other.get(name);
+    return text === same || (Array.isArray(text) && JSON.stringify(text) === JSON.stringify(same));
+  });
 }
 
 /** Without `src`, the service is where this file came from. */
@@ -126,7 +141,22 @@ function serviceUrl(src: string | null): URL {
   return url;
 }
 
-/** A sheet made by script needs no permission from a page's content security policy. */
+/**
+ * A sheet made by script needs no permission from a page's content security policy. Safari before
+ * 16.4 has none; it loads the same styles as a file.
+ */
+function addStyles(root: ShadowRoot): void {
+  if ('adoptedStyleSheets' in root) {
+    sheet ??= makeSheet();
+    root.adoptedStyleSheets = [sheet];
+    return;
+  }
+  const link = document.createElement('link');
+  link.rel = 'stylesheet';
+  link.href = new URL('./reelfeed-feed.css', import.meta.url).href;
+  (root as ShadowRoot).prepend(link);
+}
+
 function makeSheet(): CSSStyleSheet {
   const made = new CSSStyleSheet();
   made.replaceSync([playerCss, slideCss, screensCss, wideCss].join('\n'));

@@ -36,6 +36,11 @@ export class SeekBar {
       void this.storyboard.show(this.#fraction * this.#lengthSeconds);
     });
     this.#input.addEventListener('pointerdown', () => this.#drag(true));
+    // `:has(:focus-visible)` in words that the oldest browsers understand.
+    this.#input.addEventListener('keyup', () => root.classList.add('keyed'));
+    for (const end of ['pointerdown', 'blur']) {
+      this.#input.addEventListener(end, () => root.classList.remove('keyed'));
+    }
     for (const end of ['pointerup', 'pointercancel', 'blur']) {
       this.#input.addEventListener(end, () => this.#drag(false));
     }
@@ -65,5 +70,6 @@ export class SeekBar {
   #drag(dragging: boolean): void {
     this.#dragging = dragging;
     this.root.classList.toggle('dragging', dragging);
+    this.root.closest('.slide')?.classList.toggle('seeking', dragging);
   }
 }

@@ -45,7 +45,8 @@ export class Storyboard {
     if (this.#address === null) return;
     this.#tiles ??= load(this.#address);
     const tiles = await this.#tiles;
-    const tile = tiles.findLast(({ startSeconds }) => startSeconds <= this.#seconds) ?? tiles[0];
+    const started = tiles.filter(({ startSeconds }) => startSeconds <= this.#seconds);
+    const tile = started[started.length - 1] ?? tiles[0];
     this.#root.hidden = tile === undefined;
     if (tile === undefined) return;
     const { style } = this.#root;

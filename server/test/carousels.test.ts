@@ -16,6 +16,7 @@ import {
 } from './carousels.ts';
 import { silentLog } from './database.ts';
 import { form, local } from './media.ts';
+import { assertConforms, lenientAjv, readDescription } from './openapi.ts';
 import { createItem, createOrganization, createReadyItems, query } from './seed.ts';
 import { eventually, startService, type Reply } from './service.ts';
 
@@ -256,6 +257,40 @@ describe('video carousels', () => {
     );
     const [item] = await feed('videos');
     assert.equal(Object.keys(item?.videos?.[0] ?? {}).includes('streamingUrl'), true);
+  });
+
+  test('each video in the feed has every field of an item, its counts too, as the description says', async () => {
+    const api = await readDescription(service.url);
+    const declared = api.paths['/v1/feed'].get.responses['200'];
+    const section = 'described';
+    const [single] = await createReadyItems(service, 1, () => ({ section }));
+    const [alone, [member]] = await createVideoCarousel(service, 2, { section });
+    const shared = await createCarousel(service, 'video_carousel', { section });
+    await service.call('POST', `/v1/content/${shared.id}/videos`, {
+      body: { contentIds: [single, member?.contentId] },
+    });
+    const pictures = await createCarousel(service, 'carousel', { section });
+    await addImage(service, pictures.id);
+    await patch(member?.contentId ?? '', { protected: true, customMetadata: { videos: 'a' } });
+    const event = { event: 'like', contentId: member?.contentId, deviceId: 'a-device' };
+    await service.call('POST', '/v1/events', { body: event });
+    const ajv = lenientAjv();
+    const read = async (path: string) => {
+      const reply = await service.call('GET', path);
+      assert.equal(reply.status, 200, reply.text);
+      assertConforms(ajv, declared, reply, path);
+      return reply.body.data;
+    };
+    await eventually('the like to be counted', async () => {
+      const items = await read(`/v1/feed?section=${section}&explain=true`);
+      assert.equal(items.length, 4);
+      const found = items.find(({ id }: { id: string }) => id === alone);
+      assert.equal(found.videos[0].id, member?.contentId);
+      return found.videos[0].engagement.likes === 1 ? true : null;
+    });
+    for (const limit of [1, 2, 3]) await read(`/v1/feed?section=${section}&limit=${limit}`);
+    await read('/v1/feed?contentType=video_carousel');
+    await read('/v1/feed?contentType=carousel');
   });
 
   test('a video that becomes ineligible is left out, the carousel with the last of them', async () => {

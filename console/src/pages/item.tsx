@@ -14,22 +14,21 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import { lazy, Suspense, useState, type FormEvent, type ReactNode } from 'react';
+import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../api.ts';
 import { useChange, useRead, type Item } from '../data.ts';
 import { fromLocalTime, localTime, moment } from '../format.ts';
 import { formText } from '../form-text.ts';
 import { Page } from '../page.tsx';
-import { Failed, Loading, Show } from '../states.tsx';
+import { Part, ShowPart } from '../part.tsx';
+import { Failed, Show } from '../states.tsx';
 import { Captions } from './item-captions.tsx';
 import { State } from './item-list.tsx';
 import { Statistics } from './item-statistics.tsx';
 import { Id } from './library.tsx';
 
-const Player = lazy(async () => ({ default: (await import('./item-player.tsx')).ItemPlayer }));
-const Carousel = lazy(async () => ({
-  default: (await import('./carousel-editor.tsx')).CarouselEditor,
-}));
+const player = new Part(async () => (await import('./item-player.tsx')).ItemPlayer);
+const carousel = new Part(async () => (await import('./carousel-editor.tsx')).CarouselEditor);
 
 const isMoving = (status: Item['uploadStatus'] | undefined) =>
   status === 'processing' || status === 'pending';
@@ -101,9 +100,7 @@ function Content({ item, onArchived }: ContentParts): ReactNode {
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
         <Form key={`${item.id} ${item.uploadStatus}`} item={item} />
         <Stack>
-          <Suspense fallback={<Loading />}>
-            {isCarousel ? <Carousel item={item} /> : <Player item={item} />}
-          </Suspense>
+          <ShowPart part={isCarousel ? carousel : player} props={{ item }} />
           <Facts item={item} />
         </Stack>
       </SimpleGrid>

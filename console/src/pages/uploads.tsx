@@ -4,6 +4,7 @@ import { ReelfeedError, upload } from '@reelfeed/client/session';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type DragEvent, type ReactNode } from 'react';
 import { api, ownAddress } from '../api.ts';
+import { busyWith } from '../busy.ts';
 
 type Upload = { key: number; name: string; share: number; error: string | null; file: File };
 
@@ -19,7 +20,7 @@ export function Uploads(): ReactNode {
   const start = async ({ key, file }: Upload) => {
     update(key, { error: null });
     try {
-      await send(file, (share) => update(key, { share }));
+      await busyWith(send(file, (share) => update(key, { share })));
       update(key, { share: 1 });
     } catch (error) {
       update(key, { error: (error as Error).message });

@@ -1,5 +1,6 @@
 /** The console in a real browser, signed in, with a mouse and a keyboard to work it by. */
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { after } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { launchBrowser } from '../../../test/browser.ts';
@@ -59,6 +60,21 @@ export async function startConsole(
     options: { timeout: 180_000 },
     console: { service, browser, page, errors, ...handsOn(page), ...pathsOn(page, service) },
   };
+}
+
+/**
+ * Takes a picture of the page as it is, wide and narrow, into the folder that
+ * `REELFEED_TEST_SCREENSHOTS` names, if it names one.
+ */
+export async function takePictures(page: Page, name: string): Promise<void> {
+  const folder = process.env['REELFEED_TEST_SCREENSHOTS'];
+  if (folder === undefined) return;
+  const size = page.viewportSize();
+  for (const width of [390, 1_440]) {
+    await page.setViewportSize({ width, height: width === 390 ? 844 : 1_000 });
+    await page.screenshot({ path: path.join(folder, `${name}-${width}.png`) });
+  }
+  if (size !== null) await page.setViewportSize(size);
 }
 
 const maxSteps = 150;

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { sendBuiltFile } from '../../platform/http/built-file.ts';
+import { redirectTo } from '../../platform/http/relative-redirect.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Authenticate } from '../../platform/http/principal.ts';
 import { answers, Closed, Envelope } from '../../platform/http/schemas.ts';
@@ -26,11 +27,21 @@ export function addConsoleRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
       .header('cache-control', 'no-cache')
       .type('text/html; charset=utf-8')
       .send(consolePage().html);
-  app.get('/console', hidden, sendPage);
-  app.get('/console/*', hidden, sendPage);
+  app.get('/console/', hidden, sendPage);
+  // The page's addresses are relative to its folder, and its views stand behind the `#`.
+  app.get('/console', hidden, redirectTo('console/'));
+  app.get('/console/*', hidden, (request, reply) => {
+    const [path = ''] = request.url.split('?');
+    const depth = path.slice('/console/'.length).split('/').length - 1;
+    return redirectTo('../'.repeat(depth) || './')(request, reply);
+  });
   app.get<{ Params: { name: string } }>('/console/assets/:name', hidden, (request, reply) => {
     const file = consolePage().files.get(request.params.name);
-    if (file === undefined) throw new ApiError('NOT_FOUND');
+    if (file === undefined) {
+      // Another process of the cluster may have been upgraded, so the next answer may be another.
+      reply.header('cache-control', 'no-store');
+      throw new ApiError('NOT_FOUND');
+    }
     // Names of the built files hold their hash, so they may be cached for ever.
     reply.header('cache-control', 'public, max-age=31536000, immutable');
     return sendBuiltFile(request, reply, file);

@@ -45,24 +45,32 @@ export const FeedQuery = Closed({
   ),
 });
 
+/** What each item of a feed has, and each video in a carousel. */
+const feedItemFields = {
+  ...ContentItem.properties,
+  isLive: Type.Boolean(),
+  liveStreamId: Nullable(Type.String()),
+  liveStreamStatus: Nullable(OneOf(['idle', 'active', 'ended'] as const)),
+  currentViewers: Type.Integer(),
+  engagement: Type.Object({
+    views: Type.Integer(),
+    likes: Type.Integer(),
+    shares: Type.Integer(),
+    saves: Type.Integer(),
+  }),
+};
+
+const FeedVideo = Type.Object(feedItemFields, { title: 'FeedVideo' });
+
 const FeedItem = Type.Object(
   {
-    ...ContentItem.properties,
+    ...feedItemFields,
     videos: Type.Optional(
-      Type.Array(Type.Unknown(), {
-        description: 'Video carousels only: the videos that may be shown now, as feed items.',
+      Type.Array(FeedVideo, {
+        minItems: 1,
+        description: 'Video carousels only: the videos that may be shown now.',
       }),
     ),
-    isLive: Type.Boolean(),
-    liveStreamId: Nullable(Type.String()),
-    liveStreamStatus: Nullable(OneOf(['idle', 'active', 'ended'] as const)),
-    currentViewers: Type.Integer(),
-    engagement: Type.Object({
-      views: Type.Integer(),
-      likes: Type.Integer(),
-      shares: Type.Integer(),
-      saves: Type.Integer(),
-    }),
     ranking: Type.Optional(
       Type.Object({
         score: Type.Number(),

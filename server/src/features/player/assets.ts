@@ -9,6 +9,7 @@ import { compressedOnce, type BuiltFile } from '../../platform/http/built-file.t
 export type PlayerFile = BuiltFile & { readonly hash: string };
 
 const javascript = 'text/javascript; charset=utf-8';
+const css = 'text/css; charset=utf-8';
 const folder = fileURLToPath(new URL('../../../../player/dist/', import.meta.url));
 const element = 'reelfeed-feed.js';
 let files: ReadonlyMap<string, PlayerFile> | undefined;
@@ -16,7 +17,7 @@ let files: ReadonlyMap<string, PlayerFile> | undefined;
 /** By name, such as `reelfeed-feed.js`. */
 export function playerFiles(): ReadonlyMap<string, PlayerFile> {
   files ??= new Map([
-    ...globSync('*.js', { cwd: folder }).map((name) => [name, readScript(name)] as const),
+    ...globSync('*.{js,css}', { cwd: folder }).map((name) => [name, readCompressed(name)] as const),
     ['icon.svg', readIcon()],
   ]);
   return files;
@@ -48,16 +49,17 @@ export function feedPage(publishableKey: string): string {
 `;
 }
 
-function readScript(name: string): PlayerFile {
+function readCompressed(name: string): PlayerFile {
   const file = path.join(folder, name);
   const body = readFileSync(file);
   const compressed = { brotli: readFileSync(`${file}.br`), gzip: readFileSync(`${file}.gz`) };
-  return { contentType: javascript, body, ...compressed, hash: hashOf(body) };
+  const contentType = name.endsWith('.css') ? css : javascript;
+  return { contentType, body, ...compressed, hash: hashOf(body) };
 }
 
 function readIcon(): PlayerFile {
   const body = readFileSync(path.join(folder, 'icon.svg'));
-  return Object.assign(compressedOnce('image/svg+xml', body), { hash: hashOf(body) });
+  return { ...compressedOnce('image/svg+xml', body), hash: hashOf(body) };
 }
 
 function hashOf(body: Buffer): string {

@@ -1,13 +1,10 @@
 /** Proves that the page of the guide, served from an origin of its own, plays and counts. */
 import { strict as assert } from 'node:assert';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { type AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { eventually } from '../../../test/service.ts';
 import { openStoredEvents } from '../../../test/stored-events.ts';
-import { playing, startPlayerPages } from './player.fixture.ts';
+import { playing, servePage, startPlayerPages } from './player.fixture.ts';
 
 const { options, pages } = await startPlayerPages();
 const hasBrowser = !('skip' in options);
@@ -16,17 +13,6 @@ const example = readFileSync(
   new URL('../../../../docs/examples/feed.html', import.meta.url),
   'utf8',
 );
-
-/** Serves a page on another port, which is another origin. @returns its address */
-async function servePage(html: string): Promise<string> {
-  const server = createServer((_request, response) =>
-    response.setHeader('content-type', 'text/html; charset=utf-8').end(html),
-  );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  after(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** The example with the service and the key of this test. */
 function filledIn(): string {
@@ -77,6 +63,35 @@ test(
         ? true
         : null;
     });
+  },
+);
+
+test(
+  'words that are set again as they were leave the feed alone, others start it over',
+  options,
+  async (context) => {
+    await pages.service.call('PATCH', '/v1/organization', { body: { allowedOrigins: [] } });
+    const origin = await servePage(filledIn());
+    const { page } = await pages.visit(context, '', { viewport: { width: 1000, height: 800 } });
+    let asked = 0;
+    page.on('request', (request) => (asked += Number(request.url().includes('/v1/feed'))));
+    await page.goto(origin);
+    await playing(page);
+    const setTexts = (like: string) =>
+      page
+        .locator('reelfeed-feed')
+        .evaluate(
+          (feed, text) => Object.assign(feed, { texts: { like: text } }) && undefined,
+          like,
+        );
+    await setTexts('Clap');
+    await page.getByRole('button', { name: 'Clap' }).first().waitFor();
+    await playing(page);
+    const before = asked;
+    for (let times = 0; times < 3; times += 1) await setTexts('Clap');
+    await setTexts('Cheer');
+    await page.getByRole('button', { name: 'Cheer' }).first().waitFor();
+    assert.equal(asked - before, 1);
   },
 );
 

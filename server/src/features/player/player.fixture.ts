@@ -1,6 +1,9 @@
 /** The player's page in a real browser, on a real service with real clips. */
 import { strict as assert } from 'node:assert';
+import { once } from 'node:events';
 import { openAsBlob } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo } from 'node:net';
 import { after, type TestContext } from 'node:test';
 import { type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { launchBrowser } from '../../../test/browser.ts';
@@ -82,11 +85,12 @@ export class PlayerPages {
   }
 
   /** Uploads a clip. @returns the id of its item, which is not ready yet */
-  async upload(file: ClipName, title: string): Promise<string> {
+  async upload(file: ClipName, title: string, fields: object = {}): Promise<string> {
     const form = new FormData();
     form.set('title', title);
     form.set('author', 'A maker');
     form.set('description', 'Something to read. '.repeat(20));
+    for (const [name, value] of Object.entries(fields)) form.set(name, String(value));
     form.set('file', await openAsBlob(await mediaSample(file)), file);
     const reply = await this.service.call('POST', '/v1/content/upload', { body: form });
     assert.equal(reply.status, 201, reply.text);
@@ -105,6 +109,17 @@ export class PlayerPages {
   }
 }
 
+/** Serves a page on another port, which is another origin. @returns its address */
+export async function servePage(html: string): Promise<string> {
+  const server = createServer((_request, response) =>
+    response.setHeader('content-type', 'text/html; charset=utf-8').end(html),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 /** Waits until the watched slide plays and answers what it is. */
 export async function playing(page: Page, except = ''): Promise<string> {
   const handle = await page.waitForFunction(
@@ -116,7 +131,7 @@ export async function playing(page: Page, except = ''): Promise<string> {
       return !video.paused && video.currentTime > 0.1 ? slide.id : null;
     },
     except,
-    { timeout: 40_000 },
+    { timeout: 90_000 },
   );
   const id = await handle.jsonValue();
   assert(id !== null);

@@ -224,6 +224,39 @@ test('where there is no media source, the browser’s own HLS plays', options, a
   assert.deepEqual(errors, []);
 });
 
+test(
+  'with no more than Safari 15 had, the page plays and has its styles',
+  options,
+  async (context) => {
+    const { page, errors } = await pages.visit(context, '', {
+      viewport: { width: 1280, height: 800 },
+    });
+    await page.addInitScript(() => {
+      const lacking: [object, string[]][] = [
+        [Promise, ['withResolvers', 'try']],
+        [URL, ['canParse', 'parse']],
+        [Object, ['hasOwn', 'groupBy']],
+        [Array.prototype, ['at', 'findLast', 'toSorted', 'toReversed', 'with', 'toSpliced']],
+        [AbortSignal, ['any', 'timeout', 'abort']],
+        [AbortSignal.prototype, ['throwIfAborted', 'reason']],
+        [ShadowRoot.prototype, ['adoptedStyleSheets']],
+        [window, ['structuredClone', 'reportError']],
+      ];
+      for (const [owner, names] of lacking) {
+        for (const name of names) Reflect.deleteProperty(owner, name);
+      }
+    });
+    await page.goto(`${pages.service.url}/feed${pages.withKey}`);
+    const first = await playing(page);
+    await page.keyboard.press('ArrowDown');
+    await playing(page, first);
+    await page.getByRole('button', { name: 'Previous video' }).waitFor();
+    const stage = await page.locator('.slide:not([inert]) .stage').boundingBox();
+    assert.equal(Math.round(((stage?.width ?? 0) / (stage?.height ?? 1)) * 16), 9);
+    assert.deepEqual(errors, []);
+  },
+);
+
 for (const [width, height] of [
   [320, 568],
   [390, 844],

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { sendBuiltFile } from '../../platform/http/built-file.ts';
+import { redirectTo } from '../../platform/http/relative-redirect.ts';
 import { feedPage, playerFiles } from './assets.ts';
 import { pageHeaders } from './page-headers.ts';
 
@@ -26,7 +27,7 @@ export function registerPlayerRoutes(app: FastifyInstance, options: PlayerOption
   });
 
   // The page's addresses are relative to the folder that `/feed` is in.
-  app.get('/feed/', route, (_request, reply) => reply.redirect('../feed', 308));
+  app.get('/feed/', route, redirectTo('../feed'));
   addFileRoute(app);
 }
 

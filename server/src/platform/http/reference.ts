@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import type { HttpApp } from './app.ts';
 import { compressedOnce, etagOf, sendBuiltFile, type BuiltFile } from './built-file.ts';
 import { isNotModified } from './conditional.ts';
+import { redirectTo } from './relative-redirect.ts';
 
 const route = { schema: { hide: true }, config: { access: 'public' as const } };
 const javascript = 'text/javascript; charset=utf-8';
@@ -72,7 +73,7 @@ export function addReference(app: HttpApp, publicUrl: string): void {
       .type('text/html; charset=utf-8')
       .send(page),
   );
-  app.get('/docs/', route, (_request, reply) => reply.redirect('../docs', 308));
+  app.get('/docs/', route, redirectTo('../docs'));
   app.get('/docs/start.js', route, (request, reply) =>
     sendTagged(request, reply, { file: startFile, etag: etagOf(start) }),
   );

@@ -1,1 +1,0 @@
-import{ct as e,mt as t,vt as n}from"./states-D0bO-9lM.js";import{u as r}from"./index-uMRX_a8d.js";var i=n(),a=e(e=>{let n=t([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,0 +1,17 @@
+/**
+ * Tells the styles how large the element is, from now on until the signal: the oldest browsers have no
+ * container queries. Call it before slides are placed, so that they are placed in the layout that holds.
+ */
+export function watchSize(root: HTMLElement, signal: AbortSignal): void {
+  const tell = (): void => {
+    const { clientWidth: width, clientHeight: height } = root;
+    root.classList.toggle('wide', width >= 720 && height >= 480);
+    root.classList.toggle('widest', width >= 1080 && height >= 560);
+    root.style.setProperty('--width', `${width}px`);
+    root.style.setProperty('--height', `${height}px`);
+  };
+  const observer = new ResizeObserver(tell);
+  observer.observe(root);
+  signal.addEventListener('abort', () => observer.disconnect());
+  tell();
+}
