@@ -1,5 +1,7 @@
 /** The API description as tests read it. */
-import { send } from './service.ts';
+import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { send, type Reply } from './service.ts';
 
 /** `/openapi.json` with every reference replaced by what it leads to, so that schemas stand alone. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into every part of it
@@ -18,4 +20,40 @@ export async function readDescription(url: string): Promise<any> {
     return resolve(names.reduce((part, name) => part[name], api));
   };
   return resolve(api);
+}
+
+/** The answer is what its declaration says, and has no field that it does not name. */
+export function assertConforms(
+  ajv: Ajv2020,
+  declared: { content?: Record<string, { schema: object }> },
+  reply: Reply,
+  what: string,
+): void {
+  const schema = closed(declared.content?.['application/json']?.schema);
+  const validate = ajv.compile(schema as object);
+  assert.ok(validate(reply.body), `${what}: ${JSON.stringify(validate.errors)} ${reply.text}`);
+}
+
+/** The schema with every object closed that names its fields, so that one more is found. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const result: Record<string, unknown> = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, closed(value)]),
+  );
+  const { properties } = result;
+  const isNamed = typeof properties === 'object' && Object.keys(properties ?? {}).length > 0;
+  if (result['type'] === 'object' && isNamed) result['additionalProperties'] = false;
+  return result;
+}
+
+export function lenientAjv(): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  const patterns = {
+    'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+    uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+    uri: /^https?:/,
+  };
+  for (const [format, pattern] of Object.entries(patterns)) ajv.addFormat(format, pattern);
+  return ajv;
 }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { readDescription } from './openapi.ts';
+import { assertConforms, lenientAjv, readDescription } from './openapi.ts';
 import { startReceiver } from './receiver.ts';
 import { routeSamples } from './route-samples.ts';
 import { createItem, createOrganization, createReadyItems } from './seed.ts';
@@ -287,38 +287,3 @@ test('every JSON body and every JSON answer has an example that is valid', () =>
   }
   for (const tag of api.tags) assert.ok(tag.description, `${tag.name} is described`);
 });
-
-function assertConforms(
-  ajv: Ajv2020,
-  declared: Operation['responses'][string],
-  reply: Reply,
-  what: string,
-): void {
-  const schema = closed(declared.content?.['application/json']?.schema);
-  const validate = ajv.compile(schema as object);
-  assert.ok(validate(reply.body), `${what}: ${JSON.stringify(validate.errors)} ${reply.text}`);
-}
-
-/** The schema with every object closed that names its fields, so that one more is found. */
-function closed(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(closed);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const result: Record<string, unknown> = Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => [key, closed(value)]),
-  );
-  const { properties } = result;
-  const isNamed = typeof properties === 'object' && Object.keys(properties ?? {}).length > 0;
-  if (result['type'] === 'object' && isNamed) result['additionalProperties'] = false;
-  return result;
-}
-
-function lenientAjv(): Ajv2020 {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  const patterns = {
-    'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
-    uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
-    uri: /^https?:/,
-  };
-  for (const [format, pattern] of Object.entries(patterns)) ajv.addFormat(format, pattern);
-  return ajv;
-}
