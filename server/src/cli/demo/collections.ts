@@ -2,6 +2,7 @@
 import { createAdmin, type Admin } from '@reelfeed/client/server';
 import sharp from 'sharp';
 import { untilProcessed } from './clip-uploads.ts';
+import { languages } from './languages.ts';
 
 const width = 1080;
 const height = 1440;
@@ -45,7 +46,27 @@ const galleries: readonly Gallery[] = [
       ['#f7971e', '#ffd200', 'Yellow'],
     ],
   },
+  {
+    externalId: 'demo-good-morning',
+    title: languages.mixedDirections,
+    description: `${languages.arabic}\n${languages.hebrew}\n${languages.japanese}`,
+    author: 'نور',
+    tags: ['calm', 'قهوة', 'コーヒー', 'images'],
+    autoScrollInterval: 3,
+    images: [
+      ['#614385', '#516395', languages.arabic],
+      ['#c94b4b', '#4b134f', languages.hebrew],
+      ['#355c7d', '#c06c84', languages.japanese],
+      ['#134e5e', '#71b280', languages.thai],
+    ],
+  },
 ];
+
+/** What stands near the front of the feed, by place, so that nobody has to look for it. */
+const pinned = new Map([
+  [1, 'demo-patterns-in-a-row'],
+  [3, 'demo-good-morning'],
+]);
 
 const playlist = {
   externalId: 'demo-patterns-in-a-row',
@@ -83,6 +104,7 @@ export async function addCollections(
   for (const gallery of galleries) await addGallery(admin, post, gallery, signal);
   await untilProcessed({ url: baseUrl, secretKey }, signal);
   await addPlaylist(admin, signal);
+  await addPins(admin, signal);
   await addCaptions(admin, post, signal);
 }
 
@@ -135,6 +157,18 @@ async function addPlaylist(admin: Admin, signal: AbortSignal): Promise<void> {
   });
   if (contentIds.length === 0) return;
   await admin.post('/v1/content/{id}/videos', { path: { id }, body: { contentIds }, signal });
+}
+
+/** A pin that somebody has taken away stays away: rules are added to an empty list alone. */
+async function addPins(admin: Admin, signal: AbortSignal): Promise<void> {
+  const { data: rules } = await admin.get('/v1/ranking/rules', { query: { limit: 1 }, signal });
+  if (rules.length > 0) return;
+  for (const [position, externalId] of pinned) {
+    const item = await findItem(admin, externalId, signal);
+    if (item === null) continue;
+    const body = { type: 'pin', match: { contentId: item.id }, position } as const;
+    await admin.post('/v1/ranking/rules', { body, signal });
+  }
 }
 
 async function addCaptions(admin: Admin, post: Post, signal: AbortSignal): Promise<void> {

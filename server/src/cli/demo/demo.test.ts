@@ -133,6 +133,14 @@ test('the demo fills its reports: a day of visits at once, and more as time goes
   );
   const carousel = await byId('demo-patterns-in-a-row');
   assert.equal((await get(`/v1/content/${carousel.id}/videos`)).length, 3);
+  const front = await eventually('the carousels near the front', async () => {
+    const shown = await get('/v1/feed?limit=4');
+    const types = shown.map(({ contentType }: { contentType: string }) => contentType);
+    return types[1] === 'video_carousel' && types[3] === 'carousel' ? shown : null;
+  });
+  const [first, row] = front;
+  // A player that comes from the first clip has not seen the members yet.
+  assert.ok(row.videos.some(({ id }: { id: string }) => id !== first.id));
   assert.equal((await byId('demo-warm-evening')).streamingUrl, '', 'protected');
 
   const before = await counted('impression', 'stored');

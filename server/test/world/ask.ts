@@ -1,0 +1,16 @@
+/** Requests that must succeed, for building what tests look at. */
+import type { Call, TestService } from '../service.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
+export type Data = any;
+
+export type Ask = (method: string, path: string, body?: unknown, call?: Call) => Promise<Data>;
+
+/** @returns a function that sends a request and gives the `data` of its answer, or throws */
+export function askOf(service: TestService, key = service.secretKey): Ask {
+  return async (method, path, body, call = {}) => {
+    const reply = await service.call(method, path, { key, body, ...call });
+    if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`);
+    return reply.body.data;
+  };
+}

@@ -1,0 +1,107 @@
+/** Exports, bulk jobs, keys, deletions and erasures, in every state. */
+import { query } from '../seed.ts';
+import { eventually, type TestService } from '../service.ts';
+import { askOf, type Ask, type Data } from './ask.ts';
+import { hostileTexts } from './hostile-texts.ts';
+
+export type WorldKey = { id: string; key: string };
+export type WorldKeys = Record<
+  'publishable' | 'scoped' | 'limited' | 'expired' | 'revoked' | 'feedOnly',
+  WorldKey
+>;
+
+export async function buildKeys(service: TestService): Promise<WorldKeys> {
+  const ask = askOf(service);
+  const make = (name: string, fields: object): Promise<WorldKey> =>
+    ask('POST', '/v1/keys', { name, type: 'secret', ...fields });
+  const keys = {
+    publishable: await make(hostileTexts.emoji, { type: 'publishable' }),
+    scoped: await make('Reads content', { scopes: ['content:read', 'analytics:read'] }),
+    feedOnly: await make(hostileTexts.image, { type: 'publishable', scopes: ['feed:read'] }),
+    limited: await make('Rate-limited', { rateLimit: 2 }),
+    expired: await make('Expired', {}),
+    revoked: await make(hostileTexts.hebrew, {}),
+  };
+  await query(
+    service,
+    `update api_key set created_at = clock_timestamp() - interval '2 days',
+       expires_at = clock_timestamp() - interval '1 day' where api_key_id = $1`,
+    [keys.expired.id],
+  );
+  await ask('DELETE', `/v1/keys/${keys.revoked.id}`);
+  const rotated = await make('Rotated', {});
+  await ask('POST', `/v1/keys/${rotated.id}/rotate`, { gracePeriod: 3_600 });
+  return keys;
+}
+
+/** Exports are asked for by their days, which must not lie ahead. @returns ids by state or format */
+export async function buildExports(service: TestService): Promise<Record<string, string>> {
+  const ask = askOf(service);
+  const startDate = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
+  const endDate = new Date().toISOString().slice(0, 10);
+  const ids: Record<string, string> = {};
+  const wanted = [
+    ['events', 'ndjson'],
+    ['content', 'csv'],
+    ['analytics', 'parquet'],
+    ['content', 'ndjson'],
+    ['events', 'csv'],
+  ] as const;
+  for (const [dataset, format] of wanted) {
+    const body = { dataset, format, startDate, endDate };
+    ids[`${dataset} ${format}`] = (await ask('POST', '/v1/exports', body)).id;
+  }
+  await eventually('the exports', async () => {
+    const all: Data[] = await ask('GET', '/v1/exports');
+    return all.every(({ status }) => status === 'ready') ? true : null;
+  });
+  // What would take an hour or a fault.
+  const states = `update data_export set status = $2,
+    error_message = case when $2 = 'failed' then $3 end,
+    completed_at = case when $2 in ('failed', 'expired') then completed_at end,
+    expires_at = case when $2 = 'expired' then clock_timestamp() - interval '1 day' end,
+    row_count = case when $2 = 'expired' then row_count end,
+    file_size = case when $2 = 'expired' then file_size end
+    where export_id = $1`;
+  await query(service, states, [ids['content ndjson'], 'failed', hostileTexts.script]);
+  await query(service, states, [ids['events csv'], 'expired', null]);
+  return ids;
+}
+
+/** @returns ids of bulk jobs by state */
+export async function buildJobs(service: TestService): Promise<Record<string, string>> {
+  const ask = askOf(service);
+  const run = async (body: object): Promise<string> => {
+    const { jobId } = await ask('POST', '/v1/content/bulk/jobs', body);
+    await eventually('a bulk job', async () => {
+      const { status } = await ask('GET', `/v1/content/bulk/jobs/${jobId}`);
+      return status === 'processing' ? null : true;
+    });
+    return jobId;
+  };
+  const filter = { tags: ['failed'] };
+  const ids = {
+    complete: await run({ operation: 'tag', filter, update: { addTags: [hostileTexts.script] } }),
+    withFailures: await run({ operation: 'publish', filter }),
+    cancelled: await run({ operation: 'tag', filter, update: { addTags: ['never'] } }),
+  };
+  // A job over so few items has ended before anybody could cancel it.
+  await query(
+    service,
+    `update bulk_job set status = 'cancelled', successful_items = 1 where bulk_job_id = $1`,
+    [ids.cancelled],
+  );
+  return ids;
+}
+
+/** A deletion for good, and an erasure. */
+export async function buildRemovals(service: TestService, purgedId: string): Promise<void> {
+  const ask: Ask = askOf(service);
+  await ask('POST', '/v1/content/bulk/delete', { ids: [purgedId] });
+  const erased = encodeURIComponent('erased viewer');
+  await ask('DELETE', `/v1/users/data?userId=${erased}`);
+  await eventually('the erasure', async () => {
+    const { status } = await ask('GET', `/v1/users/data?userId=${erased}`);
+    return status === 'complete' ? true : null;
+  });
+}
