@@ -29,6 +29,18 @@ export async function serviceProcesses(
   return { service, media, postmaster, all: [...new Set([service, ...descendants, ...database])] };
 }
 
+/** How many media processes a process has started that have not ended. */
+export async function countMediaChildren(pid: number): Promise<number> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  const commands = await Promise.all(
+    children
+      .split(' ')
+      .filter((child) => child !== '')
+      .map((child) => readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '')),
+  );
+  return commands.filter((command) => command.includes('media/child/main')).length;
+}
+
 async function descendantsOf(root: number): Promise<number[]> {
   const children = new Map<number, number[]>();
   for (const entry of await readdir('/proc')) {

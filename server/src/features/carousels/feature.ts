@@ -4,7 +4,7 @@ import type { Hints } from '../../platform/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
-import type { MediaTaskLimits } from '../media/media.ts';
+import type { ImageDecoder } from '../media/media.ts';
 import type { UploadLimits } from '../uploads/uploads.ts';
 import { addCarouselRoutes } from './routes.ts';
 
@@ -15,7 +15,7 @@ type Parts = {
   mediaAccess: MediaUrls;
   hints: Hints;
   uploadLimits: UploadLimits;
-  mediaLimits: Pick<MediaTaskLimits, 'memoryLimitBytes'>;
+  imageDecoder: ImageDecoder;
 };
 
 export const carousels = defineFeature({
@@ -23,13 +23,12 @@ export const carousels = defineFeature({
   apiTags: {
     Carousels: 'Items that hold images, or refer to videos.',
   },
-  build: ({ mediaAccess, hints, uploadLimits, mediaLimits, ...parts }: Parts) => ({
+  build: ({ mediaAccess, hints, uploadLimits, ...parts }: Parts) => ({
     routes: (app) =>
       addCarouselRoutes(app, {
         ...parts,
         urls: mediaAccess,
         upload: uploadLimits,
-        limits: mediaLimits,
         onChange: () => hints.give(contentChanged),
       }),
   }),

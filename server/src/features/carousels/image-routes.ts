@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { HttpApp } from '../../platform/http/app.ts';
+import { ApiError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
 import { CarouselImage, entityTag, presentImages } from '../content/content.ts';
@@ -42,7 +43,8 @@ function addImageRoute(app: HttpApp, parts: CarouselRouteParts): void {
         operationId: 'addCarouselImage',
         summary: 'Add an image to an image carousel',
         description:
-          'The image is turned upright, scaled, and stored without its metadata. At most 10.',
+          'The image is turned upright, scaled, and stored without its metadata. At most 10. ' +
+          'Organizations take turns; when too many images wait, the answer is 503 with Retry-After.',
         tags,
         consumes: ['multipart/form-data'],
         params: IdParams,
@@ -59,6 +61,16 @@ function addImageRoute(app: HttpApp, parts: CarouselRouteParts): void {
   );
 }
 
+/** Aborts when the client has closed its connection: nobody waits for the image any more. */
+function untilGone({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  const gone = () =>
+    controller.abort(new ApiError('INVALID_REQUEST', { message: 'The client has gone.' }));
+  if (raw.closed) gone();
+  else raw.once('close', gone);
+  return controller.signal;
+}
+
 async function storeImage(
   parts: CarouselRouteParts,
   request: FastifyRequest,
@@ -68,7 +80,12 @@ async function storeImage(
   const { db, storage, mutations, urls } = parts;
   const { organizationId } = principalOf(request);
   const { playback_id: playbackId } = await requireImageRoom(db, organizationId, id);
-  const image = await receiveImage(parts, request, { organizationId, playbackId });
+  const signal = untilGone(reply);
+  const image = await receiveImage(
+    parts,
+    { request, signal },
+    { organizationId, playbackId },
+  );
   let isNamed = false;
   try {
     await mutations.mutate(

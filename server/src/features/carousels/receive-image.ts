@@ -7,7 +7,7 @@ import { newContentId } from '../../platform/ids.ts';
 import { publishFolder } from '../../platform/storage/folders.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { assetFolder, expectFiles } from '../assets/assets.ts';
-import { MediaError, runMediaTask, sniffImage, type MediaTaskLimits } from '../media/media.ts';
+import { MediaError, sniffImage, type ImageDecoder } from '../media/media.ts';
 import { receiveSmallForm, uploadErrors, type UploadLimits } from '../uploads/uploads.ts';
 import type { NewImage } from './carousels.ts';
 
@@ -18,20 +18,21 @@ export type ImageParts = {
   db: Db;
   storage: Storage;
   upload: UploadLimits;
-  limits: Pick<MediaTaskLimits, 'memoryLimitBytes'>;
+  imageDecoder: ImageDecoder;
 };
 
 /**
  * Stores the image of a form with a part `file` and an optional field `altText`, in two sizes, under
  * a folder of its own that no row names yet.
  *
- * @throws ApiError VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE
+ * @throws ApiError VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, UNAVAILABLE
  */
 export async function receiveImage(
-  { db, storage, upload, limits }: ImageParts,
-  request: FastifyRequest,
+  { db, storage, upload, imageDecoder }: ImageParts,
+  { request, signal }: { request: FastifyRequest; signal: AbortSignal },
   { organizationId, playbackId }: { organizationId: string; playbackId: string },
 ): Promise<NewImage & { sha256: string }> {
+  imageDecoder.requireRoom(organizationId);
   const form = await receiveSmallForm(request, storage, {
     ...upload,
     maxUploadBytes: maxImageBytes,
@@ -42,7 +43,10 @@ export async function receiveImage(
   const imageId = newContentId();
   await using work = await storage.scratch.createFolder('image');
   const outputDir = path.join(work.path, 'out');
-  await convert({ sourcePath: file.path, outputDir }, limits);
+  const files = { sourcePath: file.path, outputDir };
+  await imageDecoder.decode(files, organizationId, signal).catch((error: unknown) => {
+    throw asInvalidMedia(error);
+  });
   const folder = assetFolder(playbackId, imageId);
   await expectFiles(db, organizationId, folder);
   await publishFolder(storage, outputDir, `media/${folder}`);
@@ -56,24 +60,9 @@ function requireImage(head: Buffer): void {
   });
 }
 
-async function convert(
-  files: { sourcePath: string; outputDir: string },
-  limits: ImageParts['limits'],
-): Promise<void> {
-  try {
-    await runMediaTask(
-      { type: 'image', ...files },
-      {
-        ...limits,
-        deadlineMs: 60_000,
-        stallMs: 60_000,
-        signal: new AbortController().signal,
-      },
-    );
-  } catch (error) {
-    if (!(error instanceof MediaError) || error.code === 'PROCESSING_FAILED') throw error;
-    throw new ApiError(uploadErrors.INVALID_MEDIA, { message: error.message, cause: error });
-  }
+function asInvalidMedia(error: unknown): unknown {
+  if (!(error instanceof MediaError) || error.code === 'PROCESSING_FAILED') return error;
+  return new ApiError(uploadErrors.INVALID_MEDIA, { message: error.message, cause: error });
 }
 
 function readAltText(fields: ReadonlyMap<string, string>): string | null {

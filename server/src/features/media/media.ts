@@ -2,6 +2,7 @@
 export { describeCage, findCage, knownCage, type Cage, type CageLevel } from './cage.ts';
 export { DERIVED_FILES, type DerivedFile } from './derived-files.ts';
 export { THUMBNAIL_FORMATS, thumbnailSizes, WAVEFORM_SIZE } from './thumbnail-sizes.ts';
+export { ImageDecoder } from './image-decoder.ts';
 export { MediaError, type MediaErrorCode } from './media-error.ts';
 export { sniffImage, type ImageFormat } from './sniff-image.ts';
 export { SNIFF_BYTES, sniffMedia, type SniffedFormat } from './sniff.ts';

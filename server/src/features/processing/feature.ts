@@ -9,7 +9,7 @@ import type { Role } from '../../platform/config.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
-import { findCage } from '../media/media.ts';
+import { findCage, ImageDecoder } from '../media/media.ts';
 import { attemptsJob } from './attempts.ts';
 import { mediaJob } from './jobs.ts';
 import { processMedia } from './processing.ts';
@@ -38,6 +38,25 @@ function showCage(metrics: Metrics): void {
     .catch(() => undefined);
 }
 
+/** Decodes images, and says in metrics how many are at it. */
+function openImageDecoder(
+  metrics: Metrics,
+  options: ConstructorParameters<typeof ImageDecoder>[0],
+): ImageDecoder {
+  const decoder = new ImageDecoder(options);
+  metrics.collected({
+    type: 'gauge',
+    name: 'image_decodes',
+    help: 'Uploaded images that this process decodes, or that wait for it.',
+    labels: ['state'],
+    collect: () => [
+      { labels: { state: 'running' }, value: decoder.decoding },
+      { labels: { state: 'waiting' }, value: decoder.waiting },
+    ],
+  });
+  return decoder;
+}
+
 export const processing = defineFeature({
   name: 'processing',
   settings: {
@@ -46,7 +65,7 @@ export const processing = defineFeature({
       parse: optional(integer({ min: 1, max: 64 })),
       fallback: '',
       about:
-        'Videos processed at the same time by this process, which share its cores. Empty: one for every two cores.',
+        'Videos processed at the same time by this process, which share its cores, and as many images of carousels. Empty: one for every two cores.',
     }),
     mediaNiceness: setting({
       env: 'REELFEED_MEDIA_NICENESS',
@@ -77,7 +96,7 @@ export const processing = defineFeature({
       env: 'REELFEED_MEDIA_MEMORY_BYTES',
       parse: bytes({ min: '256MB' }),
       fallback: '2GB',
-      about: 'Maximum memory of one processing attempt.',
+      about: 'Maximum memory of one processing attempt; at most 1.5 GB for an image.',
     }),
   },
   tables: ['media_preparation'],
@@ -100,9 +119,10 @@ export const processing = defineFeature({
       threads: Math.ceil(cores / concurrency),
       onChange: () => hints.give(contentChanged),
     });
+    const imageDecoder = openImageDecoder(metrics, { concurrency, ...mediaLimits });
     const onQueued = () => hints.give(processMedia.name);
     return {
-      provides: { mediaLimits, maxMediaDurationMs: settings.mediaMaxDurationMs },
+      provides: { imageDecoder, mediaNiceness: settings.mediaNiceness, maxMediaDurationMs: settings.mediaMaxDurationMs },
       routes: (app) => addProcessingRoutes(app, { mutations, urls: mediaAccess, onQueued }),
       jobs: [
         { ...job, roles: ['media'] },

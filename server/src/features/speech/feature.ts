@@ -8,7 +8,7 @@ import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged } from '../content/content.ts';
 import { speechJob } from './jobs.ts';
 
-type Parts = { db: Db; storage: Storage; hints: Hints };
+type Parts = { db: Db; storage: Storage; hints: Hints; mediaNiceness: number };
 
 export const speech = defineFeature({
   name: 'speech',
@@ -27,12 +27,13 @@ export const speech = defineFeature({
       about: 'Maximum memory of speech recognition: the size of the model plus 500 MB.',
     }),
   },
-  build({ db, storage, hints }: Parts, settings) {
+  build({ db, storage, hints, mediaNiceness }: Parts, settings) {
     const job = speechJob({
       db,
       storage,
       modelPath: settings.whisperModel === null ? null : path.resolve(settings.whisperModel),
       memoryLimitBytes: settings.whisperMemoryBytes,
+      niceness: mediaNiceness,
       onChange: () => hints.give(contentChanged),
     });
     return { jobs: [{ ...job, roles: ['media'] }] };

@@ -37,6 +37,7 @@ export type SpeechJobParts = {
   /** A file of whisper.cpp; null where nothing can be recognised. */
   modelPath: string | null;
   memoryLimitBytes: number;
+  niceness: number;
   /** Called after an item has changed. */
   onChange: () => void;
 };
@@ -172,6 +173,7 @@ function run(parts: SpeechJobParts, { signal }: JobContext, work: Work, language
     },
     {
       memoryLimitBytes: parts.memoryLimitBytes,
+      niceness: parts.niceness,
       deadlineMs,
       stallMs,
       signal,

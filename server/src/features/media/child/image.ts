@@ -3,11 +3,20 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import sharp from 'sharp';
 import { MediaError } from '../media-error.ts';
-import { sniffImage } from '../sniff-image.ts';
+import { sniffImage, type ImageFormat } from '../sniff-image.ts';
 import type { ImageResult, ImageTask } from '../tasks.ts';
 
-/** Far above any camera, far below what fills the memory of the child. */
-const maxInputPixels = 100_000_000;
+/**
+ * Above what cameras make, and below what fills the memory of the child: decoders of AVIF and HEIC
+ * hold the whole picture several times, those of the others some of its rows as a rule.
+ */
+const maxInputPixels: Record<ImageFormat, number> = {
+  jpeg: 100_000_000,
+  png: 100_000_000,
+  webp: 100_000_000,
+  avif: 50_000_000,
+  heic: 50_000_000,
+};
 
 /** The box that each size fits into; an image is never enlarged. */
 const sizes = {
@@ -23,26 +32,32 @@ const sizes = {
 export async function convertImage({ sourcePath, outputDir }: ImageTask): Promise<ImageResult> {
   sharp.concurrency(1);
   const source = await readFile(sourcePath);
+  const format = sniffImage(source) ?? 'jpeg';
+  const maxPixels = maxInputPixels[format];
   try {
-    const isHeic = sniffImage(source) === 'heic';
-    const readable = isHeic ? await fromHeic(source) : source;
-    const { width, height } = await convert(readable, outputDir, 'large');
-    await convert(path.join(outputDir, 'large.jpg'), outputDir, 'small');
+    const readable = format === 'heic' ? await fromHeic(source, maxPixels) : source;
+    const { width, height } = await convert(readable, outputDir, 'large', maxPixels);
+    await convert(path.join(outputDir, 'large.jpg'), outputDir, 'small', maxPixels);
     return { width, height };
   } catch (error) {
-    throw error instanceof MediaError ? error : translate(error);
+    throw error instanceof MediaError ? error : translate(error, maxPixels);
   }
 }
 
 /** Loads the decoder for HEIC, which no other image needs. */
-async function fromHeic(source: Buffer): Promise<Buffer> {
+async function fromHeic(source: Buffer, maxPixels: number): Promise<Buffer> {
   const { decodeHeic } = await import('./heic.ts');
-  return decodeHeic(source, { maxPixels: maxInputPixels, ...sizes.large });
+  return decodeHeic(source, { maxPixels, ...sizes.large });
 }
 
-async function convert(source: Buffer | string, outputDir: string, size: keyof typeof sizes) {
+async function convert(
+  source: Buffer | string,
+  outputDir: string,
+  size: keyof typeof sizes,
+  maxPixels: number,
+) {
   const { width, height, quality } = sizes[size];
-  return sharp(source, { limitInputPixels: maxInputPixels, failOn: 'error' })
+  return sharp(source, { limitInputPixels: maxPixels, failOn: 'error' })
     .autoOrient()
     .resize({ width, height, fit: 'inside', withoutEnlargement: true })
     .flatten({ background: '#ffffff' })
@@ -51,10 +66,10 @@ async function convert(source: Buffer | string, outputDir: string, size: keyof t
     .toFile(path.join(outputDir, `${size}.jpg`));
 }
 
-function translate(error: unknown): MediaError {
+function translate(error: unknown, maxPixels: number): MediaError {
   const detail = error instanceof Error ? error.message : String(error);
   const [code, message] = /pixel limit/i.test(detail)
-    ? (['UNSUPPORTED_MEDIA', `The image has more than ${maxInputPixels} pixels.`] as const)
+    ? (['UNSUPPORTED_MEDIA', `The image has more than ${maxPixels} pixels.`] as const)
     : /unsupported|no decode|codec/i.test(detail)
       ? (['UNSUPPORTED_MEDIA', 'This kind of image cannot be read here.'] as const)
       : (['CORRUPT_MEDIA', 'The image is damaged or cut off.'] as const);

@@ -1,0 +1,78 @@
+/**
+ * Decodes the images of requests in media children. Nothing else starts one outside of the job queue,
+ * so this and the concurrency of the jobs bound the children of a process.
+ */
+import { ApiError } from '../../platform/http/errors.ts';
+import { BusyError, FairTurns } from '../../platform/fair-turns.ts';
+import { runMediaTask } from './run-task.ts';
+import type { ImageResult } from './tasks.ts';
+
+export type ImageDecoderOptions = {
+  /** Images decoded at the same time. */
+  readonly concurrency: number;
+  readonly niceness: number;
+  readonly memoryLimitBytes: number;
+};
+
+export type ImageFiles = { readonly sourcePath: string; readonly outputDir: string };
+
+/** The hungriest accepted image, a 12-bit AVIF of 50 megapixels with transparency, took 1.3 GB. */
+const maxMemoryBytes = 1_500_000_000;
+const maxWaiting = 200;
+/** Proxies give an answer up after a minute as a rule. */
+const maxWaitMs = 45_000;
+const deadlineMs = 60_000;
+const retryAfterSeconds = 10;
+
+export class ImageDecoder {
+  readonly #turns: FairTurns;
+  readonly #limits: { niceness: number; memoryLimitBytes: number };
+
+  constructor({ concurrency, niceness, memoryLimitBytes }: ImageDecoderOptions) {
+    this.#turns = new FairTurns({ places: concurrency, maxWaiting, maxWaitMs });
+    this.#limits = { niceness, memoryLimitBytes: Math.min(memoryLimitBytes, maxMemoryBytes) };
+  }
+
+  get decoding(): number {
+    return this.#turns.held;
+  }
+
+  get waiting(): number {
+    return this.#turns.waiting;
+  }
+
+  /** To be asked before the bytes of an image are read. @throws ApiError UNAVAILABLE */
+  requireRoom(organizationId: string): void {
+    try {
+      this.#turns.requireRoom(organizationId);
+    } catch (error) {
+      throw translate(error);
+    }
+  }
+
+  /**
+   * Decodes an image when it is its organization's turn, and writes it to `outputDir` in two sizes.
+   *
+   * @throws MediaError, ApiError UNAVAILABLE, or the signal's reason
+   */
+  async decode(
+    files: ImageFiles,
+    organizationId: string,
+    signal: AbortSignal,
+  ): Promise<ImageResult> {
+    using _place = await this.#turns.take(organizationId, signal).catch((error: unknown) => {
+      throw translate(error);
+    });
+    const limits = { ...this.#limits, deadlineMs, stallMs: deadlineMs };
+    return await runMediaTask({ type: 'image', ...files }, { ...limits, signal });
+  }
+}
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof BusyError)) return error;
+  return new ApiError('UNAVAILABLE', {
+    message: 'Too many images wait to be decoded. Try again.',
+    headers: { 'retry-after': String(retryAfterSeconds) },
+    cause: error,
+  });
+}
