@@ -6,7 +6,7 @@
 import { sql } from 'kysely';
 import { encodeFacts } from '../server/src/features/analytics/facts/codec.ts';
 import { FactsBuilder, countryNumber } from '../server/src/features/analytics/facts/facts.ts';
-import { insertChunks, insertLabels } from '../server/src/features/analytics/facts/queries.ts';
+import { insertChunks } from '../server/src/features/analytics/facts/queries.ts';
 import {
   columnIndex,
   emptyAudienceCounts,
@@ -101,8 +101,8 @@ function someone() {
     hour: Math.floor(Math.random() * 24),
     device: 1 + Math.floor(Math.random() * 3),
     country: countryNumber(pick(countries, 2)),
-    entryPoint: entryPoint === '' ? '' : hashLabel(entryPoint),
-    appVersion: hashLabel(pick(versions)),
+    entryPoint: entryPoint === '' ? '' : hashLabel('entryPoint', entryPoint),
+    appVersion: hashLabel('appVersion', pick(versions)),
   };
 }
 
@@ -150,10 +150,6 @@ async function fillActivity(): Promise<void> {
 let bytes = 0;
 for (let day = 0; day < 2 * monthDays; day += 1) bytes += await fillDay(firstDayMs + day * dayMs);
 await fillActivity();
-const labels = [...entryPoints, ...versions]
-  .filter((text) => text !== '')
-  .map((text) => ({ organizationId, hash: hashLabel(text), text }));
-await inTransaction(db, (tx) => insertLabels(tx, labels, 1_000));
 
 async function ask(path: string): Promise<number> {
   const startedAt = performance.now();

@@ -418,7 +418,8 @@ test('a permanent deletion of a carousel takes its images with it', async () => 
     log: silentLog,
   });
   const storage = await openDiskStorage(path.join(service.dataDir, 'media'));
-  const parts = { db: database.db, storage, steps: [], log: silentLog };
+  const { db } = database;
+  const parts = { db, storage, writers: () => [], minAgeMs: 0, steps: [], log: silentLog };
   await purgeDeleted(parts, new AbortController().signal);
   const [, playbackId = ''] = /\/media\/([^/]+)\//.exec(image.imageUrl) ?? [];
   const left = await Array.fromAsync(storage.list(`media/${playbackId}`));

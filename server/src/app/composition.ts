@@ -79,6 +79,10 @@ function askEvery(
       await purgeFromProjections(db, projections, items);
       for (const { purgeItems } of contributions) await purgeItems?.(items, signal);
     },
+    fileWriters: () =>
+      contributions.flatMap(({ jobs = [] }) =>
+        jobs.flatMap(({ name, writesFilesOf: field }) => (field === null ? [] : [{ name, field }])),
+      ),
   };
 }
 

@@ -23,6 +23,7 @@ import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { collectProcessMetrics } from '../platform/metrics-process.ts';
 import { startEmbeddedPostgres } from '../platform/postgres/embedded-postgres.ts';
 import { loadSigner, type Signer } from '../platform/signing-keys.ts';
+import { guardItemFiles } from '../platform/storage/item-files.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { Vault } from '../platform/vault.ts';
@@ -100,7 +101,7 @@ export async function openPlatform(
   );
   const { db } = database;
   const metrics = createMetrics(log);
-  const storage = await openStorage(config, observeStorage(metrics));
+  const storage = guardItemFiles(await openStorage(config, observeStorage(metrics)));
   const vault = await openVault(db, config);
   const signer = await loadSigner(db, 'urls-and-cursors');
   shutdown.add('metrics', collectProcessMetrics(metrics, version));

@@ -17,6 +17,8 @@ export type CommandInput = {
   for?: string | undefined;
   /** Whether a backup includes the encryption key. */
   includeKey: boolean;
+  /** A file of `erasures export`, for `restore`. */
+  erasures?: string | undefined;
 };
 
 export type Command = (input: CommandInput) => Promise<void>;

@@ -96,9 +96,15 @@ const commands: Record<string, Entry> = {
   },
   restore: {
     summary: 'make an installation from a backup, in an empty data directory and database',
-    usage: 'restore <folder>',
+    usage: 'restore <folder> [--erasures <file>]',
     maxWords: 1,
     load: async () => (await import('./backup/restore.ts')).restore,
+  },
+  erasures: {
+    summary: '`erasures export <file>` writes which viewers were erased, as hashes, for `restore`',
+    usage: 'erasures export <file>',
+    maxWords: 2,
+    load: async () => (await import('./erasures.ts')).erasuresCommand,
   },
   docs: {
     summary: 'write the generated parts of the documentation',
@@ -156,6 +162,7 @@ async function main(): Promise<void> {
       until: { type: 'string' },
       for: { type: 'string' },
       'include-key': { type: 'boolean', default: false },
+      erasures: { type: 'string' },
     },
   });
   const unexpected = positionals[command.maxWords ?? 0];

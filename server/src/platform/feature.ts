@@ -111,10 +111,15 @@ export function defineFeature<
   };
 }
 
+/** A job that writes files of the item whose id is in a field of its payload. */
+export type FileWriter = { readonly name: string; readonly field: string };
+
 /** All that the features of a process have to do about erasing and purging; see `EveryFeature`. */
 export type EveryFeature = {
   /** Has every feature forget a viewer. */
   readonly eraseViewer: EraseViewer;
   /** Has every feature forget items that were deleted for good. */
   readonly purgeItems: PurgeItems;
+  /** The jobs of every feature that write files of items. */
+  readonly fileWriters: () => readonly FileWriter[];
 };

@@ -128,6 +128,37 @@ test('a backup under load holds everything that was acknowledged before it', asy
     201,
   );
   await twin.stop();
+});
+
+test('a viewer who was erased after the backup is erased again after its restore', async () => {
+  const target = '/v1/users/ada/data';
+  const isErased = (service: Running) => async () => {
+    const { body } = await service.call('GET', target);
+    return body.data?.status === 'complete' ? body.data : null;
+  };
+  assert.equal((await original.call('DELETE', target)).status, 200);
+  await eventually('the erasure', isErased(original), 60_000);
+  const file = path.join(folder, 'erasures.ndjson');
+  const exported = await run('original', 'erasures', 'export', file);
+  assert.equal(exported.code, 0, exported.output);
+  const text = await readFile(file, 'utf8');
+  assert.match(text, /^\{"organizationId":"[^"]+","userHash":"[0-9a-f]{64}","requestedAt":"[^"]+"\}\n$/);
+  // A restore that was told nothing brings the viewer back.
+  const restored = await run('erased', 'restore', copy, '--erasures', file, '--json');
+  assert.equal(restored.code, 0, restored.output);
+  assert.equal(JSON.parse(restored.stdout).erasures, 1);
+  const again = await start('erased', original.secretKey);
+  const { eventsRemoved } = await eventually('the erasure', isErased(again), 60_000);
+  assert.ok(eventsRemoved > 0);
+  await again.stop();
+  // The backup that is taken now knows of it.
+  const later = path.join(folder, 'later');
+  assert.equal((await run('erased', 'backup', later)).code, 0);
+  const last = await run('last', 'restore', later, '--erasures', file, '--json');
+  assert.equal(JSON.parse(last.stdout).erasures, 0, 'what the backup knows is not repeated');
+  await writeFile(file, `${text}{}\n`);
+  const refused = await run('never', 'restore', copy, '--erasures', file);
+  assert.match(refused.stderr, /Line 2 of .* is not the record of an erasure/);
   await original.stop();
 });
 

@@ -5,6 +5,7 @@ import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import { setting } from '../../platform/settings.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { experimentUnits } from '../experiments/experiments.ts';
+import { forgetItemsInFacts } from './facts/forget.ts';
 import { createProjections } from './projections/all-projections.ts';
 import { addAnalyticsRoutes } from './routes.ts';
 
@@ -28,7 +29,6 @@ export const analytics = defineFeature({
     'content_counter',
     'audience_counter',
     'view_fact',
-    'fact_label',
     'content_day',
     'viewer_set',
     'quality_counter',
@@ -45,6 +45,9 @@ export const analytics = defineFeature({
   ],
   projections: (settings) => createProjections(settings, [experimentUnits]),
   build(parts: Parts) {
-    return { routes: (app) => addAnalyticsRoutes(app, parts) };
+    return {
+      routes: (app) => addAnalyticsRoutes(app, parts),
+      purgeItems: (items, signal) => forgetItemsInFacts(parts.db, items, signal),
+    };
   },
 });

@@ -62,8 +62,6 @@ type ViewFactTable = {
   body: Buffer;
 };
 
-type FactLabelTable = { organization_id: string; label_hash: Buffer; label: string };
-
 type ContentDayTable = {
   organization_id: string;
   day: string;
@@ -137,7 +135,6 @@ declare module '../../platform/database/tables.ts' {
     content_counter: ContentCounterTable;
     audience_counter: AudienceCounterTable;
     view_fact: ViewFactTable;
-    fact_label: FactLabelTable;
     content_day: ContentDayTable;
     viewer_set: ViewerSetTable;
     quality_counter: QualityCounterTable;

@@ -5,6 +5,7 @@ import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import { setting } from '../../platform/settings.ts';
 import { hourMs } from '../../platform/time.ts';
 import { pruneAudit } from './audit.ts';
+import { forgetViewerInAudit } from './forget-viewer.ts';
 import { addAuditRoutes } from './routes.ts';
 
 type Parts = { db: Db; cursors: ListCursors };
@@ -26,6 +27,7 @@ export const audit = defineFeature({
   build({ db, cursors }: Parts, { auditRetentionMs }) {
     return {
       routes: (app) => addAuditRoutes(app, { db, cursors }),
+      eraseViewer: (viewer) => forgetViewerInAudit(db, viewer),
       chores: [
         {
           name: 'prune audit log',

@@ -101,3 +101,29 @@ export async function deleteOldEntries(tx: Tx, maxAgeMs: number, limit: number):
     )`.execute(tx);
   return Number(numAffectedRows);
 }
+
+export type StoredChanges = { readonly auditId: string; readonly changes: unknown };
+
+/** The entries of an organization whose changes hold one of these texts anywhere. */
+export async function selectChangesWith(
+  db: Db,
+  organizationId: string,
+  texts: readonly string[],
+): Promise<StoredChanges[]> {
+  const { rows } = await sql<StoredChanges>`
+    select audit_id as "auditId", changes from audit_entry
+    where organization_id = ${organizationId}
+      and exists (select from unnest(${texts}::text[]) as text
+        where position(text in changes::text) > 0)`.execute(db);
+  return rows;
+}
+
+export async function replaceChanges(
+  tx: Tx,
+  organizationId: string,
+  { auditId, changes }: StoredChanges,
+): Promise<void> {
+  await sql`
+    update audit_entry set changes = ${JSON.stringify(changes)}::jsonb
+    where organization_id = ${organizationId} and audit_id = ${auditId}`.execute(tx);
+}

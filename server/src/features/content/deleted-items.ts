@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
+import type { FileWriter } from '../../platform/feature.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 
 export type DeletedItem = {
@@ -14,15 +15,22 @@ export type DeletedItem = {
   position: string;
 };
 
+export type PendingQuery = {
+  readonly writers: readonly FileWriter[];
+  readonly minAgeMs: number;
+  readonly after: PendingPosition | null;
+};
+
 export type PendingPosition = Pick<DeletedItem, 'position' | 'contentId'>;
 
 /**
- * Items that wait for their purge, the longest waiting first, behind `after`. Those that a live job
- * named `name` may still write files for are left out.
+ * Items that wait for their purge, the longest waiting first, behind `after`. Left out are those that were
+ * deleted less than `minAgeMs` ago, and those that a live job may still write files for. A job whose
+ * payload lacks the field, being of an earlier version, may write for any item of its organization.
  */
 export async function findPending(
   db: Db,
-  { name, after }: { name: string; after: PendingPosition | null },
+  { writers, minAgeMs, after }: PendingQuery,
   limit: number,
 ): Promise<DeletedItem[]> {
   const from = after ?? {
@@ -35,11 +43,14 @@ export async function findPending(
     from deleted_content
     where purged_at is null
       and (deleted_at, content_id) > (${from.position}::timestamptz, ${from.contentId}::uuid)
+      and deleted_at <= clock_timestamp() - make_interval(secs => ${minAgeMs}::float8 / 1000)
       and not exists (
-        select from job
-        where job.name = ${name} and job.state <> 'failed'
+        select from unnest(${writers.map(({ name }) => name)}::text[],
+          ${writers.map(({ field }) => field)}::text[]) as writer (name, field)
+        join job on job.name = writer.name and job.state <> 'failed'
           and job.organization_id = deleted_content.organization_id
-          and job.payload ->> 'contentId' = deleted_content.content_id::text
+          and coalesce(job.payload ->> writer.field, deleted_content.content_id::text)
+            = deleted_content.content_id::text
       )
     order by deleted_content.deleted_at, deleted_content.content_id
     limit ${limit}

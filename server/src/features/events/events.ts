@@ -11,6 +11,16 @@ export {
 } from './engagement-log.ts';
 export { forgetItemsInLog, noItem } from './erasure/forget-items.ts';
 export { withoutBots } from './bots.ts';
+export { erasureKey, replacementEventId } from './erasure/erasure.ts';
+export {
+  formatErasureRecord,
+  parseErasureRecord,
+  readErasureRecords,
+  type ErasureRecord,
+} from './erasure/erasure-records.ts';
+export { requestReplays } from './erasure/replay.ts';
+export { erasedId, withoutId } from './erasure/forget-viewer.ts';
+export { entryPoints, isFixed, labelOf, otherLabel, type LabelField } from './labels.ts';
 export { isCountry } from './intake/countries.ts';
 export { describeEventKinds } from './intake/event-rules.ts';
 export type { StoredEvents } from './intake/event-intake.ts';

@@ -9,11 +9,13 @@ import type { Metrics } from '../../platform/metrics.ts';
 import { eventLogGrown } from '../../platform/event-log/event-log.ts';
 import { RecentBlocks } from '../../platform/event-log/recent-blocks.ts';
 import { setting } from '../../platform/settings.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
 import { hourMs } from '../../platform/time.ts';
 import type { Vault } from '../../platform/vault.ts';
 import type { Authenticator } from '../keys/keys.ts';
 import { erasureHandler, eraseViewerJob } from './erasure/erasure.ts';
 import { addErasureRoutes } from './erasure/erasure-routes.ts';
+import { replayHandler } from './erasure/replay.ts';
 import { eventErrors } from './errors.ts';
 import { openEventIntake } from './intake/event-intake.ts';
 import {
@@ -27,7 +29,7 @@ import { addLiveTailRoutes } from './live-tail/live-tail-routes.ts';
 import {
   expireEvents,
   expireRejections,
-  forgetRejections,
+  forgetViewerBesideLog,
   prepareEventPartitions,
 } from './maintenance.ts';
 import { addEventRoutes } from './intake/routes.ts';
@@ -38,6 +40,7 @@ type Parts = {
   metrics: Metrics;
   mutations: Mutations;
   vault: Vault;
+  storage: Storage;
   hints: Hints;
   authenticator: Authenticator;
   everyFeature: EveryFeature;
@@ -76,7 +79,7 @@ export const events = defineFeature({
   errors: eventErrors,
   tables: ['event_key_a', 'event_key_b', 'event_key_generation', 'event_rejection', 'erasure'],
   async build(parts: Parts, { eventRetentionMs, countryHeader }) {
-    const { db, vault, hints, everyFeature } = parts;
+    const { db, vault, storage, hints, everyFeature } = parts;
     await prepareEventPartitions(db);
     const eventLog = openEventLog(db, new RecentBlocks());
     const listeners = new Set<(blocks: readonly StoredEvents[]) => void>();
@@ -92,8 +95,16 @@ export const events = defineFeature({
       provides: { eventLog, onEventsStored },
       routes: (app, opened) =>
         addRoutes(app, opened, { ...parts, eventLog, onStored, countryHeader }),
-      jobs: [erasureHandler({ db, eventLog, vault, steps: [everyFeature.eraseViewer] })],
-      eraseViewer: (viewer) => forgetRejections(db, viewer),
+      jobs: [
+        erasureHandler({ db, eventLog, vault, storage, steps: [everyFeature.eraseViewer] }),
+        replayHandler({
+          db,
+          eventLog,
+          vault,
+          onQueued: () => hints.give(eraseViewerJob.name),
+        }),
+      ],
+      eraseViewer: (viewer) => forgetViewerBesideLog(db, viewer),
       chores: [
         {
           name: 'prepare event partitions',

@@ -1,11 +1,12 @@
 import { inTransaction, type Db } from '../../platform/database/database.ts';
+import { forgetAnswer } from '../../platform/idempotency/queries.ts';
 import {
   dropOldDays,
   prepareDayPartitions,
   wholeDays,
   type DailyTable,
 } from '../../platform/database/day-partitions.ts';
-import { rotateKeys } from './ledger/ledger-queries.ts';
+import { forgetEventKey, rotateKeys } from './ledger/ledger-queries.ts';
 import { deleteOldRejections, deleteRejectionsOf } from './live-tail/rejection-queries.ts';
 
 const log: DailyTable = { name: 'event_block', column: 'received_at' };
@@ -32,10 +33,14 @@ export async function expireRejections(db: Db): Promise<void> {
   await inTransaction(db, (tx) => deleteOldRejections(tx, rejectionsKeptMinutes));
 }
 
-/** Removes the rejected events that name a viewer. */
-export async function forgetRejections(
+/** Removes what names a viewer beside the log: rejected events, and keys that are the id. */
+export async function forgetViewerBesideLog(
   db: Db,
   { organizationId, userId }: { readonly organizationId: string; readonly userId: string },
 ): Promise<void> {
-  await inTransaction(db, (tx) => deleteRejectionsOf(tx, organizationId, userId));
+  await inTransaction(db, async (tx) => {
+    await deleteRejectionsOf(tx, organizationId, userId);
+    await forgetEventKey(tx, organizationId, userId);
+    await forgetAnswer(tx, organizationId, userId);
+  });
 }

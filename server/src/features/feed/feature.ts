@@ -15,6 +15,7 @@ import type { LiveStreams } from '../live/live.ts';
 import { FeedIndex } from './items/feed-index.ts';
 import { openFeed } from './open-feed.ts';
 import { addFeedRoutes } from './routes.ts';
+import { forgetItemsInRules } from './settings/forget-items.ts';
 import { forgetItemsOfViewers } from './viewers/forget-items.ts';
 import { feedViewers } from './viewers/viewer-projection.ts';
 
@@ -59,7 +60,10 @@ export const feed = defineFeature({
     const { db, log, metrics, signer, hints, mediaAccess, eventLog, onEventsStored } = parts;
     const { assignments, liveStreams } = parts;
     return {
-      purgeItems: (items, signal) => forgetItemsOfViewers(db, items, signal),
+      async purgeItems(items, signal) {
+        await forgetItemsInRules(db, items);
+        await forgetItemsOfViewers(db, items, signal);
+      },
       routes(app, opened) {
         const index = opened.use(new FeedIndex(db, log));
         hints.listen(contentChanged, () => index.markChanged());

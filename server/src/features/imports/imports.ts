@@ -38,6 +38,7 @@ export const importMedia = defineJob({
   timeoutMs: 2 * 3_600_000,
   retry: { maxAttempts: 4, delayMs: doublingDelay(2_000, 60_000) },
   concurrency: 4,
+  writesFilesOf: 'contentId',
   onExhausted: (tx, { contentId }, { organizationId, reason }) =>
     failImport(tx, organizationId, contentId, {
       code: 'SOURCE_UNREACHABLE',

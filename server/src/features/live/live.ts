@@ -133,7 +133,7 @@ export async function finishStream(tx: Tx, key: LiveStreamKey): Promise<void> {
   const { content_id: contentId, title } = row;
   const endedAt = await updateEnded(tx, key);
   if (row.segment_count > 0) {
-    await enqueue(tx, makeRecording, { liveStreamId }, { organizationId });
+    await enqueue(tx, makeRecording, { liveStreamId, contentId }, { organizationId });
   } else {
     await failWithoutSource(tx, [{ organizationId, contentId }], nothingPublished);
   }

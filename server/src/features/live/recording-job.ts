@@ -4,8 +4,13 @@ import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts
 
 export const makeRecording = defineJob({
   name: 'make-live-recording',
-  payload: Type.Object({ liveStreamId: Type.String() }),
+  // Jobs of earlier versions know the stream alone.
+  payload: Type.Object({
+    liveStreamId: Type.String(),
+    contentId: Type.Optional(Type.String()),
+  }),
   timeoutMs: 30 * 60_000,
   retry: { maxAttempts: 20, delayMs: doublingDelay(2_000, 600_000) },
   concurrency: 2,
+  writesFilesOf: 'contentId',
 });

@@ -13,6 +13,7 @@ export const processMedia = defineJob({
   timeoutMs: 2 * 3_600_000,
   retry: { maxAttempts: 3, delayMs: doublingDelay(2_000, 60_000) },
   concurrency: 1,
+  writesFilesOf: 'contentId',
   onExhausted: async (tx, { contentId }, failure) => {
     await failProcessing(tx, failure.organizationId, contentId, {
       code: 'PROCESSING_FAILED',

@@ -22,6 +22,11 @@ type Parts = {
  */
 const pauseFactor = 9;
 const maxPauseMs = 3_600_000;
+/**
+ * Longer than a process goes on accepting events of a deleted item (three seconds), and than an accepted
+ * event takes to be in the log.
+ */
+const minAgeMs = 15_000;
 
 export const purges = defineFeature({
   name: 'purges',
@@ -29,8 +34,9 @@ export const purges = defineFeature({
     Purges: 'What was deleted for good.',
   },
   build({ db, log, cursors, storage, everyFeature, eventLog }: Parts) {
-    const forgetEvents: PurgeItems = (items, signal) => forgetItemsInLog(eventLog, items, signal);
-    const parts = { db, storage, steps: [forgetEvents, everyFeature.purgeItems], log };
+    const { fileWriters: writers } = everyFeature;
+    const steps = [purgeEvents(eventLog, everyFeature.purgeItems)];
+    const parts = { db, storage, writers, minAgeMs, steps, log };
     let notBefore = 0;
     return {
       routes: (app) => addPurgeRoutes(app, { db, cursors }),
@@ -50,3 +56,12 @@ export const purges = defineFeature({
     };
   },
 });
+
+/** Takes items out of the log, then out of what was made of it, then out of what has come meanwhile. */
+export function purgeEvents(eventLog: EngagementLog, purgeItems: PurgeItems): PurgeItems {
+  return async (items, signal) => {
+    const end = await forgetItemsInLog(eventLog, items, eventLog.start, signal);
+    await purgeItems(items, signal);
+    await forgetItemsInLog(eventLog, items, end, signal);
+  };
+}

@@ -8,15 +8,15 @@
  *
  * 1. Removing is idempotent: a kill leaves items pending, and the next run removes them again.
  * 2. An item waits while a job may still write files for it, so that none appear after its purge.
- * 3. The event log goes before what was made of it, so that nothing is made of it once more.
+ * 3. The event log goes before what was made of it, so that nothing is made of it once more. An item
+ *    waits until every process refuses events of it; those that came until then go from the log last.
  * 4. An item that fails is logged and left for the next run; it holds up no other.
  */
 import type { Logger } from 'pino';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { inBatches } from '../../platform/database/batches.ts';
-import type { PurgeItems } from '../../platform/feature.ts';
+import type { FileWriter, PurgeItems } from '../../platform/feature.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { processMedia } from '../processing/processing.ts';
 import {
   findPending,
   forgetPurged,
@@ -31,6 +31,10 @@ export type FileRemover = Pick<Storage, 'remove' | 'removePrefix'>;
 export type PurgeParts = {
   db: Db;
   storage: FileRemover;
+  /** The jobs that write files of items. */
+  writers: () => readonly FileWriter[];
+  /** How long ago items must have been deleted. */
+  minAgeMs: number;
   /** In their order. */
   steps: readonly PurgeItems[];
   log: Logger;
@@ -46,7 +50,8 @@ const forgottenAtOnce = 100;
 export async function purgeDeleted(parts: PurgeParts, signal: AbortSignal): Promise<void> {
   let after: PendingPosition | null = null;
   while (!signal.aborted) {
-    const items = await findPending(parts.db, { name: processMedia.name, after }, itemsAtOnce);
+    const query = { writers: parts.writers(), minAgeMs: parts.minAgeMs, after };
+    const items = await findPending(parts.db, query, itemsAtOnce);
     await purgeBatch(parts, items, signal);
     const last = items.at(-1);
     if (last === undefined || items.length < itemsAtOnce) break;

@@ -23,6 +23,7 @@ export const transcribeSpeech = defineJob({
   timeoutMs: 6 * 3_600_000,
   retry: { maxAttempts: 3, delayMs: doublingDelay(5_000, 300_000) },
   concurrency: 1,
+  writesFilesOf: 'contentId',
   onExhausted: async (tx, { contentId }, { organizationId }) => {
     await removeUnfinished(tx, { organizationId, contentId });
   },

@@ -80,6 +80,13 @@ export async function storeAnswer(
   await sendAhead(tx, insert.compile());
 }
 
+/** Forgets the answer that was kept for a key. */
+export async function forgetAnswer(tx: Tx, organizationId: string, key: string): Promise<void> {
+  await sql`
+    delete from idempotent_request
+    where organization_id = ${organizationId} and idempotency_key = ${key}`.execute(tx);
+}
+
 /** Deletes at most `limit` expired answers. @returns how many */
 export async function pruneAnswers(tx: Tx, keptForHours: number, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`

@@ -32,8 +32,9 @@ export async function eraseFromProjections<Event>(
 
 /**
  * Removes what projections keep of items that were deleted for good. It waits for the pass that is
- * being written: later passes see that the items are gone, and write nothing for them. Some items go
- * in each transaction, so that projections never wait for long.
+ * being written, and makes writers forget what they have read: later passes read the log without the
+ * items, see that they are gone, and write nothing for them. Some items go in each transaction, so that
+ * projections never wait for long.
  */
 export async function purgeFromProjections<Event>(
   db: Db,
@@ -43,6 +44,9 @@ export async function purgeFromProjections<Event>(
   const concerned = projections.flatMap(({ name, purgeItems: purge }) =>
     purge === 'no items' ? [] : [{ name, purge }],
   );
+  // Also those that keep nothing of items: they may remember some.
+  const all = namesOf(projections);
+  if (items.length > 0) await inTransaction(db, (tx) => interruptProjections(tx, all));
   for (let from = 0; from < items.length; from += itemsAtOnce) {
     const some = items.slice(from, from + itemsAtOnce);
     await inTransaction(db, async (tx) => {

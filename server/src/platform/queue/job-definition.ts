@@ -26,6 +26,11 @@ type JobRules<Payload> = {
   /** Attempts that one process runs at the same time. */
   readonly concurrency: number;
   /**
+   * The field of the payload that holds the id of the item whose files the job writes. The purge of a
+   * deleted item waits for it; a job without it can't write such files.
+   */
+  readonly writesFilesOf?: keyof Payload & string;
+  /**
    * Runs when the job has failed for good, in the transaction that marks it failed. Its effect must
    * be rows of this transaction only. It also runs for a job whose handler has never answered.
    */

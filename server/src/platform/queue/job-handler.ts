@@ -1,6 +1,7 @@
 /** The handler of a job: its context and its possible answers. */
 import type { Logger } from 'pino';
 import type { Tx } from '../database/database.ts';
+import { runningJob } from './running-job.ts';
 import { checkWhole, type Job, type JobFailure, type RetryPolicy } from './job-definition.ts';
 
 export type JobAnswer =
@@ -67,6 +68,7 @@ export type HandledJob = {
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly retry: RetryPolicy;
+  readonly writesFilesOf: string | null;
   run(payload: unknown, context: JobContext): Promise<JobAnswer>;
   exhausted(tx: Tx, payload: unknown, failure: JobFailure): Promise<void>;
 };
@@ -91,8 +93,9 @@ export function handle<Payload>(
     timeoutMs,
     concurrency,
     retry: job.retry,
+    writesFilesOf: job.writesFilesOf ?? null,
     async run(payload, context) {
-      return handler(parsePayload(job, payload), context);
+      return runningJob.run(job, () => handler(parsePayload(job, payload), context));
     },
     async exhausted(tx, payload, failure) {
       await job.onExhausted?.(tx, parsePayload(job, payload), failure);

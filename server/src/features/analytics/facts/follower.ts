@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { dayMs, hourMs } from '../../../platform/time.ts';
 import { newUuid7 } from '../../../platform/uuid7.ts';
 import type { Tx } from '../../../platform/database/database.ts';
-import type { Viewer } from '../../../platform/projections/projection.ts';
 import { localMoment } from '../../../platform/zone-clock.ts';
 import { positionStep } from '../projections/engagement/content-detail.ts';
 import {
@@ -18,25 +17,20 @@ import type {
   EngagementChanges,
   EngagementFollower,
 } from '../projections/engagement/follower.ts';
-import { recentLabel } from '../projections/engagement/label.ts';
 import type { SessionState } from '../projections/engagement/session-state.ts';
 import { hasStarted, type ViewState } from '../projections/engagement/view-state.ts';
 import { isBeforeLog, keepOldRows } from '../projections/table-queries.ts';
 import { memberOf } from '../statistics/viewer-key.ts';
-import { erasedKeys } from '../statistics/viewer-keys.ts';
 import { decodeFacts, encodeFacts } from './codec.ts';
-import { countryNumber, factColumn, factDevices, FactsBuilder, type Facts } from './facts.ts';
+import { countryNumber, factDevices, FactsBuilder, type Facts } from './facts.ts';
+import { forgetViewerInFacts } from './forget.ts';
 import { mergeFacts } from './merge.ts';
 import {
   insertChunks,
-  insertLabels,
-  replaceChunk,
-  selectChunks,
   selectCrowdedLevels,
   takeChunks,
   type FactChunk,
   type FactDay,
-  type StoredLabel,
 } from './queries.ts';
 
 /** From this many rows on a chunk is of the next level. */
@@ -44,14 +38,12 @@ const levelRows = [512, 8_192] as const;
 const fullLevel = levelRows.length;
 /** So many chunks of a level are put together to one. */
 const minCrowd = 16;
-const maxLabels = 5_000;
 
 export const facts: EngagementFollower = {
-  tables: ['view_fact', 'fact_label'],
+  tables: ['view_fact'],
   async write(tx, changes) {
     const days = buildersOf(changes);
     const written = [...days.values()].filter(({ builder }) => builder.rows > 0);
-    await insertLabels(tx, labelsOf(changes), maxLabels);
     await insertChunks(
       tx,
       written.map(({ day, builder }) => chunkOf(day, builder.build())),
@@ -61,15 +53,12 @@ export const facts: EngagementFollower = {
       written.map(({ day }) => day),
     );
   },
-  eraseViewer: forgetMember,
+  eraseViewer: forgetViewerInFacts,
   expire: [],
   carryOver: async () => undefined,
   async keepOld(tx, schema, firstDayMs) {
     const isOld = isBeforeLog(sql`kept.day::timestamp at time zone 'UTC'`, firstDayMs);
     await keepOldRows(tx, { schema, table: 'view_fact', isOld });
-    await sql`
-      insert into ${sql.id(schema, 'fact_label')} select * from fact_label
-      on conflict do nothing`.execute(tx);
   },
 };
 
@@ -146,20 +135,6 @@ function sessionFact(session: SessionState) {
   return { startup: 0, reached: 0, isWatched: 0, counts };
 }
 
-function labelsOf({ views, sessions }: EngagementChanges): StoredLabel[] {
-  const labels = new Map<string, StoredLabel>();
-  for (const { organizationId, after } of [...views, ...sessions]) {
-    for (const { entryPoint, appVersion } of after) {
-      for (const { value: hash } of [entryPoint, appVersion]) {
-        const key = `${organizationId} ${hash}`;
-        const text = hash === '' || labels.has(key) ? undefined : recentLabel(hash);
-        if (text !== undefined) labels.set(key, { organizationId, hash, text });
-      }
-    }
-  }
-  return [...labels.values()];
-}
-
 function chunkOf(day: FactDay, of: Facts): FactChunk {
   const larger = levelRows.filter((rows) => of.rows >= rows);
   return { ...day, chunk: newUuid7(), level: larger.length, rows: of.rows, body: encodeFacts(of) };
@@ -171,37 +146,5 @@ async function compact(tx: Tx, days: readonly FactDay[]): Promise<void> {
   for (const level of crowded) {
     const merged = mergeFacts((await takeChunks(tx, level)).map(decodeFacts));
     if (merged.rows > 0) await insertChunks(tx, [chunkOf(level, merged)]);
-  }
-}
-
-const chunksAtOnce = 50;
-
-/** Takes an erased viewer out of all facts, which stay: they say what was watched, and not by whom. */
-async function forgetMember(tx: Tx, viewer: Viewer): Promise<number> {
-  const members = new Set(
-    (await erasedKeys(tx, viewer)).map((key) => memberOf(key.toString('latin1'))),
-  );
-  const always = { startMs: Date.UTC(1970, 0), endMs: Date.UTC(9999, 0) };
-  let removed = 0;
-  for (let after: Awaited<ReturnType<typeof selectChunks>>[number] | null = null; ;) {
-    const chunks = await selectChunks(tx, viewer.organizationId, always, {
-      after,
-      limit: chunksAtOnce,
-    });
-    for (const chunk of chunks) {
-      const decoded = decodeFacts(chunk.body);
-      const column = decoded.columns[factColumn.member];
-      let isChanged = false;
-      for (const [row, member] of (column ?? []).entries()) {
-        if (!members.has(member) || column === null || column === undefined) continue;
-        column[row] = 0;
-        removed += 1;
-        isChanged = true;
-      }
-      if (!isChanged) continue;
-      await replaceChunk(tx, viewer.organizationId, { ...chunk, body: encodeFacts(decoded) });
-    }
-    after = chunks.at(-1) ?? null;
-    if (chunks.length < chunksAtOnce) return removed;
   }
 }

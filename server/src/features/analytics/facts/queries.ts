@@ -1,7 +1,6 @@
 /** The SQL of facts. Chunks of a day are of three sizes; full ones are not put together any more. */
 import { sql } from 'kysely';
 import {
-  byteaArray,
   bytesArray,
   dateArray,
   int8Array,
@@ -9,7 +8,6 @@ import {
   uuidArray,
 } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import type { Hash } from '../statistics/viewer-key.ts';
 
 export type FactDay = { readonly organizationId: string; readonly dayMs: number };
 export type FactChunk = FactDay & {
@@ -89,48 +87,12 @@ export async function selectChunks(
 export async function replaceChunk(
   tx: Tx,
   organizationId: string,
-  { day, level, chunk, body }: ChunkKey & { body: Buffer },
+  { day, level, chunk, body, rows }: ChunkKey & { body: Buffer; rows: number },
 ): Promise<void> {
   await sql`
-    update view_fact set body = ${body} where organization_id = ${organizationId}
+    update view_fact set body = ${body}, row_count = ${rows}
+    where organization_id = ${organizationId}
       and day = ${day}::date and level = ${level} and chunk = ${chunk}::uuid`.execute(tx);
-}
-
-export type StoredLabel = {
-  readonly organizationId: string;
-  readonly hash: Hash;
-  readonly text: string;
-};
-
-/** Keeps the texts of labels, of an organization's at most `maxLabels`. */
-export async function insertLabels(
-  tx: Tx,
-  labels: readonly StoredLabel[],
-  maxLabels: number,
-): Promise<void> {
-  if (labels.length === 0) return;
-  await sql`
-    insert into fact_label (organization_id, label_hash, label)
-    select given.* from unnest(
-      ${textArray(labels.map(({ organizationId }) => organizationId))}::text[],
-      ${hashArray(labels.map(({ hash }) => hash))}::bytea[],
-      ${textArray(labels.map(({ text }) => text))}::text[]) as given (organization_id, label_hash, label)
-    where (select count(*) from fact_label known
-      where known.organization_id = given.organization_id) < ${maxLabels}
-    order by organization_id, label_hash
-    on conflict do nothing`.execute(tx);
-}
-
-export async function selectLabels(db: Db, organizationId: string): Promise<Map<Hash, string>> {
-  const { rows } = await sql<{ label_hash: Buffer; label: string }>`
-    select label_hash, label from fact_label where organization_id = ${organizationId}`.execute(db);
-  return new Map(rows.map((row) => [row.label_hash.toString('latin1'), row.label]));
-}
-
-function hashArray(hashes: readonly Hash[]): Buffer {
-  return byteaArray(hashes.length, 8, (index, bytes, at) => {
-    bytes.write(hashes[index] ?? '', at, 8, 'latin1');
-  });
 }
 
 function formatDate(ms: number): string {

@@ -3,6 +3,7 @@ import { awaitedLater } from '../../../platform/awaited-later.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { hourMs } from '../../../platform/time.ts';
 import { columnIndex } from '../projections/engagement/contribution.ts';
+import { entryPointOfHash } from '../projections/engagement/label.ts';
 import { readPeople, type People } from '../projections/links/link-queries.ts';
 import { startupBucket } from '../statistics/startup-histogram.ts';
 import { decodeFacts } from './codec.ts';
@@ -126,7 +127,10 @@ function matchingRows(facts: Facts, filter: FactFilter): Matching {
   const keepEqual = (column: number, wanted: number) => keep(column, (value) => value === wanted);
   if (device !== undefined) keepEqual(factColumn.device, device);
   if (country !== undefined) keepEqual(factColumn.country, country);
-  if (entryPoint !== undefined) keepEqual(factColumn.entryPoint, labels.indexOf(entryPoint));
+  if (entryPoint !== undefined) {
+    const isWanted = labels.map((hash) => entryPointOfHash(hash) === entryPoint);
+    keep(factColumn.entryPoint, (index) => isWanted[index] === true);
+  }
   if (appVersion !== undefined) keepEqual(factColumn.appVersion, labels.indexOf(appVersion));
   if (contentIds !== undefined) {
     const isWanted = facts.contents.map((key) => contentIds.has(key));
@@ -154,7 +158,7 @@ function groupsOf(sums: FactSums, facts: Facts, rows: Int32Array, dayMs: number)
     content: (index: number) => facts.contents[index] ?? '',
     device: (index: number) => factDevices[index] ?? '',
     country: countryName,
-    entryPoint: (index: number) => labels[index] ?? '',
+    entryPoint: (index: number) => entryPointOfHash(labels[index] ?? ''),
   }[groupBy];
   const values = columns[factColumn[groupBy]];
   const hours = within === 'hour' ? columns[factColumn.hour] : null;

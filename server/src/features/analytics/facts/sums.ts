@@ -8,7 +8,7 @@ import { contentIdOf, factCounts, type ColumnValues, type ContentKey } from './f
 export type FactFilter = {
   readonly device?: number;
   readonly country?: number;
-  readonly entryPoint?: Hash;
+  readonly entryPoint?: string;
   readonly appVersion?: Hash;
   /** Items; sessions match only without. */
   readonly contentIds?: ReadonlySet<ContentKey>;
@@ -40,7 +40,7 @@ export type FactQuery = {
 
 export type Startups = Map<number, { count: number; total: number }>;
 export type FactCounts = Record<CountName, number>;
-/** A moment, an id, a label's hash, or a name; '' is unknown. */
+/** A moment, an id, or a name; '' is unknown. */
 export type GroupKey = string | number;
 
 /** The numbers of rows that a filter asks for, and their weights. */

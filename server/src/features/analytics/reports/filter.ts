@@ -7,7 +7,7 @@ import { contentItems } from '../../content/content.ts';
 import { isCountry, type EventDevice } from '../../events/events.ts';
 import { contentKey, countryNumber, factDevices, type ContentKey } from '../facts/facts.ts';
 import type { FactFilter } from '../facts/sums.ts';
-import { hashLabel } from '../projections/engagement/label.ts';
+import { hashText } from '../statistics/viewer-key.ts';
 
 export type ReportFilter = {
   readonly device?: EventDevice;
@@ -69,8 +69,8 @@ export async function toFactFilter(
   return {
     ...(device !== undefined && { device: factDevices.indexOf(device) }),
     ...(country !== undefined && { country: countryNumber(country) }),
-    ...(entryPoint !== undefined && { entryPoint: hashLabel(entryPoint) }),
-    ...(appVersion !== undefined && { appVersion: hashLabel(appVersion) }),
+    ...(entryPoint !== undefined && { entryPoint }),
+    ...(appVersion !== undefined && { appVersion: hashText(appVersion) }),
     ...(isAboutItems(filter) && { contentIds: await findItems(db, organizationId, filter) }),
   };
 }

@@ -1,7 +1,6 @@
 /** Where viewers come from: the `entryPoint` that impressions name. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { selectLabels } from '../facts/queries.ts';
 import { sumFacts } from '../facts/scan.ts';
 import { toFactFilter, type ReportFilter } from './filter.ts';
 import { ratio } from './metrics.ts';
@@ -49,7 +48,6 @@ async function readFiltered(
   period: Period,
   filter: ReportFilter,
 ): Promise<Tally[]> {
-  const labels = await selectLabels(db, organizationId);
   const { startMs, endMs, granularity } = period;
   const range = { startMs, endMs, filter: await toFactFilter(db, organizationId, filter) };
   const sums = await sumFacts(db, organizationId, range, {
@@ -59,9 +57,7 @@ async function readFiltered(
   });
   return [...sums.groups.keys()]
     .map((key) => {
-      const [startMs = '', ...rest] = String(key).split(' ');
-      const hash = rest.join(' ');
-      const label = hash === '' ? '' : (labels.get(hash) ?? '(other)');
+      const [startMs = '', label = ''] = String(key).split(' ');
       return { startMs: Number(startMs), label, count: sums.countOf(key, 'impressions') };
     })
     .filter(({ count }) => count !== 0);

@@ -2,6 +2,8 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
+import { organizationRows } from '../../organizations/organizations.ts';
+import type { ErasureRecord } from './erasure-records.ts';
 
 export type ErasureStatus = 'pending' | 'complete' | 'failed';
 
@@ -39,7 +41,7 @@ export async function requestErasure(tx: Tx, key: ErasureKey): Promise<ErasureRo
     values (${key.organizationId}, ${key.userHash}, clock_timestamp())
     on conflict (organization_id, user_hash) do update set
       status = 'pending', requested_at = clock_timestamp(), position = null, blocks_read = 0,
-      events_removed = 0, completed_at = null
+      events_removed = 0, completed_at = null, is_replay = false
     returning ${columns}`.execute(tx);
   const [row] = rows;
   if (row === undefined) throw new Error('The erasure was not written.');
@@ -89,6 +91,43 @@ export async function endErasure(
   await sql`
     update erasure set status = ${status}, completed_at = now(), position = null
     where organization_id = ${key.organizationId} and user_hash = ${key.userHash}`.execute(tx);
+}
+
+/**
+ * Enters an erasure that a record knows, unless the database knows it or there is no such organization.
+ *
+ * @returns whether it was entered
+ */
+export async function insertReplay(
+  tx: Tx,
+  { organizationId, userHash, requestedAt }: ErasureRecord,
+): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    insert into erasure as known (organization_id, user_hash, requested_at, is_replay)
+    select organization_id, ${Buffer.from(userHash, 'hex')}, ${requestedAt}::timestamptz, true
+    from ${organizationRows} organization where organization_id = ${organizationId}
+    on conflict (organization_id, user_hash) do update set
+      status = 'pending', requested_at = excluded.requested_at, position = null, blocks_read = 0,
+      events_removed = 0, completed_at = null, is_replay = true
+      -- The record knows the moment to the millisecond.
+      where known.requested_at < excluded.requested_at - interval '1 second'
+  `.execute(tx);
+  return numAffectedRows > 0n;
+}
+
+/** The hashes, in hexadecimal, of the viewers whose ids are still to be found. */
+export async function selectReplays(db: Db, organizationId: string): Promise<string[]> {
+  const { rows } = await sql<{ hash: string }>`
+    select encode(user_hash, 'hex') as hash from erasure
+    where organization_id = ${organizationId} and is_replay and status = 'pending'`.execute(db);
+  return rows.map(({ hash }) => hash);
+}
+
+/** Of the others nothing was found. */
+export async function completeReplays(tx: Tx, organizationId: string): Promise<void> {
+  await sql`
+    update erasure set status = 'complete', completed_at = now()
+    where organization_id = ${organizationId} and is_replay and status = 'pending'`.execute(tx);
 }
 
 function toErasure(row: Row): ErasureRow {

@@ -93,8 +93,8 @@ function eraseSchema(operationId: string) {
     summary: 'Erase what is kept of a viewer',
     description:
       'Removes the events of the user id, and what was made of them: views, sessions, ' +
-      'interests. In `data` of events of other viewers, the id is replaced where it stands as ' +
-      'a value. Counts stay, without the viewer. The erasure runs in the background; `GET` ' +
+      'interests. In events of other viewers, the id is replaced where it stands as a value or as ' +
+      'a key. Counts stay, without the viewer. The erasure runs in the background; `GET` ' +
       `tells how far it is. Events that are sent later are new data. ${anyId}`,
     tags,
     response: answers({ 200: Erasure }),

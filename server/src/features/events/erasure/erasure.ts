@@ -18,18 +18,21 @@
  * 6. Erasures of one organization take turns page by page: none waits for another one to end, and
  *    none writes back what another has just removed.
  * 7. The job holds the user id encrypted. Nothing keeps it when the erasure has ended, only a hash
- *    that finds its state.
+ *    that finds its state, and a record with that hash, by which a restore repeats it.
  */
+import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import type { EraseViewer, Viewer } from '../../../platform/feature.ts';
 import { defineJob, doublingDelay } from '../../../platform/queue/job-definition.ts';
 import { done, handle, skipped, type HandledJob } from '../../../platform/queue/job-handler.ts';
 import { enqueue } from '../../../platform/queue/queue.ts';
+import type { Storage } from '../../../platform/storage/storage.ts';
 import type { Vault } from '../../../platform/vault.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
 import {
   endErasure,
+  findErasure,
   lockErasure,
   requestErasure,
   saveProgress,
@@ -38,7 +41,8 @@ import {
   type ErasureRow,
 } from './erasure-queries.ts';
 import type { EngagementLog } from '../engagement-log.ts';
-import { forgetUser } from './forget-viewer.ts';
+import { storeErasureRecord } from './erasure-records.ts';
+import { erasedId, forgetUser, mayName, type ErasedId } from './forget-viewer.ts';
 import type { LoggedEvent } from '../logged-event.ts';
 
 export const eraseViewerJob = defineJob({
@@ -55,12 +59,22 @@ export const eraseViewerJob = defineJob({
 
 const pageLimits = { limitBlocks: 100, limitEvents: 20_000 };
 
-/** The hash is keyed, and another one than statistics use. */
-export async function erasureKey(db: Db, { organizationId, userId }: Viewer): Promise<ErasureKey> {
+/** The hash is keyed, and another one than statistics use. The organization's secret must be loaded. */
+export function hashOfErased(secrets: ViewerSecrets, { organizationId, userId }: Viewer): Buffer {
+  return Buffer.from(secrets.hash(organizationId, `erasure:${userId}`), 'latin1');
+}
+
+export async function erasureKey(db: Db, viewer: Viewer): Promise<ErasureKey> {
+  const { organizationId } = viewer;
   const secrets = new ViewerSecrets();
   await secrets.load(db, [organizationId]);
-  const userHash = Buffer.from(secrets.hash(organizationId, `erasure:${userId}`), 'latin1');
-  return { organizationId, userHash };
+  return { organizationId, userHash: hashOfErased(secrets, viewer) };
+}
+
+/** The id by which the log and the tables know an event whose id was the viewer's. */
+export function replacementEventId({ userHash }: ErasureKey): string {
+  const digest = createHash('sha256').update('event').update(userHash).digest('hex');
+  return digest.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }
 
 /** Asks for an erasure; call `hints.give(eraseViewerJob.name)` after the commit. */
@@ -83,19 +97,23 @@ export type ErasureParts = {
   readonly db: Db;
   readonly eventLog: EngagementLog;
   readonly vault: Vault;
+  readonly storage: Pick<Storage, 'put'>;
   readonly steps: readonly EraseViewer[];
 };
 
-export function erasureHandler({ db, eventLog, vault, steps }: ErasureParts): HandledJob {
+export function erasureHandler(parts: ErasureParts): HandledJob {
+  const { db, eventLog, vault, steps } = parts;
   return handle(eraseViewerJob, async ({ sealedUserId }, context) => {
     const { organizationId, signal } = context;
     const sealed = Buffer.from(sealedUserId, 'base64');
     const viewer = { organizationId, userId: vault.open(sealed, sealContext(organizationId)) };
     const key = await erasureKey(db, viewer);
+    await recordErasure(parts, key, signal);
     const position = await eraseFromLog({ db, eventLog }, viewer, signal);
     if (position === null) return skipped('the erasure is not pending');
     for (const step of steps) await step(viewer, signal);
-    const left = await countLeft(eventLog, viewer, position, signal);
+    const id = erasedId(viewer.userId, replacementEventId(key));
+    const left = await countLeft(eventLog, { organizationId, id }, position, signal);
     if (left > 0) throw new Error(`${left} blocks of the event log still name an erased viewer`);
     await context.finish(async (tx) => {
       const erasure = await lockErasure(tx, key);
@@ -106,6 +124,20 @@ export function erasureHandler({ db, eventLog, vault, steps }: ErasureParts): Ha
     });
     return done;
   });
+}
+
+/** Before anything is erased, so that a restore knows of all that was. */
+async function recordErasure(
+  { db, storage }: ErasureParts,
+  key: ErasureKey,
+  signal: AbortSignal,
+): Promise<void> {
+  const erasure = await findErasure(db, key);
+  if (erasure === null) return;
+  const { organizationId, userHash } = key;
+  const requestedAt = erasure.requestedAt.toISOString();
+  const record = { organizationId, userHash: userHash.toString('hex'), requestedAt };
+  await storeErasureRecord(storage, record, signal);
 }
 
 /**
@@ -119,9 +151,10 @@ export async function eraseFromLog(
   signal: AbortSignal,
 ): Promise<ErasurePosition | null> {
   const key = await erasureKey(parts.db, viewer);
+  const id = erasedId(viewer.userId, replacementEventId(key));
   for (;;) {
     signal.throwIfAborted();
-    const page = await erasePage(parts, key, viewer.userId);
+    const page = await erasePage(parts, key, id);
     if (page === null || page.isLast) return page?.position ?? null;
   }
 }
@@ -133,7 +166,7 @@ export async function eraseFromLog(
 async function erasePage(
   { db, eventLog }: Pick<ErasureParts, 'db' | 'eventLog'>,
   key: ErasureKey,
-  userId: string,
+  id: ErasedId,
 ): Promise<{ position: ErasurePosition; isLast: boolean } | null> {
   const position = await inTransaction(db, async (tx) => {
     const erasure = await lockErasure(tx, key);
@@ -150,9 +183,7 @@ async function erasePage(
     { ...pageLimits, organizationId, until: position.end },
     // Copies that readers leave out, being duplicates, go as well.
     ({ text, events }) =>
-      namesUser(text(), userId)
-        ? events().flatMap((event) => forgetUser(event, userId) ?? [])
-        : null,
+      namesUser(text(), id) ? events().flatMap((event) => forgetUser(event, id) ?? []) : null,
   );
   const after = { at: next, end: position.end };
   return inTransaction(db, async (tx) => {
@@ -166,17 +197,17 @@ async function erasePage(
 }
 
 /** Whether any event of a block names the user, also one that readers leave out. */
-function namesUser(text: string, userId: string): boolean {
+function namesUser(text: string, id: ErasedId): boolean {
   // Parsing every block would take most of the time.
-  if (!text.includes(JSON.stringify(userId))) return false;
+  if (!mayName(text, id)) return false;
   const parsed = JSON.parse(text) as LoggedEvent[];
-  return parsed.some((event) => forgetUser(event, userId) !== event);
+  return parsed.some((event) => forgetUser(event, id) !== event);
 }
 
 /** Blocks that still name the viewer, in the part of the log that an erasure went through. */
 async function countLeft(
   eventLog: EngagementLog,
-  { organizationId, userId }: Viewer,
+  { organizationId, id }: { readonly organizationId: string; readonly id: ErasedId },
   { end }: ErasurePosition,
   signal: AbortSignal,
 ): Promise<number> {
@@ -188,7 +219,7 @@ async function countLeft(
       at,
       { ...pageLimits, organizationId, until: end },
       ({ text }) => {
-        if (namesUser(text(), userId)) left += 1;
+        if (namesUser(text(), id)) left += 1;
         return null;
       },
     );

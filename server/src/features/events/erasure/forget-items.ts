@@ -3,6 +3,7 @@
  * for what else they tell: a viewer was there. No projection writes anything for an item that does
  * not exist, so a rebuild gives the same tables before and after.
  */
+import type { LogPosition } from '../../../platform/event-log/event-log.ts';
 import type { DeletedItem } from '../../../platform/feature.ts';
 import type { EngagementLog } from '../engagement-log.ts';
 import type { LoggedEvent } from '../logged-event.ts';
@@ -14,19 +15,22 @@ export const noItem = '00000000-0000-0000-0000-000000000000';
 const pageLimits = { limitBlocks: 100, limitEvents: 20_000 };
 
 /**
- * Rewrites the blocks whose events name one of the items. It reads the whole log of each organization
- * once, however many items there are. Idempotent; a kill leaves pages that were rewritten and others.
+ * Rewrites the blocks whose events name one of the items. It reads the log of each organization once from
+ * `start` on, however many items there are. Idempotent; a kill leaves pages that were rewritten and others.
+ *
+ * @returns the end of what it has read
  */
 export async function forgetItemsInLog(
   eventLog: EngagementLog,
   items: readonly DeletedItem[],
+  start: LogPosition,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<LogPosition> {
   const byOrganization = Map.groupBy(items, ({ organizationId }) => organizationId);
   const until = await eventLog.end();
   for (const [organizationId, own] of byOrganization) {
     const ids = new Set(own.map(({ contentId }) => contentId));
-    for (let from = eventLog.start; ;) {
+    for (let from = start; ;) {
       signal.throwIfAborted();
       const page = await eventLog.rewrite(
         from,
@@ -38,13 +42,14 @@ export async function forgetItemsInLog(
       from = page.next;
     }
   }
+  return until;
 }
 
 /** The event with no id of the set; the same object when it has none. */
 export function forgetItems(event: LoggedEvent, ids: ReadonlySet<string>): LoggedEvent {
   const change = (text: string): string => (ids.has(text.toLowerCase()) ? noItem : text);
   const contentId = change(event.contentId);
-  const data = mapTexts(event.data, change) as LoggedEvent['data'];
+  const data = mapTexts(event.data, { text: change }) as LoggedEvent['data'];
   return contentId === event.contentId && data === event.data
     ? event
     : { ...event, contentId, data };

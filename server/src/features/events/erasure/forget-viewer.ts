@@ -1,27 +1,89 @@
 /** What erasing a viewer does to one event. */
+import { dataRules } from '../intake/event-rules.ts';
+import { isFixed, isFixedValue } from '../labels.ts';
 import type { LoggedEvent } from '../logged-event.ts';
-import { mapTexts } from './map-texts.ts';
+import { mapTexts, replaceEntries, type Change } from './map-texts.ts';
+
+/** An id that is erased, and what takes its place. */
+export type ErasedId = {
+  readonly userId: string;
+  /** The id where somebody has sent it as a number; null where it is none. */
+  readonly number: number | null;
+  /** Where a required field must stay text that is not empty. */
+  readonly placeholder: string;
+  /** Takes the place of an event's id, which must be unique. */
+  readonly eventId: string;
+};
+
+export function erasedId(userId: string, eventId: string): ErasedId {
+  return {
+    userId,
+    number: /^(?:0|-?[1-9]\d{0,19})$/.test(userId) ? Number(userId) : null,
+    placeholder: userId === 'erased' ? 'removed' : 'erased',
+    eventId,
+  };
+}
+
+/** Whether JSON may hold the id, as text, as a key or as a number. */
+export function mayName(json: string, { userId, number }: ErasedId): boolean {
+  if (json.includes(JSON.stringify(userId))) return true;
+  if (number === null) return false;
+  const digits = JSON.stringify(number);
+  for (let at = json.indexOf(digits); at >= 0; at = json.indexOf(digits, at + 1)) {
+    if (isBoundary(json, at - 1) && isBoundary(json, at + digits.length)) return true;
+  }
+  return false;
+}
+
+function isBoundary(json: string, at: number): boolean {
+  return ':,[]} '.includes(json.charAt(at));
+}
+
+/** JSON without the id: a value or a key that is the id becomes the placeholder. */
+export function withoutId(value: unknown, id: ErasedId): unknown {
+  return mapTexts(value, changeOf(id));
+}
 
 /**
  * The event without a user id: null when it is the user's own, the same object when it does not name
- * the user. Anybody can write the id into an event of another viewer; there it is replaced wherever
- * it stands as a value of `data`, and left out as a device or session id.
+ * the user. Anybody can write the id into an event of another viewer. There it is replaced wherever it
+ * stands in `data`, as text, as a number or as a key, and left out as the id of a device or a session.
+ *
+ * What cannot name a viewer stays: measurements and flags of the kind, names of its fields, ids of
+ * items, and words of a fixed vocabulary, such as the entry point `feed`.
  */
-export function forgetUser(event: LoggedEvent, userId: string): LoggedEvent | null {
+export function forgetUser(event: LoggedEvent, id: ErasedId): LoggedEvent | null {
+  const { userId } = id;
   if (event.userId === userId) return null;
-  const replace = (text: string) => (text === userId ? placeholderFor(userId) : text);
-  const data = mapTexts(event.data, replace) as LoggedEvent['data'];
-  const { deviceId, sessionId, ...rest } = event;
-  if (data === event.data && deviceId !== userId && sessionId !== userId) return event;
+  const data = forgetInData(event, id);
+  const { eventId, deviceId, sessionId, appVersion, ...rest } = event;
+  const isVersion = appVersion === userId && !isFixed('appVersion', userId);
+  const isNamed = [eventId, deviceId, sessionId].includes(userId) || isVersion;
+  if (data === event.data && !isNamed) return event;
   return {
     ...rest,
+    eventId: eventId === userId ? id.eventId : eventId,
     ...(deviceId !== undefined && deviceId !== userId && { deviceId }),
     ...(sessionId !== undefined && sessionId !== userId && { sessionId }),
+    ...(appVersion !== undefined && { appVersion: isVersion ? id.placeholder : appVersion }),
     data,
   };
 }
 
-/** A required field must stay text that is not empty, so the id is replaced and not removed. */
-function placeholderFor(userId: string): string {
-  return userId === 'erased' ? 'removed' : 'erased';
+function forgetInData({ event: kind, data }: LoggedEvent, id: ErasedId): LoggedEvent['data'] {
+  const change = changeOf(id);
+  const changed = Object.entries(data).map(([name, value]): [string, unknown] => {
+    const isField = dataRules[kind].some((rule) => rule.name === name);
+    if (!isField) return [change.text(name), mapTexts(value, change)];
+    const stays = typeof value !== 'string' || name === 'fromContentId' || isFixedValue(name, value);
+    return [name, stays ? value : change.text(value)];
+  });
+  return replaceEntries(data, changed) as LoggedEvent['data'];
+}
+
+function changeOf({ userId, number, placeholder }: ErasedId): Change {
+  return {
+    text: (text) => (text === userId ? placeholder : text),
+    number: (found) => (found === number ? placeholder : found),
+  };
 }

@@ -1,9 +1,37 @@
-/** A copy of JSON with each text changed; the same value when none is. */
-export function mapTexts(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === 'string') return change(value);
+export type Change = {
+  /** Of each text: values, and keys of objects. */
+  readonly text: (text: string) => string;
+  readonly number?: (number: number) => unknown;
+};
+
+/** A copy of JSON with each text, number and key changed; the same value when nothing is. */
+export function mapTexts(value: unknown, change: Change): unknown {
+  if (typeof value === 'string') return change.text(value);
+  if (typeof value === 'number') return change.number?.(value) ?? value;
   if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const changed = value.map((one) => mapTexts(one, change));
+    return changed.every((one, place) => one === value[place]) ? value : changed;
+  }
   const entries = Object.entries(value);
-  const changed = entries.map(([key, one]) => [key, mapTexts(one, change)] as const);
-  if (changed.every(([, one], place) => one === entries[place]?.[1])) return value;
-  return Array.isArray(value) ? changed.map(([, one]) => one) : Object.fromEntries(changed);
+  const changed = entries.map(
+    ([key, one]) => [change.text(key), mapTexts(one, change)] as [string, unknown],
+  );
+  return replaceEntries(value, changed);
+}
+
+/** The object with these entries, in the order of its own; the same object when they are its own. */
+export function replaceEntries(value: object, changed: readonly [string, unknown][]): object {
+  const before = Object.entries(value);
+  const isSame = changed.every(
+    ([key, one], place) => key === before[place]?.[0] && one === before[place][1],
+  );
+  if (isSame) return value;
+  const entries = new Map<string, unknown>();
+  for (const [key, one] of changed) {
+    let name = key;
+    while (entries.has(name)) name += '_';
+    entries.set(name, one);
+  }
+  return Object.fromEntries(entries);
 }

@@ -1,6 +1,7 @@
 /** The SQL of the deduplication ledger, beside its functions in functions.sql. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
+import { keyBytes, keyScope, writeEventKey } from '../../../platform/event-log/postgres/event-key.ts';
 
 /**
  * Starts a new generation when the current one is `leastAgeHours` old, by the database's clock.
@@ -12,6 +13,20 @@ export async function rotateKeys(tx: Tx, leastAgeHours: number): Promise<boolean
     select rotate_event_keys(make_interval(secs => ${leastAgeHours}::double precision * 3600))
       as rotated`.execute(tx);
   return rows[0]?.rotated ?? false;
+}
+
+/** Forgets an event id: the key of one that is no UUID is a hash of it. */
+export async function forgetEventKey(
+  tx: Tx,
+  organizationId: string,
+  eventId: string,
+): Promise<void> {
+  const key = Buffer.alloc(keyBytes);
+  writeEventKey(keyScope(organizationId), eventId, key, 0);
+  const uuid = sql`${key.toString('hex')}::uuid`;
+  await sql`
+    with current_key as (delete from event_key_a where event_key = ${uuid})
+    delete from event_key_b where event_key = ${uuid}`.execute(tx);
 }
 
 export type GenerationSize = { generation: 'current' | 'previous'; bytes: number };

@@ -176,3 +176,16 @@ export async function deleteRule(
     where organization_id = ${organizationId} and ranking_rule_id = ${ruleId}`.execute(tx);
   return numAffectedRows > 0n;
 }
+
+/** The ids of the rules that match one of these items only. */
+export async function selectRulesOfItems(
+  db: Db,
+  organizationId: OrganizationId,
+  contentIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await sql<{ ruleId: string }>`
+    select ranking_rule_id as "ruleId" from ranking_rule
+    where organization_id = ${organizationId} and match ->> 'contentId' = any(${contentIds}::text[])
+    `.execute(db);
+  return rows.map(({ ruleId }) => ruleId);
+}

@@ -1,15 +1,14 @@
 /** Taking items that were deleted for good out of what is stored of viewers. */
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import type { DeletedItem } from '../../../platform/feature.ts';
-import { interruptProjections } from '../../../platform/projections/queries.ts';
 import { encounterBytes, latestEncounters, readEncounters, writeEncounters } from './encounter.ts';
 import { foldEncounters, lockViewers } from './viewer-queries.ts';
 
 const viewersAtOnce = 2_000;
 
 /**
- * Goes through all viewers of the items' organizations, some in each transaction. Call it when the
- * event log does not name the items any more: the projection reads again what it has not written.
+ * Goes through all viewers of the items' organizations, some in each transaction. Call it when neither
+ * the event log nor what the projection has read names the items any more.
  */
 export async function forgetItemsOfViewers(
   db: Db,
@@ -18,7 +17,6 @@ export async function forgetItemsOfViewers(
 ): Promise<void> {
   const organizationIds = [...new Set(items.map(({ organizationId }) => organizationId))];
   const serialNumbers = new Set(items.map(({ serialNumber }) => serialNumber));
-  await inTransaction(db, (tx) => interruptProjections(tx, ['feed-viewers']));
   for (let after: Buffer | null = Buffer.alloc(0); after !== null;) {
     signal.throwIfAborted();
     const behind: Buffer = after;

@@ -106,6 +106,8 @@ class FeedViewersWriter implements ProjectionWriter<LoggedEvent> {
 
   forget(): void {
     this.#pass = new Map();
+    // Of items that were deleted for good since, nothing must be written.
+    this.#serialNumbers.clear();
   }
 
   async #findSerialNumbers(tx: Tx, pass: Pass): Promise<void> {

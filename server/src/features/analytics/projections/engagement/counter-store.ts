@@ -60,12 +60,14 @@ export class CounterStore {
   readonly #details = new RecentMap<ContentDetail>(4_000);
   readonly #sets = new RecentMap<ViewerSet>(16_000_000, weighSet);
 
-  async write(tx: Tx, pass: EngagementPass): Promise<void> {
+  /** @returns which items there are of those that the pass has changed something about */
+  async write(tx: Tx, pass: EngagementPass): Promise<Exists> {
     const exists = await findExisting(tx, pass);
     await addContentCounts(tx, contentRows(pass, exists));
     await addAudienceCounts(tx, audienceRows(pass));
     await this.#writeDetails(tx, pass, exists);
     await this.#writeSets(tx, pass, exists);
+    return exists;
   }
 
   forget(): void {
@@ -134,7 +136,7 @@ function setName({ organizationId, contentId, grain, periodMs }: SetKey): string
   return `${organizationId} ${contentId} ${grain} ${periodMs}`;
 }
 
-type Exists = (organizationId: string, contentId: string) => boolean;
+export type Exists = (organizationId: string, contentId: string) => boolean;
 
 /**
  * Items that were deleted for good get no rows: their purge holds the lock of this projection, so it

@@ -24,10 +24,10 @@ export function addLabels(
 ): void {
   const entryPoint = entryPointOf(data);
   if (entryPoint !== undefined) {
-    into.entryPoint = earlierOf(into.entryPoint, hashLabel(entryPoint), at);
+    into.entryPoint = earlierOf(into.entryPoint, hashLabel('entryPoint', entryPoint), at);
   }
   if (appVersion !== undefined) {
-    into.appVersion = earlierOf(into.appVersion, hashLabel(appVersion), at);
+    into.appVersion = earlierOf(into.appVersion, hashLabel('appVersion', appVersion), at);
   }
 }
 

@@ -5,7 +5,12 @@
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
 import type { ZoneClock } from '../../../../platform/zone-clock.ts';
-import type { EventBlock, EventProjection, LoggedEvent } from '../../../events/events.ts';
+import {
+  noItem,
+  type EventBlock,
+  type EventProjection,
+  type LoggedEvent,
+} from '../../../events/events.ts';
 import { ViewerSecrets } from '../../../organizations/organizations.ts';
 import { erasedKeys } from '../../statistics/viewer-keys.ts';
 import { ClockedBlocks } from '../clocked-blocks.ts';
@@ -19,9 +24,9 @@ import {
   type TouchedSession,
   type TouchedView,
 } from './count-changes.ts';
-import { CounterStore } from './counter-store.ts';
+import { CounterStore, type Exists } from './counter-store.ts';
 import { collectBlock, getOrMake, type EngagementPass } from './engagement-pass.ts';
-import type { EngagementFollower } from './follower.ts';
+import type { Changed, EngagementFollower } from './follower.ts';
 import { removeFromSets } from './forget-watcher.ts';
 import { keepOldEngagement } from './old-engagement.ts';
 import {
@@ -165,14 +170,12 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
     const newSessions = sessions.values.map((session, index) =>
       countSessions(session, sessionsBefore[index] ?? [], idleMs),
     );
-    await this.#counters.write(tx, pass);
-    for (const follower of this.#followers) {
-      const changes = {
-        views: changesOf(views, viewsBefore, newViews),
-        sessions: changesOf(sessions, sessionsBefore, newSessions),
-      };
-      await follower.write(tx, changes, generation);
-    }
+    const exists = await this.#counters.write(tx, pass);
+    const changes = {
+      views: changesOf(views, viewsBefore, newViews).map((view) => ofKnownItem(view, exists)),
+      sessions: changesOf(sessions, sessionsBefore, newSessions),
+    };
+    for (const follower of this.#followers) await follower.write(tx, changes, generation);
     await this.#views.save(tx, views.keys, newViews, generation);
     await this.#sessions.save(tx, sessions.keys, newSessions, generation);
   }
@@ -201,6 +204,11 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
     this.#sessions.forget();
     return generation;
   }
+}
+
+/** Followers hear of an item that was deleted for good as of none: its purge looks at them once. */
+function ofKnownItem(view: Changed<ViewState>, exists: Exists): Changed<ViewState> {
+  return exists(view.organizationId, view.contentId) ? view : { ...view, contentId: noItem };
 }
 
 function newPass(): EngagementPass {

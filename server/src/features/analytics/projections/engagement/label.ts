@@ -1,7 +1,8 @@
 /**
- * Labels that clients make up, such as entry points and versions of apps. Views and facts know them by
- * hashes, which have a fixed size; `fact_label` keeps their texts.
+ * Where a view came from and the version of its app, as views and facts know them: by hashes of labels,
+ * which have a fixed size.
  */
+import { entryPoints, labelOf, otherLabel, type LabelField } from '../../../events/events.ts';
 import { hashText, type Hash } from '../../statistics/viewer-key.ts';
 
 /**
@@ -15,31 +16,33 @@ export function entryPointOf({ entryPoint, feedId }: EventData): string | undefi
 
 type EventData = { readonly entryPoint?: unknown; readonly feedId?: unknown };
 
-export const maxLabelCharacters = 64;
 const maxRemembered = 5_000;
 const hashes = new Map<string, Hash>();
-const texts = new Map<Hash, string>();
 
-export function hashLabel(label: string): Hash {
-  const known = hashes.get(label);
-  if (known !== undefined) return known;
-  const text = labelText(label);
-  const hash = hashText(text);
-  if (hashes.size >= maxRemembered) {
-    hashes.clear();
-    texts.clear();
+/** The hash of the label that a value is counted under; '' for none. */
+export function hashLabel(field: LabelField, value: string): Hash {
+  const label = labelOf(field, value);
+  if (label === '') return '';
+  let hash = hashes.get(label);
+  if (hash === undefined) {
+    hash = hashText(label);
+    if (hashes.size >= maxRemembered) hashes.clear();
+    hashes.set(label, hash);
   }
-  hashes.set(label, hash);
-  texts.set(hash, text);
   return hash;
 }
 
-/** The text of a label that this process has hashed lately. */
-export function recentLabel(hash: Hash): string | undefined {
-  return texts.get(hash);
+const textsOfEntryPoints = new Map<Hash, string>([
+  ['', ''],
+  ...entryPoints.map((label): [Hash, string] => [hashText(label), label]),
+]);
+
+/** A text as earlier versions made it a label: cut, in a form that PostgreSQL can store. */
+export function earlierLabel(text: string): string {
+  return text.slice(0, 64).toWellFormed().replaceAll('\u0000', '\ufffd');
 }
 
-/** A label cut to its maximum length, in a form that PostgreSQL can store. */
-function labelText(label: string): string {
-  return label.slice(0, maxLabelCharacters).toWellFormed().replaceAll('\u0000', '\ufffd');
+/** The entry point that a hash stands for. Facts of earlier versions may have others. */
+export function entryPointOfHash(hash: Hash): string {
+  return textsOfEntryPoints.get(hash) ?? otherLabel;
 }

@@ -6,6 +6,9 @@ import {
   timestampArray,
 } from '../../../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
+import type { Viewer } from '../../../../platform/feature.ts';
+import { otherLabel } from '../../../events/events.ts';
+import { earlierLabel } from '../engagement/label.ts';
 
 export type LabelKey = { organizationId: string; periodMs: number; measure: string };
 export type QualityRow = LabelKey & {
@@ -57,4 +60,26 @@ export async function addQuality(tx: Tx, rows: readonly QualityRow[]): Promise<v
     on conflict (organization_id, grain, period, measure, label)
       do update set count = counter.count + excluded.count, total = counter.total + excluded.total
   `.execute(tx);
+}
+
+/** Counts what a measure has under the viewer's id under `other`. @returns how many rows there were */
+export async function forgetLabel(
+  tx: Tx,
+  { organizationId, userId }: Viewer,
+  measure: string,
+): Promise<number> {
+  const { rows } = await sql<{ gone: number }>`
+    with gone as (
+      delete from quality_counter
+      where organization_id = ${organizationId} and measure = ${measure} and label = ${earlierLabel(userId)}
+      returning *
+    ), added as (
+      insert into quality_counter as counter
+        (organization_id, grain, period, measure, label, count, total)
+      select organization_id, grain, period, measure, ${otherLabel}, count, total from gone
+      on conflict (organization_id, grain, period, measure, label)
+        do update set count = counter.count + excluded.count, total = counter.total + excluded.total
+    )
+    select count(*)::int4 as gone from gone`.execute(tx);
+  return rows[0]?.gone ?? 0;
 }

@@ -1,14 +1,20 @@
 /**
- * The projection `quality`: how playing went and where viewers came from, counted by labels that
- * clients send. Each event counts
- * by itself, so there is no state. Labels are bounded, since anyone with the publishable key can make
- * them up: the first 200 of a measure on a day count, the rest under one label. That is the one place
+ * The projection `quality`: how playing went and where viewers came from, counted by labels that clients
+ * send. Each event counts by itself, so there is no state. Only known labels count under their own name;
+ * see `labelOf`. Of those with an open set, the first 200 of a measure on a day do. That is the one place
  * where the order of events can show, and only for who sends more.
  */
 import { dayMs, hourMs } from '../../../../platform/time.ts';
 import type { ZoneClock } from '../../../../platform/zone-clock.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
-import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
+import {
+  isFixed,
+  labelOf,
+  otherLabel,
+  type EventBlock,
+  type LabelField,
+  type LoggedEvent,
+} from '../../../events/events.ts';
 import { getOrMake } from '../engagement/engagement-pass.ts';
 import { entryPointOf } from '../engagement/label.ts';
 import { wholeMilliseconds } from '../engagement/view-state.ts';
@@ -18,14 +24,21 @@ import { ClockedBlocks } from '../clocked-blocks.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
 import { startupBucket } from '../../statistics/startup-histogram.ts';
 import { expireHours, keepOldPeriods } from '../table-queries.ts';
-import { addQuality, selectLabels, type LabelKey, type QualityRow } from './quality-queries.ts';
+import { addQuality, forgetLabel, selectLabels, type LabelKey, type QualityRow } from './quality-queries.ts';
 
 export const quality: EventProjection = {
   name: 'quality',
   tables: ['quality_counter'],
   createWriter: () => new QualityWriter(),
   maxDuty: 1,
-  eraseViewer: 'no viewer data',
+  // Earlier versions let a label be any text, also somebody's id.
+  async eraseViewer(tx, viewer) {
+    let removed = 0;
+    for (const [measure, field] of Object.entries(labelFields)) {
+      if (!isFixed(field, viewer.userId)) removed += await forgetLabel(tx, viewer, measure);
+    }
+    return removed;
+  },
   purgeItems: 'no items',
   expire: [expireHours('quality_counter')],
   rebuild: {
@@ -36,8 +49,18 @@ export const quality: EventProjection = {
 };
 
 const maxLabels = 200;
-const longestLabel = 64;
-const otherLabels = '(other)';
+
+/** What the labels of each measure are; `startup` has buckets instead. */
+const labelFields = {
+  rendition: 'rendition',
+  codec: 'codec',
+  watching: 'rendition',
+  rebuffer: 'rendition',
+  switch: 'rendition',
+  error: 'errorCode',
+  source: 'entryPoint',
+} as const satisfies Record<string, LabelField>;
+type Measure = keyof typeof labelFields;
 
 type Tally = { count: number; total: number };
 /** What was counted in one hour: tallies by measure and label. */
@@ -68,8 +91,8 @@ class QualityWriter implements ProjectionWriter<LoggedEvent> {
     for (const row of collected) {
       const label = row.measure === 'startup' ? row.label : this.#admit(row);
       const day = row.periodMs - (row.periodMs % dayMs);
-      add(rows, { ...row, label });
-      add(rows, { ...row, label, grain: 'day', periodMs: day });
+      addRow(rows, { ...row, label });
+      addRow(rows, { ...row, label, grain: 'day', periodMs: day });
     }
     await addQuality(tx, [...rows.values()]);
   }
@@ -96,8 +119,8 @@ class QualityWriter implements ProjectionWriter<LoggedEvent> {
 
   #admit(row: QualityRow): string {
     const labels = this.#labels.get(labelsName(row));
-    if (labels === undefined || labels.has(row.label)) return row.label;
-    if (labels.size >= maxLabels) return otherLabels;
+    if (row.label === otherLabel || labels === undefined || labels.has(row.label)) return row.label;
+    if (labels.size >= maxLabels) return otherLabel;
     labels.add(row.label);
     return row.label;
   }
@@ -112,7 +135,7 @@ function collectEvent(
   switch (kind) {
     case 'playStart': {
       const startupMs = wholeMilliseconds(data['startupTime']);
-      count(hours, at, 'startup', startupBucket(startupMs), startupMs);
+      add(hours, at, { measure: 'startup', label: String(startupBucket(startupMs)), total: startupMs });
       count(hours, at, 'rendition', data['rendition'], startupMs);
       count(hours, at, 'codec', data['codec'], startupMs);
       break;
@@ -148,13 +171,21 @@ function collectEvent(
 function count(
   hours: Map<number, HourPass>,
   at: number,
-  measure: string,
-  label: unknown,
+  measure: Measure,
+  value: unknown,
   total: number,
+): void {
+  add(hours, at, { measure, label: labelOf(labelFields[measure], value), total });
+}
+
+function add(
+  hours: Map<number, HourPass>,
+  at: number,
+  { measure, label, total }: { measure: string; label: string; total: number },
 ): void {
   const hour = getOrMake(hours, at - (at % hourMs), () => new Map<string, Map<string, Tally>>());
   const labels = getOrMake(hour, measure, () => new Map<string, Tally>());
-  const tally = getOrMake(labels, labelOf(label), newTally);
+  const tally = getOrMake(labels, label, newTally);
   tally.count += 1;
   tally.total += total;
 }
@@ -168,18 +199,13 @@ function* rowsOf(pass: Map<string, Map<number, HourPass>>): Generator<QualityRow
     for (const [periodMs, measures] of hours) {
       for (const [measure, labels] of measures) {
         const row = { organizationId, grain: 'hour', periodMs, measure } as const;
-        for (const [label, tally] of labels) yield { ...row, label: storable(label), ...tally };
+        for (const [label, tally] of labels) yield { ...row, label, ...tally };
       }
     }
   }
 }
 
-/** As PostgreSQL can hold it. The intake refuses what it can't; a projection must not stop at it. */
-function storable(label: string): string {
-  return label.toWellFormed().replaceAll('\u0000', '\ufffd');
-}
-
-function add(rows: Map<string, QualityRow>, row: QualityRow): void {
+function addRow(rows: Map<string, QualityRow>, row: QualityRow): void {
   const { organizationId, grain, periodMs, measure, label } = row;
   const key = `${organizationId} ${grain} ${periodMs} ${measure} ${label}`;
   const found = rows.get(key);
@@ -192,10 +218,4 @@ function add(rows: Map<string, QualityRow>, row: QualityRow): void {
 
 function labelsName({ organizationId, periodMs, measure }: LabelKey): string {
   return `${organizationId} ${periodMs - (periodMs % dayMs)} ${measure}`;
-}
-
-function labelOf(value: unknown): string {
-  if (typeof value === 'number') return String(value).slice(0, longestLabel);
-  if (typeof value !== 'string') return '';
-  return value.length <= longestLabel ? value : value.slice(0, longestLabel);
 }

@@ -75,6 +75,20 @@ export async function writeReactions(tx: Tx, given: readonly ViewerReaction[]): 
   `.execute(tx);
 }
 
+type NamedEvent = { readonly eventId: string; readonly viewerKey: Buffer };
+
+/** Gives reactions by one event another event id, and another viewer where the event stood for it. */
+export async function renameReactionEvent(
+  tx: Tx,
+  organizationId: string,
+  { from, to }: { readonly from: NamedEvent; readonly to: NamedEvent },
+): Promise<void> {
+  await sql`
+    update viewer_reaction set event_id = ${to.eventId},
+      viewer_key = case viewer_key when ${from.viewerKey} then ${to.viewerKey} else viewer_key end
+    where organization_id = ${organizationId} and event_id = ${from.eventId}`.execute(tx);
+}
+
 /**
  * Puts what viewers have told before the log's first day into the copies of a rebuild. What they told
  * later is in the log.

@@ -5,18 +5,33 @@
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
-import type { EventBlock, EventProjection, LoggedEvent } from '../../../events/events.ts';
+import type { Viewer } from '../../../../platform/feature.ts';
+import {
+  erasureKey,
+  replacementEventId,
+  type EventBlock,
+  type EventProjection,
+  type LoggedEvent,
+} from '../../../events/events.ts';
 import { ViewerSecrets } from '../../../organizations/organizations.ts';
 import { hashViewer, viewerOf } from '../../statistics/viewer-key.ts';
 import { deleteItemRows, deleteViewerRows } from '../table-queries.ts';
-import { keepEarlierReactions, writeReactions, type ViewerReaction } from './reaction-queries.ts';
+import {
+  keepEarlierReactions,
+  renameReactionEvent,
+  writeReactions,
+  type ViewerReaction,
+} from './reaction-queries.ts';
 
 export const reactions: EventProjection = {
   name: 'reactions',
   tables: ['viewer_reaction', 'reaction_counter'],
   createWriter: () => new ReactionsWriter(),
   maxDuty: 1,
-  eraseViewer: (tx, viewer) => deleteViewerRows(tx, 'viewer_reaction', viewer),
+  async eraseViewer(tx, viewer) {
+    await renameEvent(tx, viewer);
+    return deleteViewerRows(tx, 'viewer_reaction', viewer);
+  },
   async purgeItems(tx, items) {
     for (const table of ['viewer_reaction', 'reaction_counter'] as const) {
       await deleteItemRows(tx, table, items);
@@ -25,6 +40,25 @@ export const reactions: EventProjection = {
   expire: [],
   rebuild: { from: 'log', carryOver: keepEarlierReactions },
 };
+
+/** Gives an event of somebody else whose id was the viewer's the id that it has in the log by now. */
+async function renameEvent(tx: Tx, viewer: Viewer): Promise<void> {
+  const { organizationId, userId } = viewer;
+  const replacement = replacementEventId(await erasureKey(tx, viewer));
+  const secrets = new ViewerSecrets();
+  await secrets.load(tx, [organizationId]);
+  const keyOf = (eventId: string) =>
+    Buffer.from(hashViewer(secrets, organizationId, anonymous(eventId)), 'latin1');
+  await renameReactionEvent(tx, organizationId, {
+    from: { eventId: userId, viewerKey: keyOf(userId) },
+    to: { eventId: replacement, viewerKey: keyOf(replacement) },
+  });
+}
+
+/** An event without a viewer stands for a viewer of its own. */
+function anonymous(eventId: string): string {
+  return `e:${eventId}`;
+}
 
 /** Before the viewer is hashed. */
 type FoundReaction = Omit<ViewerReaction, 'viewerKey'> & { readonly viewer: string };
@@ -39,7 +73,7 @@ class ReactionsWriter implements ProjectionWriter<LoggedEvent> {
         const pair = pairOf(event);
         if (pair === null) continue;
         const { contentId, at, eventId } = event;
-        const viewer = viewerOf(event) ?? `e:${eventId}`;
+        const viewer = viewerOf(event) ?? anonymous(eventId);
         const key = `${organizationId} ${contentId} ${pair.reaction} ${viewer}`;
         const found = { organizationId, contentId, viewer, at, eventId, ...pair };
         const before = this.#pass.get(key);

@@ -1,0 +1,46 @@
+/** `reelfeed erasures export <file>`: which viewers were erased, as hashes, for a later `restore`. */
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readConfig } from '../app/config.ts';
+import {
+  formatErasureRecord,
+  parseErasureRecord,
+  readErasureRecords,
+  type ErasureRecord,
+} from '../features/events/events.ts';
+import { ConfigurationError } from '../platform/settings.ts';
+import { sync } from '../platform/storage/durable.ts';
+import { openStorage } from '../platform/storage/open-storage.ts';
+import { print, UsageError, type Command } from './command.ts';
+
+/** It reads the media storage alone, so that it also works when the database is lost. */
+export const erasuresCommand: Command = async ({ env, json, positionals: [action, file] }) => {
+  if (action !== 'export' || file === undefined) {
+    throw new UsageError('Usage: reelfeed erasures export <file>');
+  }
+  const records = await Array.fromAsync(readErasureRecords(await openStorage(readConfig(env))));
+  const draft = `${file}.part`;
+  await writeFile(draft, records.map(formatErasureRecord).join(''), { mode: 0o600 });
+  await sync(draft);
+  await rename(draft, file);
+  print(json, { file, erasures: records.length }, [
+    `${file} holds ${records.length} erasures. Keep it beside the backups, and write it anew with each.`,
+  ]);
+};
+
+/** The records of such a file. @throws ConfigurationError naming the line that is none */
+export async function readErasuresFile(file: string): Promise<ErasureRecord[]> {
+  let lines: string[];
+  try {
+    lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
+  } catch (error) {
+    throw new ConfigurationError(`${file} can't be read.`, { cause: error });
+  }
+  return lines.map((line, index) => {
+    try {
+      return parseErasureRecord(line);
+    } catch (error) {
+      const message = `Line ${index + 1} of ${file} is not the record of an erasure.`;
+      throw new ConfigurationError(message, { cause: error });
+    }
+  });
+}

@@ -1,0 +1,111 @@
+/** Taking erased viewers and deleted items out of facts, which stay: they say what was watched. */
+import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
+import type { DeletedItem, Viewer } from '../../../platform/feature.ts';
+import { lockProjections } from '../../../platform/projections/queries.ts';
+import { isFixed, noItem, otherLabel } from '../../events/events.ts';
+import { earlierLabel } from '../projections/engagement/label.ts';
+import { hashText, memberOf, type Hash } from '../statistics/viewer-key.ts';
+import { erasedKeys } from '../statistics/viewer-keys.ts';
+import { decodeFacts, encodeFacts } from './codec.ts';
+import { contentKey, factColumn, type Facts } from './facts.ts';
+import { mergeFacts } from './merge.ts';
+import { replaceChunk, selectChunks, type ReadChunk } from './queries.ts';
+
+const chunksAtOnce = 50;
+const always = { startMs: Date.UTC(1970, 0), endMs: Date.UTC(9999, 0) };
+
+type Page = { readonly last: ReadChunk | null; readonly isLast: boolean };
+/** The facts as they are to be stored; null where they stay. */
+type Edit = (facts: Facts) => Facts | null;
+
+/**
+ * Takes a viewer out: as the one who watched, and as a label, which an earlier version let be any text.
+ *
+ * @returns how many rows of facts named the viewer
+ */
+export async function forgetViewerInFacts(tx: Tx, viewer: Viewer): Promise<number> {
+  const { organizationId, userId } = viewer;
+  const keys = await erasedKeys(tx, viewer);
+  const members = new Set(keys.map((key) => memberOf(key.toString('latin1'))));
+  const isFixedLabel = isFixed('entryPoint', userId) || isFixed('appVersion', userId);
+  const label = isFixedLabel ? null : hashText(earlierLabel(userId));
+  let removed = 0;
+  for (let after: ReadChunk | null = null; ;) {
+    const page = await rewritePage(tx, organizationId, after, (facts) => {
+      const rows = forgetMembers(facts, members);
+      removed += rows;
+      const renamed = label === null ? null : renameLabel(facts, label);
+      return renamed ?? (rows > 0 ? facts : null);
+    });
+    if (page.isLast) return removed;
+    after = page.last;
+  }
+}
+
+/**
+ * Lets facts of deleted items be those of no item. Some chunks go in each transaction, under the lock of
+ * the projection that writes them. Call it when that writes nothing for the items any more.
+ */
+export async function forgetItemsInFacts(
+  db: Db,
+  items: readonly DeletedItem[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [organizationId, own] of Map.groupBy(items, (item) => item.organizationId)) {
+    const gone = new Set(own.map(({ contentId }) => contentKey(contentId)));
+    for (let after: ReadChunk | null = null; ;) {
+      signal.throwIfAborted();
+      const behind: ReadChunk | null = after;
+      const page: Page = await inTransaction(db, async (tx) => {
+        await lockProjections(tx, ['engagement']);
+        return rewritePage(tx, organizationId, behind, (facts) => forgetContents(facts, gone));
+      });
+      if (page.isLast) break;
+      after = page.last;
+    }
+  }
+}
+
+async function rewritePage(
+  tx: Tx,
+  organizationId: string,
+  after: ReadChunk | null,
+  edit: Edit,
+): Promise<Page> {
+  const page = { after, limit: chunksAtOnce };
+  const chunks = await selectChunks(tx, organizationId, always, page);
+  for (const chunk of chunks) {
+    const facts = edit(decodeFacts(chunk.body));
+    if (facts === null) continue;
+    const stored = { ...chunk, body: encodeFacts(facts), rows: facts.rows };
+    await replaceChunk(tx, organizationId, stored);
+  }
+  return { last: chunks.at(-1) ?? null, isLast: chunks.length < chunksAtOnce };
+}
+
+/** Changes the facts themselves. @returns how many rows */
+function forgetMembers({ columns }: Facts, members: ReadonlySet<number>): number {
+  const column = columns[factColumn.member];
+  if (column === null || column === undefined) return 0;
+  let rows = 0;
+  for (let row = 0; row < column.length; row += 1) {
+    if (!members.has(column[row] ?? 0)) continue;
+    column[row] = 0;
+    rows += 1;
+  }
+  return rows;
+}
+
+function renameLabel(facts: Facts, label: Hash): Facts | null {
+  if (!facts.labels.includes(label)) return null;
+  const other = hashText(otherLabel);
+  const labels = facts.labels.map((one) => (one === label ? other : one));
+  // Merging makes one of labels and of rows that have become equal.
+  return mergeFacts([{ ...facts, labels }]);
+}
+
+function forgetContents(facts: Facts, gone: ReadonlySet<string>): Facts | null {
+  if (!facts.contents.some((key) => gone.has(key))) return null;
+  const contents = facts.contents.map((key) => (gone.has(key) ? contentKey(noItem) : key));
+  return mergeFacts([{ ...facts, contents }]);
+}

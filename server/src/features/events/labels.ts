@@ -1,0 +1,94 @@
+/**
+ * Labels: values of events that reports list or filter by. Anyone with the publishable key can send any
+ * text in their place, also the id of a person. So only a text that says what its field is for becomes a
+ * label; every other one is counted as `other`.
+ */
+export type LabelField = 'entryPoint' | 'rendition' | 'codec' | 'errorCode' | 'appVersion';
+
+export const otherLabel = 'other';
+
+export const entryPoints = ['feed', 'search', 'direct', 'share', otherLabel] as const;
+
+type KnownLabels = {
+  /** Values of a fixed vocabulary: they never name anybody, even if somebody's id is the same text. */
+  readonly fixed: RegExp;
+  /** Values of an open set, by a shape that ids don't have. */
+  readonly shaped: RegExp;
+};
+
+const none = /(?!)/;
+
+/** The migration 0105 has the same expressions. */
+const known: Readonly<Record<LabelField, KnownLabels>> = {
+  entryPoint: { fixed: /^(?:feed|search|direct|share|other)$/, shaped: none },
+  rendition: {
+    // Heights of common pictures, with a frame rate; and names of qualities.
+    fixed:
+      /^(?:(?:144|180|216|234|240|270|288|320|360|396|400|404|416|432|450|468|480|486|504|540|544|576|600|640|648|720|768|800|832|900|960|1080|1152|1200|1280|1440|1600|1920|2160|2880|3840|4320)(?:p(?:24|25|30|48|50|60|90|100|120)?)?|auto|source|original|low|medium|high|sd|hd|fhd|qhd|uhd|[248]k)$/i,
+    shaped: /^\d{2,4}x\d{2,4}$/,
+  },
+  codec: {
+    fixed:
+      /^(?:h\.?26[3456]|avc[1-4]?|hevc|hvc1|hev1|vvc1?|dvh1|dvhe|av1|av01|vp8|vp9|vp08|vp09|theora|prores|mpeg-?[24]|mp4v|mp4a|aac|opus|mp3|flac|vorbis|e?-?ac-?3)$/i,
+    // RFC 6381: a video codec with its parameters, and perhaps an audio codec behind it.
+    shaped:
+      /^(?:avc[1-4]\.[\da-f]{6}|(?:hvc1|hev1|dvh1|dvhe|vvc1)(?:\.[\da-z]{1,8}){2,10}|av01(?:\.[\da-z]{1,4}){3,9}|vp0[89](?:\.\d{2}){3,8}|mp4[av]\.[\da-f]{2}(?:\.\d{1,3})?)(?:, ?(?:mp4a\.[\da-f]{2}(?:\.\d{1,2})?|opus|ac-3|ec-3|flac))?$/i,
+  },
+  errorCode: {
+    // The numbers of MediaError, HTTP, ExoPlayer and Core Media.
+    fixed:
+      /^(?:-?\d{1,4}|-\d{5}|network|decode|media|timeout|aborted|offline|drm|unsupported|stalled|unknown)$/i,
+    // NAMES_OF_CONSTANTS, and names that end as those of errors do.
+    shaped:
+      /^(?:[A-Z]+\d{0,4}(?:_(?:[A-Z]+\d{0,4}|\d{1,4}))*|[A-Za-z]*(?:Error|Exception|Time[Oo]ut|Failed|Failure|Aborted)|[a-z]+(?:[-_.][a-z]+)*[-_.](?:error|exception|timeout|failed|failure|aborted))$/,
+  },
+  appVersion: {
+    fixed: /^\d{1,4}$/,
+    // 2.4, 2.4.1, v2.4.1-beta.3, ios-2.4.1+77, 2.4.1 (build 77)
+    shaped:
+      /^(?:[a-z]{1,16}[-/ @])?v?\d{1,4}(?:\.\d{1,6}){1,3}(?:[-+][\da-z][\da-z.+-]{0,23})?(?: \((?:build )?[\d.]{1,12}\))?$/i,
+  },
+};
+
+const maxCharacters = 64;
+const maxRemembered = 2_000;
+const remembered = Object.fromEntries(
+  Object.keys(known).map((field) => [field, new Map<string, string>()]),
+) as Record<LabelField, Map<string, string>>;
+
+/** The label that a value is counted under; '' where an event has none. */
+export function labelOf(field: LabelField, value: unknown): string {
+  if (typeof value !== 'string' || value === '') return '';
+  const labels = remembered[field];
+  let label = labels.get(value);
+  if (label === undefined) {
+    label = isKnown(field, value) ? value : otherLabel;
+    if (labels.size >= maxRemembered) labels.clear();
+    labels.set(value, label);
+  }
+  return label;
+}
+
+function isKnown(field: LabelField, text: string): boolean {
+  return text.length <= maxCharacters && (isFixed(field, text) || known[field].shaped.test(text));
+}
+
+/** Whether the text is of the fixed vocabulary of a field. */
+export function isFixed(field: LabelField, text: string): boolean {
+  return known[field].fixed.test(text);
+}
+
+const fieldsOfData: Readonly<Record<string, LabelField>> = {
+  entryPoint: 'entryPoint',
+  rendition: 'rendition',
+  fromQuality: 'rendition',
+  toQuality: 'rendition',
+  codec: 'codec',
+  errorCode: 'errorCode',
+};
+
+/** Whether the text is a word of the fixed vocabulary of a field of `data`. */
+export function isFixedValue(name: string, text: string): boolean {
+  const field = Object.hasOwn(fieldsOfData, name) ? fieldsOfData[name] : undefined;
+  return field !== undefined && isFixed(field, text);
+}
