@@ -48,6 +48,22 @@ describe('after a crash', () => {
     assert.deepEqual(await query(bystander.connection, 'select 1'), [1]);
   });
 
+  it('starts a server again that a stray SIGTERM has told to wait for its last connection', async () => {
+    await using folder = await temporaryFolder();
+    await withPostgres(folder.path, async (postgres) => {
+      const { connection, pid } = postgres;
+      assert.ok(pid);
+      const held = assert.rejects(query(connection, 'select pg_sleep(60)'));
+      await sleep(200);
+      process.kill(pid, 'SIGTERM');
+      const termAtMs = performance.now();
+      while (postgres.pid === pid || postgres.pid === undefined) await sleep(20);
+      assert.ok(performance.now() - termAtMs < 15_000);
+      assert.deepEqual(await query(connection, 'select 1'), [1]);
+      await held;
+    });
+  });
+
   it('starts a killed server again at once, although old backends are still busy', async () => {
     await using folder = await temporaryFolder();
     await withPostgres(folder.path, async (postgres) => {
