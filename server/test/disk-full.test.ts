@@ -203,7 +203,7 @@ test(
         ...sampleEvent('like', contentId),
         userId: `viewer-${acknowledged.size}`,
       }));
-      const reply = await send(`${service.url}/v1/events`, 'POST', {
+      const reply = await send(`${service.url}/v1/events/batch`, 'POST', {
         key: service.publishableKey,
         body: { events },
       }).catch(() => null);
