@@ -1,7 +1,9 @@
 /** Proves every command of the command line, as a process, without and beside a running service. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { access, readdir, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -286,6 +288,38 @@ test('a refusal of the service ends with 1 and its sentence', async () => {
     (key: { type: string; revokedAt: unknown }) => key.type === 'secret' && key.revokedAt === null,
   );
   failed(await reelfeed('keys', 'revoke', last.id), 1, /last working secret key/);
+});
+
+test('doctor names a garbage key, a taken port, an open data directory and a host without address', async () => {
+  const problem = async (wrong: Record<string, string>) => {
+    const answer = await runCommand(['doctor'], { env: { ...env, ...wrong } });
+    assert.equal(answer.code, 1, answer.stdout);
+    assert.doesNotMatch(answer.stdout, /sslmode/);
+    return answer.stdout;
+  };
+  const garbage = path.join(folder, 'garbage');
+  await mkdir(garbage);
+  assert.match(
+    await problem({ REELFEED_DATA_DIR: garbage, REELFEED_ENCRYPTION_KEY: 'garbage' }),
+    /^PROBLEM Settings +REELFEED_ENCRYPTION_KEY.*32 bytes in base64/m,
+  );
+  assert.match(
+    await problem({ REELFEED_DATA_DIR: garbage, REELFEED_SECRET_KEY: 'garbage' }),
+    /^PROBLEM Settings +REELFEED_SECRET_KEY/m,
+  );
+  const taken = createServer((_request, reply) => reply.end('another program'));
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const { port } = taken.address() as AddressInfo;
+  await chmod(garbage, 0o777);
+  const output = await problem({
+    REELFEED_DATA_DIR: garbage,
+    PORT: String(port),
+    REELFEED_PUBLIC_URL: 'https://feed.invalid',
+  });
+  taken.close();
+  assert.match(output, new RegExp(`^PROBLEM Port +Port ${port} on .* is in use by another`, 'm'));
+  assert.match(output, /^PROBLEM Data directory +every user .* may write to .*\n +→ Run chmod o-w/m);
+  assert.match(output, /^PROBLEM Public URL +the host feed\.invalid .* has no address/m);
 });
 
 test('doctor and migrate beside a running service', async () => {

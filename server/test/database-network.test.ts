@@ -10,7 +10,8 @@ import { putNetworkBefore } from './faulty-network.ts';
 import { createItem } from './seed.ts';
 import { eventually, startService } from './service.ts';
 
-const network = await putNetworkBefore(await cloneDatabase());
+const direct = await cloneDatabase();
+const network = await putNetworkBefore(direct);
 const service = await startService({}, { connection: network.connection });
 
 const routes: [method: string, path: string, body?: object][] = [
@@ -91,6 +92,29 @@ test('a database that refuses connections, and one that fails over', async () =>
   await network.heal();
   assert.ok((await worksAgain()) < recoveryMs);
   network.cut();
+  assert.ok((await worksAgain()) < recoveryMs);
+});
+
+test('a connection that is lost while the overview waits for several statements costs that request alone', async () => {
+  await warmUp();
+  const { Client } = await import('pg');
+  const { poolConnection } = await import('../src/platform/database/database.ts');
+  const [holder, watcher] = [1, 2].map(() => new Client(poolConnection(direct)));
+  assert.ok(holder !== undefined && watcher !== undefined);
+  await holder.connect();
+  await watcher.connect();
+  await holder.query('begin; lock table viewer_set in access exclusive mode');
+  const overview = service.call('GET', '/v1/analytics/overview');
+  await eventually('the statements to wait for the lock', async () => {
+    const { rows } = await watcher.query<{ n: number }>(
+      `select count(*)::int as n from pg_locks where not granted and relation = 'viewer_set'::regclass`,
+    );
+    return (rows[0]?.n ?? 0) >= 2 ? true : null;
+  });
+  network.cut();
+  assert.equal((await overview).status, 503);
+  await holder.end();
+  await watcher.end();
   assert.ok((await worksAgain()) < recoveryMs);
 });
 

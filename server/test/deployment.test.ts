@@ -8,8 +8,9 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { readConfig } from '../src/app/config.ts';
-import { ready, startCommand } from './processes.ts';
-import { send, startService, temporaryFolder } from './service.ts';
+import { cloneDatabase } from './database.ts';
+import { ready, startCommand, startMain } from './processes.ts';
+import { send, temporaryFolder, toUrl } from './service.ts';
 
 const at = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 const read = (name: string) => readFileSync(at(name), 'utf8');
@@ -21,8 +22,15 @@ function metricsIn(expression: string): string[] {
 }
 
 test('every metric of the dashboard and of the alert rules is one that the service has', async () => {
-  const service = await startService();
-  const { text } = await service.call('GET', '/metrics', { key: null });
+  const running = startMain({
+    env: {
+      PORT: '0',
+      DATABASE_URL: toUrl(await cloneDatabase()),
+      REELFEED_DATA_DIR: await temporaryFolder(),
+      REELFEED_LOG_LEVEL: 'error',
+    },
+  });
+  const { text } = await send(`${await ready(running)}/metrics`, 'GET');
   const families = [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
   );
@@ -134,10 +142,10 @@ async function linkPackages(folder: string): Promise<void> {
 
 /** What systemd knows of the settings that the unit has; nothing here can ask systemd itself. */
 const unitKeys: Readonly<Record<string, readonly string[]>> = {
-  Unit: ['Description', 'After', 'Wants'],
+  Unit: ['Description', 'After', 'Wants', 'StartLimitIntervalSec'],
   Service: [
     ...['User', 'WorkingDirectory', 'Environment', 'EnvironmentFile', 'ExecStart', 'Restart'],
-    ...['TimeoutStopSec', 'LimitNOFILE', 'StateDirectory', 'NoNewPrivileges', 'PrivateTmp'],
+    ...['RestartSec', 'KillMode', 'OOMPolicy', 'TimeoutStopSec', 'LimitNOFILE', 'StateDirectory', 'NoNewPrivileges', 'PrivateTmp'],
     ...['ProtectSystem', 'ProtectHome'],
   ],
   Install: ['WantedBy'],
@@ -166,6 +174,10 @@ test('the unit starts the launcher, writes where it may, and waits until the ser
   const { shutdownGraceMs } = readConfig(env);
   assert.equal(env['REELFEED_DATA_DIR'], `/var/lib/${one('StateDirectory')}`);
   assert.equal(one('ProtectSystem'), 'strict');
-  assert(Number(one('TimeoutStopSec')) * 1_000 > shutdownGraceMs + 10_000, 'grace and drain');
+  assert(Number(one('TimeoutStopSec')) * 1_000 > shutdownGraceMs + 50_000, 'grace and drain');
+  assert.equal(one('KillMode'), 'mixed', 'SIGTERM must not reach the database');
+  assert.equal(one('OOMPolicy'), 'continue');
+  assert.equal(one('Restart'), 'always');
+  assert.equal(one('StartLimitIntervalSec'), '0');
   assert.equal(one('User'), 'reelfeed');
 });

@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { atEnd, cloneDatabase } from './database.ts';
 import { form, local, putSample, sampleBytes, settledItem } from './media.ts';
+import { connectionToRunningServer } from '../src/platform/postgres/running-server.ts';
+import { sampleEvent } from './event-samples.ts';
 import { createItem } from './seed.ts';
 import {
   type Call,
@@ -19,6 +21,7 @@ import {
   type TestService,
   toUrl,
 } from './service.ts';
+import { openStoredEvents } from './stored-events.ts';
 import { storedFiles } from './stored-files.ts';
 
 const mainScript = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -138,3 +141,123 @@ test(
     assert.equal((await service.call('POST', `/v1/content/${item.id}/retry`)).status, 200);
   },
 );
+
+/** Runs the service with everything on one file system, also its log; root may mount without a user namespace. */
+async function startOnOneDisk(sizeMb: number) {
+  const root = await temporaryFolder();
+  const command =
+    `mount -t tmpfs -o size=${sizeMb}m,mode=755 tmpfs "$0" && ` +
+    `mkdir "$0/data" && exec "$@" 2>"$0/log"`;
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', mainScript];
+  const child = spawn('unshare', ['--mount', 'sh', '-c', command, root, ...node], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: root,
+      PORT: '0',
+      REELFEED_DATA_DIR: path.join(root, 'data'),
+      REELFEED_RTMP_PORT: '0',
+      REELFEED_MIN_FREE_BYTES: '0',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let stdout = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  atEnd(async () => {
+    if (child.exitCode !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  });
+  const url = await eventually(
+    'the service to be ready',
+    async () => {
+      if (child.exitCode !== null) throw new Error(`it ended: ${stdout}`);
+      return /Reelfeed is ready: (\S+)/.exec(stdout)?.[1] ?? null;
+    },
+    60_000,
+  );
+  const keyOf = (kind: string) => new RegExp(`${kind} key +(rf_\\w+)`).exec(stdout)?.[1] ?? '';
+  return {
+    child,
+    url,
+    disk: `/proc/${child.pid ?? 0}/root${root}`,
+    secretKey: keyOf('Secret'),
+    publishableKey: keyOf('Publishable'),
+  };
+}
+
+test(
+  'a full disk with database and log on it: 507 or 503, not ready, and all is well when there is room again',
+  { skip: process.getuid?.() === 0 ? (reason ?? false) : 'only root can let PostgreSQL run there' },
+  async () => {
+    const service = await startOnOneDisk(300);
+    const { id: contentId } = (
+      await send(`${service.url}/v1/content/upload`, 'POST', {
+        key: service.secretKey,
+        body: { title: 'Watched' },
+      })
+    ).body.data;
+    const acknowledged = new Set<string>();
+    const refusals = new Map<number, string | null>();
+    const post = async () => {
+      const events = Array.from({ length: 50 }, () =>
+        sampleEvent('like', contentId, { userId: `viewer-${acknowledged.size}` }),
+      );
+      const reply = await send(`${service.url}/v1/events/batch`, 'POST', {
+        key: service.publishableKey,
+        body: { events },
+      }).catch(() => null);
+      if (reply === null) return null;
+      if (reply.status === 200) for (const { eventId } of events) acknowledged.add(String(eventId));
+      else refusals.set(reply.status, reply.headers.get('retry-after'));
+      return reply.status;
+    };
+    for (let round = 0; round < 5; round += 1) assert.equal(await post(), 200);
+    const filler = path.join(service.disk, 'filler');
+    await fill(filler);
+    await eventually('writes to be refused', async () => {
+      await post();
+      const { status, body } = await send(`${service.url}/readyz`, 'GET');
+      return refusals.size > 0 && status === 503 && /full/.test(body?.checks?.disk) ? true : null;
+    });
+    for (let round = 0; round < 30; round += 1) await post();
+    assert.equal(service.child.exitCode, null, 'it lives');
+    for (const [status, retryAfter] of refusals) {
+      assert.ok([503, 507].includes(status), String(status));
+      assert.ok(Number(retryAfter) > 0, `${status} says when to come back`);
+    }
+    await rm(filler);
+    await eventually('events to be taken', async () => ((await post()) === 200 ? true : null));
+    await eventually('readiness', async () =>
+      (await send(`${service.url}/readyz`, 'GET')).status === 200 ? true : null,
+    );
+    const connection = await connectionToRunningServer(path.join(service.disk, 'data'));
+    const stored = await (await openStoredEvents({ connection })).all();
+    const ids = new Set(stored.map(({ eventId }) => eventId));
+    assert.deepEqual(
+      [...acknowledged].filter((id) => !ids.has(id)),
+      [],
+    );
+    const log = await readFile(path.join(service.disk, 'log'), 'utf8');
+    for (const line of log.trimEnd().split('\n')) JSON.parse(line);
+    assert.match(log, /the log can be written again/);
+    service.child.kill('SIGTERM');
+    const [code] = (await once(service.child, 'exit')) as [number | null];
+    assert.equal(code, 0);
+  },
+);
+
+/** Writes until there is no room for a byte more. */
+async function fill(file: string): Promise<void> {
+  const handle = await open(file, 'w');
+  try {
+    for (const size of [2 ** 20, 4_096, 1]) {
+      const bytes = Buffer.alloc(size);
+      for (;;) {
+        const written = await handle.write(bytes).catch(() => null);
+        if (written === null || written.bytesWritten < size) break;
+      }
+    }
+  } finally {
+    await handle.close();
+  }
+}

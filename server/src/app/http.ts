@@ -1,6 +1,7 @@
 /** The HTTP server with the routes of every feature. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
+import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { RequestObserver } from '../platform/http/request-log.ts';
@@ -76,7 +77,7 @@ export async function listen(
   });
   const close = followRequests(server.app);
   const opened = shutdown.add('routes', new AsyncDisposableStack());
-  addHealthRoutes(server.app, { checks: readinessChecks(parts), metrics, isDraining, facts });
+  addHealthRoutes(server.app, { checks: readinessChecks(parts, config), metrics, isDraining, facts });
   for (const { routes } of contributions) await routes?.(server.app, opened);
   server.complete();
   const url = await server.app.listen({ port, host: config.host }).catch(explainListening(config));
@@ -86,13 +87,18 @@ export async function listen(
   return url;
 }
 
+/** One segment of PostgreSQL's log: with less room, the next commit may already fail. */
+const leastDatabaseBytes = 16 * 2 ** 20;
+
 /**
- * Conditions for receiving requests. A nearly full storage refuses uploads only: behind a load
- * balancer, a 503 here would take the feed down as well.
+ * Conditions for receiving requests. Below `REELFEED_MIN_FREE_BYTES` only uploads are refused: behind
+ * a load balancer, a 503 here would take the feed down as well. It is different where the embedded
+ * database has no room left: nothing can be written then, and reads may end at any moment.
  */
-function readinessChecks({ db, storage }: PlatformParts): ReadinessCheck[] {
+function readinessChecks({ db, storage }: PlatformParts, config: Config): ReadinessCheck[] {
   return [
     { name: 'database', check: async () => ((await isReachable(db)) ? null : 'is out of reach') },
+    ...(config.databaseUrl === null ? [{ name: 'disk', check: () => checkDisk(config) }] : []),
     {
       name: 'storage',
       check: async () => {
@@ -101,6 +107,11 @@ function readinessChecks({ db, storage }: PlatformParts): ReadinessCheck[] {
       },
     },
   ];
+}
+
+async function checkDisk({ dataDir }: Config): Promise<string | null> {
+  const { bavail, bsize } = await statfs(dataDir);
+  return bavail * bsize < leastDatabaseBytes ? 'is full: the database has no room to write' : null;
 }
 
 /** For everybody to read, so it names no bucket. `reelfeed doctor` tells the reason. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { scopes } from '../features/keys/scopes.ts';
 import { generatedParts, withPart } from './docs.ts';
 
 for (const part of generatedParts) {
@@ -14,4 +15,14 @@ for (const part of generatedParts) {
 test('a document without the markers is left alone', () => {
   const generate = () => 'anything';
   assert.throws(() => withPart('# Something else', { name: 'settings', generate }), /no markers/);
+});
+
+test('the guide to keys explains every scope', async () => {
+  const guide = await readFile(new URL('../../../docs/keys.md', import.meta.url), 'utf8');
+  const table = guide.split('\n').filter((line) => line.startsWith('| `'));
+  const areas = table.flatMap((line) =>
+    [...(line.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, area = '']) => area),
+  );
+  const known = new Set(scopes.map((scope) => scope.split(':')[0]));
+  assert.deepEqual(areas.toSorted(), [...known].toSorted());
 });

@@ -22,9 +22,12 @@ import { openStorage } from '../../platform/storage/open-storage.ts';
 import { tryStorage } from '../../platform/storage/try-storage.ts';
 import { version } from '../../version.ts';
 import { withConnection } from '../with-database.ts';
+import { examinePort, examinePublicUrl } from './addresses.ts';
 import { problemOf, type Finding } from './finding.ts';
 
 const speechTrialMs = 300_000;
+/** The bit of a file's mode. */
+const writableByOthers = 0o002;
 
 type Check = (config: Config, env: NodeJS.ProcessEnv) => Promise<Finding[]>;
 
@@ -51,17 +54,22 @@ export const checks: Record<string, Check> = {
 
   async 'Data directory'(config) {
     const subject = 'Data directory';
-    const exists = await stat(config.dataDir).then(
-      () => true,
-      () => false,
-    );
-    if (!exists) {
+    const found = await stat(config.dataDir).catch(() => null);
+    if (found === null) {
       return [{ subject, state: 'note', detail: `${config.dataDir} is made by the first start` }];
     }
     await access(config.dataDir, constants.R_OK | constants.W_OK);
+    if ((found.mode & writableByOthers) !== 0) {
+      const detail = `every user of this machine may write to ${config.dataDir}`;
+      return [{ subject, state: 'problem', detail, mend: `Run chmod o-w ${config.dataDir}` }];
+    }
     const owner = config.databaseUrl === null ? await findOwner(config.dataDir) : null;
     return [{ subject, state: 'ok', detail: `${config.dataDir}, ${owner ?? 'not in use'}` }];
   },
+
+  Port: examinePort,
+
+  'Public URL': examinePublicUrl,
 
   async 'Disk space'(config) {
     const subject = 'Disk space';

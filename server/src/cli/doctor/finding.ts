@@ -1,5 +1,6 @@
 /** What `reelfeed doctor` reports. */
 import { connectionProblem } from '../../platform/database/database-errors.ts';
+import { ConfigurationError } from '../../platform/settings.ts';
 
 /** The result of one check. `mend` says how to fix a problem. */
 export type Finding = {
@@ -11,6 +12,7 @@ export type Finding = {
 
 /** A check that could not be made. */
 export function problemOf(subject: string, error: unknown): Finding {
-  const detail = connectionProblem(error) ?? (error as Error).message;
+  const isOurs = error instanceof ConfigurationError;
+  const detail = (isOurs ? null : connectionProblem(error)) ?? (error as Error).message;
   return { subject, state: 'problem', detail };
 }

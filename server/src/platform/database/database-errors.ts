@@ -70,7 +70,7 @@ export function isContention(error: unknown): boolean {
 
 /** Server states of a connection that needs other settings: rights, user, password, database. */
 const refusedStates = /^(28...|3D000|42501)$/;
-const refusedEncryption = /SSL|TLS|certificate/i;
+const refusedEncryption = /\b(SSL|TLS)\b|certificate/i;
 
 /**
  * Explains to an operator why the database can't be used, in one sentence without secrets. Null for

@@ -117,6 +117,8 @@ export class ApiError extends Error {
 function defaultHeaders({ code, status }: ErrorKind): Record<string, string> {
   if (status === 401) return { 'www-authenticate': 'Bearer' };
   if (code === 'UNAVAILABLE') return { 'retry-after': '1' };
+  // Somebody has to make room first.
+  if (code === 'INSUFFICIENT_STORAGE') return { 'retry-after': '10' };
   return {};
 }
 

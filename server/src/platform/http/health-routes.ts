@@ -20,7 +20,7 @@ const checkTimeoutMs = 2_000;
 const metricsCacheMs = 1_000;
 
 /**
- * `/healthz` checks nothing but the process; `/readyz` checks the database and the storage. It need
+ * `/healthz` checks nothing but the process; `/readyz` checks the database, its disk and the storage. It need
  * not check migrations, because every start applies them before it listens.
  */
 export function addHealthRoutes(

@@ -163,7 +163,7 @@ function failureAnswers(errors: readonly ErrorKind[]): Json {
       description: kinds.map(({ code, message }) => `\`${code}\`: ${message}`).join('\n\n'),
       headers: {
         'X-Request-Id': header('X-Request-Id'),
-        ...([429, 503].includes(status) && { 'Retry-After': header('Retry-After') }),
+        ...([429, 503, 507].includes(status) && { 'Retry-After': header('Retry-After') }),
         ...(status === 401 && { 'WWW-Authenticate': header('WWW-Authenticate') }),
       },
       content: {

@@ -48,6 +48,31 @@ describe('after a crash', () => {
     assert.deepEqual(await query(bystander.connection, 'select 1'), [1]);
   });
 
+  it('starts a server again that a stray SIGTERM has told to wait for its last connection', async () => {
+    await using folder = await temporaryFolder();
+    await withPostgres(folder.path, async (postgres) => {
+      const { connection, pid } = postgres;
+      assert.ok(pid);
+      const held = assert.rejects(query(connection, 'select pg_sleep(60)'));
+      const sleeping = () =>
+        query(
+          connection,
+          `select count(*)::int from pg_stat_activity where query = 'select pg_sleep(60)'`,
+        );
+      await until('the query to run', sleeping, ([count]) => count === 1);
+      process.kill(pid, 'SIGTERM');
+      const termAtMs = performance.now();
+      await until(
+        'the restart',
+        () => postgres.pid,
+        (now) => now !== pid && now !== undefined,
+      );
+      assert.ok(performance.now() - termAtMs < 15_000);
+      assert.deepEqual(await query(connection, 'select 1'), [1]);
+      await held;
+    });
+  });
+
   it('starts a killed server again at once, although old backends are still busy', async () => {
     await using folder = await temporaryFolder();
     await withPostgres(folder.path, async (postgres) => {

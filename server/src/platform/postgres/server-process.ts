@@ -8,7 +8,7 @@
  * process of the cluster is left; (3) when the service's process ends without stop(), the server is
  * asked to shut down, and a server that outlives even that is found by the next run.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { awaitedLater } from '../awaited-later.ts';
@@ -37,6 +37,7 @@ export type ServerProcess = {
 const READY_TIMEOUT_MS = 600_000;
 const STILL_STARTING_MS = 10_000;
 const POLL_MS = 10;
+const STRAY_CHECK_MS = 1_000;
 const FAST_SHUTDOWN_MS = 10_000;
 const IMMEDIATE_SHUTDOWN_MS = 5_000;
 /** After the server's end its last lines may still be in the pipe. */
@@ -116,7 +117,14 @@ function spawnServer(
     child.kill('SIGINT');
   };
   process.once('exit', stopWithService);
-  void exited.then(() => process.off('exit', stopWithService));
+  const checking = setInterval(
+    () => void endStrayShutdown(launch.cluster, child),
+    STRAY_CHECK_MS,
+  ).unref();
+  void exited.then(() => {
+    process.off('exit', stopWithService);
+    clearInterval(checking);
+  });
 
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
@@ -139,6 +147,16 @@ function spawnServer(
     stop: () => (stopping ??= stop()),
   };
   return { server, outputEnded };
+}
+
+/**
+ * A SIGTERM from outside, such as one to every process of a container, makes the server refuse new
+ * connections until the last one has left, which those of a pool never do. It is stopped at once
+ * instead, so that the supervisor starts it again.
+ */
+async function endStrayShutdown(cluster: string, child: ChildProcess): Promise<void> {
+  const file = await readPostmasterFile(cluster);
+  if (file?.pid === child.pid && file?.status === 'stopping') child.kill('SIGINT');
 }
 
 async function settledWithin(promise: Promise<unknown>, patienceMs: number): Promise<boolean> {
