@@ -7,7 +7,10 @@ export type Data = any;
 export type Ask = (method: string, path: string, body?: unknown, call?: Call) => Promise<Data>;
 
 /** @returns a function that sends a request and gives the `data` of its answer, or throws */
-export function askOf(service: TestService, key = service.secretKey): Ask {
+export function askOf(
+  service: Pick<TestService, 'call' | 'secretKey'>,
+  key = service.secretKey,
+): Ask {
   return async (method, path, body, call = {}) => {
     const reply = await service.call(method, path, { key, body, ...call });
     if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text}`);

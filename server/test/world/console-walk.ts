@@ -107,7 +107,7 @@ export async function pressAll(
   const address = page.url();
   let pressed = 0;
   const controls = page.locator(
-    'main :is(button, summary, [role="tab"], [role="switch"], input[type="checkbox"])',
+    'main :is(button, summary, [role="tab"], [role="switch"], [aria-haspopup], input[type="checkbox"])',
   );
   const names = await controls.evaluateAll((all) =>
     all.map((one) => one.getAttribute('aria-label') ?? (one.textContent || one.id || one.tagName)),

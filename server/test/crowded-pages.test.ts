@@ -1,0 +1,175 @@
+/**
+ * Walks through the feed page over a crowded world, forwards, backwards and in a hurry: each slide plays
+ * or shows its pictures.
+ */
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { launchBrowser } from './browser.ts';
+import { startCrowdedWorld, type CrowdedWorld } from './crowded-world.ts';
+import { watchPage, type PageWatch } from './world/page-watch.ts';
+
+const { browser, reason } = await launchBrowser();
+after(() => browser?.close());
+const options = browser === null ? { skip: reason } : { timeout: 420_000 };
+const world = browser === null ? null : await startCrowdedWorld();
+
+/** A walk that finds nothing but broken slides says so after a few of them. */
+const maxProblems = 4;
+const slideTimeoutMs = 20_000;
+
+async function openPage(path: string): Promise<{ page: Page; watch: PageWatch }> {
+  assert.ok(browser !== null && world !== null);
+  const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
+  const page = await context.newPage();
+  const watch = watchPage(page);
+  await page.goto(world.service.url + path);
+  return { page, watch };
+}
+
+/** Ids of the slides that the page has to have: an id once, a video carousel as its members. */
+async function expectedSlides({ service }: CrowdedWorld): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor = '';
+  do {
+    const key = service.publishableKey;
+    const { body } = await service.call('GET', `/v1/feed?limit=50${cursor}`, { key });
+    for (const item of body.data) {
+      const shown = item.contentType === 'video_carousel' ? item.videos : [item];
+      ids.push(...shown.map(({ id }: { id: string }) => id));
+    }
+    cursor = body.meta.hasMore === true ? `&cursor=${body.meta.nextCursor}` : '';
+  } while (cursor !== '');
+  return [...new Set(ids)];
+}
+
+const current = (page: Page) =>
+  page.evaluate(() => {
+    const root = document.querySelector('reelfeed-feed')?.shadowRoot;
+    return root?.querySelector('.slide:not([inert])')?.id.replace('slide-', '') ?? null;
+  });
+
+/** Waits until the watched slide plays, or all of its pictures that are in sight are there. */
+async function isShown(page: Page): Promise<string> {
+  const handle = await page.waitForFunction(
+    () => {
+      const root = document.querySelector('reelfeed-feed')?.shadowRoot;
+      const slide = root?.querySelector('.slide:not([inert])');
+      const video = slide?.querySelector('video');
+      const pictures = [...(slide?.querySelectorAll('.pictures img') ?? [])];
+      const hasPicture = pictures.some(
+        (one) => one instanceof HTMLImageElement && one.complete && one.naturalWidth > 0,
+      );
+      const plays = video != null && !video.paused && video.currentTime > 0;
+      return plays ? 'plays' : hasPicture ? 'is shown' : null;
+    },
+    undefined,
+    { timeout: slideTimeoutMs },
+  );
+  return String(await handle.jsonValue());
+}
+
+async function whyNot(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const root = document.querySelector('reelfeed-feed')?.shadowRoot;
+    const slide = root?.querySelector('.slide:not([inert])');
+    const video = slide?.querySelector('video');
+    const said = slide?.textContent?.replaceAll(/\s+/g, ' ').slice(0, 80) ?? 'there is no slide';
+    return `${said}; video: ${video == null ? 'none' : `${video.readyState} ${video.currentTime}`}`;
+  });
+}
+
+/** Goes on by a key until the column does not move any more. @returns the slides, in their order */
+async function walk(page: Page, key: string, problems: string[]): Promise<string[]> {
+  const seen: string[] = [];
+  await page.locator('.slide:not([inert])').waitFor({ state: 'attached' });
+  for (;;) {
+    const id = await current(page);
+    if (id === null) {
+      problems.push(`no slide: ${await page.locator('body').innerText()}`);
+      return seen;
+    }
+    if (id !== seen.at(-1)) seen.push(id);
+    await isShown(page).catch(async () => problems.push(`${id}: ${await whyNot(page)}`));
+    if (problems.length >= maxProblems) return seen;
+    await page.keyboard.press(key);
+    const moved = await page
+      .waitForFunction(
+        (left) => {
+          const root = document.querySelector('reelfeed-feed')?.shadowRoot;
+          const slide = root?.querySelector('.slide:not([inert])');
+          return slide != null && slide.id !== `slide-${left}`;
+        },
+        id,
+        { timeout: 3_000 },
+      )
+      .catch(() => null);
+    if (moved === null) return seen;
+  }
+}
+
+test(
+  'each slide of the feed plays or shows its pictures, forwards and backwards',
+  options,
+  async () => {
+    assert.ok(world !== null);
+    const expected = await expectedSlides(world);
+    assert.ok(expected.length > 35, `${expected.length} slides`);
+    const { page, watch } = await openPage(`/feed?key=${world.service.publishableKey}`);
+    const problems: string[] = [];
+    const seen = await walk(page, 'j', problems);
+    assert.deepEqual(problems, []);
+    assert.deepEqual(new Set(expected.filter((id) => !seen.includes(id))), new Set());
+    await watch.assertWell('forwards', { isWordless: true });
+    const back = await walk(page, 'k', problems);
+    assert.deepEqual(problems, []);
+    assert.deepEqual(back, seen.toReversed());
+    await watch.assertWell('backwards', { isWordless: true });
+    await page.context().close();
+  },
+);
+
+test(
+  'a hurried viewer ends at a slide that plays, with all its controls pressed',
+  options,
+  async () => {
+    assert.ok(world !== null);
+    const { page, watch } = await openPage(`/feed?key=${world.service.publishableKey}`);
+    await isShown(page);
+    for (let n = 0; n < 20; n += 1) await page.keyboard.press('ArrowDown');
+    for (let n = 0; n < 5; n += 1) await page.keyboard.press('PageUp');
+    for (let n = 0; n < 6; n += 1) await page.mouse.wheel(0, n % 2 === 0 ? 2_500 : -800);
+    await isShown(page);
+    for (const key of ['l', 'b', 'm', 'c', ' ', ' ', 'ArrowRight', 'ArrowLeft', 'l', 'b']) {
+      await page.keyboard.press(key);
+    }
+    await page.keyboard.press('j');
+    await isShown(page);
+    await watch.assertWell('in a hurry', { isWordless: true });
+    await page.context().close();
+  },
+);
+
+test('a feed of video carousels alone, and one of pictures alone', options, async () => {
+  assert.ok(world !== null);
+  const key = world.service.publishableKey;
+  for (const filter of ['contentType=video_carousel', 'contentType=carousel', 'tags=hostile']) {
+    const [name = '', value = ''] = filter.split('=');
+    const { page, watch } = await openPage(`/docs`);
+    await page.goto(`${world.service.url}/feed?key=${key}`);
+    await page.evaluate(
+      ([attribute, given]) => {
+        const names: Record<string, string> = { contentType: 'content-type', tags: 'tags' };
+        const feed = document.querySelector('reelfeed-feed');
+        feed?.setAttribute(names[String(attribute)] ?? '', String(given));
+      },
+      [name, value],
+    );
+    const problems: string[] = [];
+    const seen = await walk(page, 'j', problems);
+    assert.deepEqual(problems, [], filter);
+    assert.ok(seen.length > 1, filter);
+    await watch.assertWell(filter, { isWordless: true });
+    await page.context().close();
+  }
+});
