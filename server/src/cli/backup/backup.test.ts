@@ -141,7 +141,10 @@ test('a viewer who was erased after the backup is erased again after its restore
   const exported = await run('original', 'erasures', 'export', file);
   assert.equal(exported.code, 0, exported.output);
   const text = await readFile(file, 'utf8');
-  assert.match(text, /^\{"organizationId":"[^"]+","userHash":"[0-9a-f]{64}","requestedAt":"[^"]+"\}\n$/);
+  assert.match(
+    text,
+    /^\{"organizationId":"[^"]+","userHash":"[0-9a-f]{64}","requestedAt":"[^"]+"\}\n$/,
+  );
   // A restore that was told nothing brings the viewer back.
   const restored = await run('erased', 'restore', copy, '--erasures', file, '--json');
   assert.equal(restored.code, 0, restored.output);
