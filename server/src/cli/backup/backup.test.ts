@@ -145,7 +145,6 @@ test('a viewer who was erased after the backup is erased again after its restore
     text,
     /^\{"organizationId":"[^"]+","userHash":"[0-9a-f]{64}","requestedAt":"[^"]+"\}\n$/,
   );
-  // A restore that was told nothing brings the viewer back.
   const restored = await run('erased', 'restore', copy, '--erasures', file, '--json');
   assert.equal(restored.code, 0, restored.output);
   assert.equal(JSON.parse(restored.stdout).erasures, 1);
