@@ -1484,7 +1484,7 @@ export interface paths {
         post?: never;
         /**
          * Erase what is kept of a viewer
-         * @description Removes the events of the user id, and what was made of them: views, sessions, interests. In `data` of events of other viewers, the id is replaced where it stands as a value. Counts stay, without the viewer. The erasure runs in the background; `GET` tells how far it is. Events that are sent later are new data. With the id in the query, any id can be named, also `.` and `..`.
+         * @description Removes the events of the user id, and what was made of them: views, sessions, interests. In events of other viewers, the id is replaced where it stands as a value or as a key. Counts stay, without the viewer. The erasure runs in the background; `GET` tells how far it is. Events that are sent later are new data. With the id in the query, any id can be named, also `.` and `..`.
          */
         delete: operations["eraseUserData"];
         options?: never;
@@ -1508,7 +1508,7 @@ export interface paths {
         post?: never;
         /**
          * Erase what is kept of a viewer
-         * @description Removes the events of the user id, and what was made of them: views, sessions, interests. In `data` of events of other viewers, the id is replaced where it stands as a value. Counts stay, without the viewer. The erasure runs in the background; `GET` tells how far it is. Events that are sent later are new data. With the id in the query, any id can be named, also `.` and `..`.
+         * @description Removes the events of the user id, and what was made of them: views, sessions, interests. In events of other viewers, the id is replaced where it stands as a value or as a key. Counts stay, without the viewer. The erasure runs in the background; `GET` tells how far it is. Events that are sent later are new data. With the id in the query, any id can be named, also `.` and `..`.
          */
         delete: operations["eraseUserDataByQuery"];
         options?: never;

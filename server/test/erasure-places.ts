@@ -46,7 +46,10 @@ export function ownEvents(contentIds: readonly string[], id: string): PlantedEve
   const nobody = { userId: undefined, deviceId: undefined, sessionId: undefined };
   return [
     ...own,
-    { place: 'deviceId alone', event: sampleEvent('playStart', contentId, { ...nobody, deviceId: id }) },
+    {
+      place: 'deviceId alone',
+      event: sampleEvent('playStart', contentId, { ...nobody, deviceId: id }),
+    },
     {
       place: 'sessionId alone',
       event: sampleEvent('playStart', contentId, { ...nobody, sessionId: id }),

@@ -13,11 +13,7 @@ import { factColumn } from '../src/features/analytics/facts/facts.ts';
 import { hashText } from '../src/features/analytics/statistics/viewer-key.ts';
 import { openEventLog } from '../src/features/events/events.ts';
 import { openDatabase } from '../src/platform/database/database.ts';
-import {
-  keyBytes,
-  keyScope,
-  writeEventKey,
-} from '../src/platform/event-log/postgres/event-key.ts';
+import { keyBytes, keyScope, writeEventKey } from '../src/platform/event-log/postgres/event-key.ts';
 import { rebuildProjection } from '../src/platform/projections/rebuild.ts';
 import { atEnd, silentLog } from './database.ts';
 import { eventsOfOthers, ownEvents, refusedEvents } from './erasure-places.ts';
@@ -108,7 +104,15 @@ async function readEverything(): Promise<Map<string, string>> {
 
 /** What the API says of viewers, with and without filters. */
 async function readAnswers(): Promise<[string, string][]> {
-  const reports = ['overview', 'audience', 'content', 'engagement', 'quality', 'retention', 'sources'];
+  const reports = [
+    'overview',
+    'audience',
+    'content',
+    'engagement',
+    'quality',
+    'retention',
+    'sources',
+  ];
   const targets = [
     ...reports.flatMap((report) => [
       `/v1/analytics/${report}`,
@@ -138,7 +142,10 @@ async function search(userId: string): Promise<string[]> {
 
 /** Writes the id wherever the API takes text. @returns the places */
 async function plant(userId: string): Promise<string[]> {
-  const accepted = [...ownEvents([contentId, otherId], userId), ...eventsOfOthers(contentId, userId)];
+  const accepted = [
+    ...ownEvents([contentId, otherId], userId),
+    ...eventsOfOthers(contentId, userId),
+  ];
   const refused = refusedEvents(contentId, userId);
   const headers = { 'cf-ipcountry': userId, 'user-agent': userId };
   const all = [...accepted, ...refused];
@@ -204,7 +211,13 @@ async function erase(userId: string): Promise<void> {
 }
 
 const found = ['event_block, unpacked', 'event_rejection', 'viewer_set', 'view_fact, decoded'];
-const foundToo = ['feed_viewer', 'quality_counter', 'idempotent_request', 'audit_entry', 'exports/'];
+const foundToo = [
+  'feed_viewer',
+  'quality_counter',
+  'idempotent_request',
+  'audit_entry',
+  'exports/',
+];
 const reported = ['/v1/analytics/sources', '/v1/analytics/quality', '/v1/audit'];
 
 describe('a scan of every table, file, log line and report finds neither the id nor its hash', () => {

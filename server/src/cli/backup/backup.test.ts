@@ -142,8 +142,10 @@ test('a viewer who was erased after the backup is erased again after its restore
   const exported = await run('original', 'erasures', 'export', file);
   assert.equal(exported.code, 0, exported.output);
   const text = await readFile(file, 'utf8');
-  assert.match(text, /^\{"organizationId":"[^"]+","userHash":"[0-9a-f]{64}","requestedAt":"[^"]+"\}\n$/);
-  // A restore that was told nothing brings the viewer back.
+  assert.match(
+    text,
+    /^\{"organizationId":"[^"]+","userHash":"[0-9a-f]{64}","requestedAt":"[^"]+"\}\n$/,
+  );
   const restored = await run('erased', 'restore', copy, '--erasures', file, '--json');
   assert.equal(restored.code, 0, restored.output);
   assert.equal(JSON.parse(restored.stdout).erasures, 1);

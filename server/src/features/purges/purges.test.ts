@@ -31,10 +31,7 @@ async function purge(
 ) {
   const { steps = [], through = storage, minAgeMs = 0 } = options;
   const writers = () => fileJobs.map(({ name }) => ({ name, field: 'contentId' }));
-  await purgeDeleted(
-    { db, storage: through, writers, minAgeMs, steps, log: silentLog },
-    signal,
-  );
+  await purgeDeleted({ db, storage: through, writers, minAgeMs, steps, log: silentLog }, signal);
 }
 
 /** Ready items with files where processing and uploads leave them. */
@@ -273,8 +270,7 @@ describe('the purge', () => {
     const worker = await startProcess(service.connection, service.dataDir, {
       REELFEED_ROLES: 'api,worker',
     });
-    const isDone = async () =>
-      (await purges('?status=pending')).meta.total === 0 ? true : null;
+    const isDone = async () => ((await purges('?status=pending')).meta.total === 0 ? true : null);
     await eventually('the purge', isDone, 90_000);
     for (const { files } of items) for (const file of files) assert.ok(!(await isThere(file)));
     await worker.kill();

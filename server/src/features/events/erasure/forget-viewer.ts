@@ -75,7 +75,8 @@ function forgetInData({ event: kind, data }: LoggedEvent, id: ErasedId): LoggedE
   const changed = Object.entries(data).map(([name, value]): [string, unknown] => {
     const isField = dataRules[kind].some((rule) => rule.name === name);
     if (!isField) return [change.text(name), mapTexts(value, change)];
-    const stays = typeof value !== 'string' || name === 'fromContentId' || isFixedValue(name, value);
+    const stays =
+      typeof value !== 'string' || name === 'fromContentId' || isFixedValue(name, value);
     return [name, stays ? value : change.text(value)];
   });
   return replaceEntries(data, changed) as LoggedEvent['data'];

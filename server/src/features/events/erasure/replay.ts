@@ -55,9 +55,10 @@ type ReplayParts = {
 };
 
 export function replayHandler(parts: ReplayParts): HandledJob {
-  return handle(replayErasuresJob, async (_, { organizationId, signal, finish }) => {
+  return handle(replayErasuresJob, async (_, context) => {
+    const { organizationId, signal } = context;
     await findViewers(parts, organizationId, signal);
-    await finish((tx) => completeReplays(tx, organizationId));
+    await context.finish((tx) => completeReplays(tx, organizationId));
     parts.onQueued();
     return done;
   });
@@ -77,7 +78,7 @@ async function findViewers(
   await secrets.load(db, [organizationId]);
   const until = await eventLog.end();
   const looked = new Set<string>();
-  for (let from = eventLog.start; wanted.size > 0; ) {
+  for (let from = eventLog.start; wanted.size > 0;) {
     signal.throwIfAborted();
     const page = await eventLog.read(from, { ...pageLimits, organizationId, until });
     for (const userId of textsOf(page.blocks.flatMap(({ events }) => events))) {
@@ -100,8 +101,8 @@ function textsOf(events: readonly LoggedEvent[]): Set<string> {
     texts.add(text);
     return text;
   };
-  for (const { event, contentId, at, ...rest } of events) {
-    mapTexts(rest, { text: add, number: (number) => add(String(number)) && number });
+  for (const event of events) {
+    mapTexts(event, { text: add, number: (number) => add(String(number)) && number });
   }
   return texts;
 }

@@ -1,7 +1,11 @@
 /** The SQL of the deduplication ledger, beside its functions in functions.sql. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import { keyBytes, keyScope, writeEventKey } from '../../../platform/event-log/postgres/event-key.ts';
+import {
+  keyBytes,
+  keyScope,
+  writeEventKey,
+} from '../../../platform/event-log/postgres/event-key.ts';
 
 /**
  * Starts a new generation when the current one is `leastAgeHours` old, by the database's clock.

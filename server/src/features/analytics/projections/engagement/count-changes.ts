@@ -77,7 +77,11 @@ export function keyTouched(
       for (const [name, session] of sessionsOfViewer) {
         const touchedBy = { organizationId, hash, organization };
         // What is hashed begins with the keyed hash, so that nobody can guess a session's id.
-        sessions.add(hash + hashText(`${hash}${name}`), { ...touchedBy, contentId: '', pass: session });
+        sessions.add(hash + hashText(`${hash}${name}`), {
+          ...touchedBy,
+          contentId: '',
+          pass: session,
+        });
         for (const view of session.views.values()) {
           const key = hash + hashText(`${hash}${view.contentId}\0${name}\0${view.viewId}`);
           views.add(key, { ...touchedBy, contentId: view.contentId, pass: view, member });

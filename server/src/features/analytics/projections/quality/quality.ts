@@ -24,7 +24,13 @@ import { ClockedBlocks } from '../clocked-blocks.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
 import { startupBucket } from '../../statistics/startup-histogram.ts';
 import { expireHours, keepOldPeriods } from '../table-queries.ts';
-import { addQuality, forgetLabel, selectLabels, type LabelKey, type QualityRow } from './quality-queries.ts';
+import {
+  addQuality,
+  forgetLabel,
+  selectLabels,
+  type LabelKey,
+  type QualityRow,
+} from './quality-queries.ts';
 
 export const quality: EventProjection = {
   name: 'quality',
@@ -135,7 +141,11 @@ function collectEvent(
   switch (kind) {
     case 'playStart': {
       const startupMs = wholeMilliseconds(data['startupTime']);
-      add(hours, at, { measure: 'startup', label: String(startupBucket(startupMs)), total: startupMs });
+      add(hours, at, {
+        measure: 'startup',
+        label: String(startupBucket(startupMs)),
+        total: startupMs,
+      });
       count(hours, at, 'rendition', data['rendition'], startupMs);
       count(hours, at, 'codec', data['codec'], startupMs);
       break;
