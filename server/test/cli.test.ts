@@ -301,11 +301,11 @@ test('doctor names a garbage key, a taken port, an open data directory and a hos
   await mkdir(garbage);
   assert.match(
     await problem({ REELFEED_DATA_DIR: garbage, REELFEED_ENCRYPTION_KEY: 'garbage' }),
-    /^PROBLEM Settings +REELFEED_ENCRYPTION_KEY.*32 bytes in base64/m,
+    /^PROBLEM Settings +The configuration is not valid:\n +REELFEED_ENCRYPTION_KEY.*32 bytes in base64/m,
   );
   assert.match(
     await problem({ REELFEED_DATA_DIR: garbage, REELFEED_SECRET_KEY: 'garbage' }),
-    /^PROBLEM Settings +REELFEED_SECRET_KEY/m,
+    /^PROBLEM Settings +REELFEED_SECRET_KEY is not a secret key.*\n +→ Set it to what/m,
   );
   const taken = createServer((_request, reply) => reply.end('another program'));
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));

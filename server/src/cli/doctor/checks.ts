@@ -3,6 +3,7 @@ import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { findCage, generateClip, MediaError, runMediaTask } from '../../features/media/media.ts';
+import { keyType } from '../../features/keys/keys.ts';
 import { settings, type Config } from '../../app/config.ts';
 import { claimDataDirectory, DataDirectoryError } from '../../platform/data-directory.ts';
 import {
@@ -46,6 +47,18 @@ export const checks: Record<string, Check> = {
   async Settings(config, env) {
     parseAllowList(config.egressAllow);
     const unknown = unknownVariables(settings, env);
+    const garbage = (['secret', 'publishable'] as const).filter((type) => {
+      const key = config[`${type}Key`];
+      return key !== null && keyType(key) !== type;
+    });
+    if (garbage.length > 0) {
+      return garbage.map((type) => ({
+        subject: 'Settings',
+        state: 'problem',
+        detail: `REELFEED_${type.toUpperCase()}_KEY is not a ${type} key of Reelfeed`,
+        mend: `Set it to what reelfeed keys generate --type ${type} prints.`,
+      }));
+    }
     if (unknown.length === 0)
       return [{ subject: 'Settings', state: 'ok', detail: 'all are known and valid' }];
     const mend = 'Compare the spelling with the table in the README.';

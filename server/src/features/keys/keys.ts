@@ -18,7 +18,7 @@ import {
 } from './queries.ts';
 
 export { createAuthenticator, type Authenticator } from './authenticate.ts';
-export { generateKey } from './key-format.ts';
+export { generateKey, keyType } from './key-format.ts';
 export { keyNames, type OrganizationOrigins } from './queries.ts';
 export type { KeyType } from './tables.ts';
 
