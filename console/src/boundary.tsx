@@ -11,32 +11,25 @@ type Props = {
   /** A whole page, beside which there is nothing that somebody may have typed into. */
   isPage: boolean;
   /** Called before the children are rendered again. */
-  onRetry?: () => void;
+  onRetry?: (() => void) | undefined;
 };
 
-export class Boundary extends Component<Props, { error: Error | null; retries: number }> {
-  override state = { error: null, retries: 0 };
+export class Boundary extends Component<Props, { error: Error | null }> {
+  override state = { error: null };
 
   static getDerivedStateFromError(error: unknown): { error: Error } {
     return { error: error instanceof Error ? error : new Error(String(error)) };
   }
 
   override render(): ReactNode {
-    const { error, retries } = this.state;
+    const { error } = this.state;
     if (error === null) return this.props.children;
-    return (
-      <Problem
-        error={error}
-        isPage={this.props.isPage}
-        isRepeated={retries > 0}
-        retry={() => this.#retry()}
-      />
-    );
+    return <Problem error={error} isPage={this.props.isPage} retry={() => this.#retry()} />;
   }
 
   #retry(): void {
     this.props.onRetry?.();
-    this.setState(({ retries }) => ({ error: null, retries: retries + 1 }));
+    this.setState({ error: null });
   }
 }
 
@@ -45,23 +38,21 @@ const question = 'This needs a reload, which loses what you have not saved. Relo
 function Problem({
   error,
   isPage,
-  isRepeated,
   retry,
 }: {
   error: Error;
   isPage: boolean;
-  isRepeated: boolean;
   retry: () => void;
 }): ReactNode {
   const [isLooking, setLooking] = useState(false);
   const isNotLoaded = error instanceof NotLoadedError;
   const tryAgain = async () => {
     setLooking(true);
-    const seen = isNotLoaded ? await lookForUpgrade() : 'same';
-    // Some browsers never ask again for a file that they once could not load, until a reload.
-    const needsReload = seen === 'other' || (seen === 'same' && isNotLoaded && isRepeated);
+    // Browsers never ask again for a file that they once could not load, until a reload.
+    const needsReload = isNotLoaded && (await lookForUpgrade()) !== 'away';
     if (needsReload && (isPage || window.confirm(question))) window.location.reload();
     else retry();
+    setLooking(false);
   };
   return (
     <Alert

@@ -4,45 +4,31 @@ import { Boundary, NotLoadedError } from './boundary.tsx';
 import { Loading } from './states.tsx';
 import { reloadIfUpgraded } from './upgrade.ts';
 
-/** What could not be loaded stays so until `loadAgain`. */
-export class Part<Props extends object> {
+export type Part<Props extends object> = {
+  readonly component: ComponentType<Props>;
   readonly isPage: boolean;
-  readonly #load: () => Promise<ComponentType<Props>>;
-  #component: ComponentType<Props>;
+};
 
-  constructor(load: () => Promise<ComponentType<Props>>, { isPage = false } = {}) {
-    this.isPage = isPage;
-    this.#load = load;
-    this.#component = this.#make();
-  }
-
-  get component(): ComponentType<Props> {
-    return this.#component;
-  }
-
-  loadAgain(): void {
-    this.#component = this.#make();
-  }
-
-  #make(): ComponentType<Props> {
-    return lazy(() => this.#loadOnce());
-  }
-
-  async #loadOnce(): Promise<{ default: ComponentType<Props> }> {
+export function makePart<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  { isPage = false } = {},
+): Part<Props> {
+  const component: ComponentType<Props> = lazy(async () => {
     try {
-      return { default: await this.#load() };
+      return { default: await load() };
     } catch (cause) {
       // On a page that is only now opened nothing has been typed. The reload ends it; until then it
       // is loading.
-      if (this.isPage && (await reloadIfUpgraded())) return await new Promise<never>(() => {});
+      if (isPage && (await reloadIfUpgraded())) return await new Promise<never>(() => {});
       throw new NotLoadedError('The code could not be loaded.', { cause });
     }
-  }
+  });
+  return { component, isPage };
 }
 
 /** Shows a part, or in its place why not. `onRetry` is called before it is tried again. */
 export function ShowPart<Props extends object>({
-  part,
+  part: { component, isPage },
   props,
   onRetry,
 }: {
@@ -50,26 +36,9 @@ export function ShowPart<Props extends object>({
   props: Props;
   onRetry?: () => void;
 }): ReactNode {
-  const startOver = () => {
-    part.loadAgain();
-    onRetry?.();
-  };
   return (
-    <Boundary isPage={part.isPage} onRetry={startOver}>
-      <Suspense fallback={<Loading />}>
-        <Current part={part} props={props} />
-      </Suspense>
+    <Boundary isPage={isPage} onRetry={onRetry}>
+      <Suspense fallback={<Loading />}>{createElement(component, props)}</Suspense>
     </Boundary>
   );
-}
-
-/** Reads the component at each render, so that one that is loaded again is found. */
-function Current<Props extends object>({
-  part,
-  props,
-}: {
-  part: Part<Props>;
-  props: Props;
-}): ReactNode {
-  return createElement(part.component, props);
 }

@@ -1,11 +1,11 @@
 /** Which view belongs to which address. Each is a file of its own, loaded when it is opened first. */
 import type { ComponentType } from 'react';
-import { Part } from './part.tsx';
+import { makePart, type Part } from './part.tsx';
 
 type View = Part<{ id: string }>;
 
 const load = (name: string, from: () => Promise<Record<string, unknown>>): View =>
-  new Part(async () => (await from())[name] as ComponentType<{ id: string }>, { isPage: true });
+  makePart(async () => (await from())[name] as ComponentType<{ id: string }>, { isPage: true });
 
 const views: readonly { path: RegExp; view: View }[] = [
   [/^\/overview$/, load('OverviewPage', () => import('./pages/overview.tsx'))],

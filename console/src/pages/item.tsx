@@ -20,15 +20,15 @@ import { useChange, useRead, type Item } from '../data.ts';
 import { fromLocalTime, localTime, moment } from '../format.ts';
 import { formText } from '../form-text.ts';
 import { Page } from '../page.tsx';
-import { Part, ShowPart } from '../part.tsx';
+import { makePart, ShowPart } from '../part.tsx';
 import { Failed, Show } from '../states.tsx';
 import { Captions } from './item-captions.tsx';
 import { State } from './item-list.tsx';
 import { Statistics } from './item-statistics.tsx';
 import { Id } from './library.tsx';
 
-const player = new Part(async () => (await import('./item-player.tsx')).ItemPlayer);
-const carousel = new Part(async () => (await import('./carousel-editor.tsx')).CarouselEditor);
+const player = makePart(async () => (await import('./item-player.tsx')).ItemPlayer);
+const carousel = makePart(async () => (await import('./carousel-editor.tsx')).CarouselEditor);
 
 const isMoving = (status: Item['uploadStatus'] | undefined) =>
   status === 'processing' || status === 'pending';

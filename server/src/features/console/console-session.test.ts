@@ -141,10 +141,22 @@ test(
     await title.fill('Typed beside it');
     await page.unroute('**/assets/item-player-*.js');
     loadsSince();
-    await button('Try again').click();
-    await page.getByText('No video has been uploaded yet').waitFor();
+    const answer = async (what: 'accept' | 'dismiss') => {
+      const asked = page.waitForEvent('dialog').then((dialog) => dialog[what]());
+      await Promise.all([
+        asked,
+        alert('This part could not be loaded').getByRole('button').click(),
+      ]);
+    };
+    await answer('dismiss');
+    await alert('This part could not be loaded').waitFor();
     assert.equal(await title.inputValue(), 'Typed beside it');
     assert.equal(loadsSince(), 0);
+    await button('Save').click();
+    await page.getByText('Saved.').waitFor();
+    await answer('accept');
+    await page.getByText('No video has been uploaded yet').waitFor();
+    assert.equal(await title.inputValue(), 'Typed beside it');
   },
 );
 
