@@ -79,23 +79,29 @@ test('everything at once while the database fails in every way', options, async 
     const fields = { title: `Item ${n}`, tags: ['bulk', `tag-${n % 5}`] };
     contentIds.push((await ask('POST', '/v1/content/upload', fields)).id);
   }
-  const { streamKey } = await createStream({ call }, { reconnectWindow: 1_800 });
+  const stream = await createStream({ call }, { reconnectWindow: 1_800 });
   const requests = new Requests(urls, secretKey);
   const journal = newJournal();
   const stopping = new AbortController();
   const clip = await sampleBytes('small.mp4');
-  const parts = { requests, journal, contentIds, clip, live: { rtmpPort, streamKey } };
+  const parts = {
+    requests,
+    journal,
+    contentIds,
+    clip,
+    live: { rtmpPort, streamKey: stream.streamKey },
+  };
   const working = clients.map((client) => client({ ...parts, signal: stopping.signal }));
 
-  const struck = await strikeAgainAndAgain(database.faults, {
-    ...{ urls, processes, requests, random: seededRandom(seed) },
+  const scene = { urls, processes, requests, random: seededRandom(seed) };
+  const struck = await strikeAgainAndAgain(database.faults, scene).finally(async () => {
+    requests.during = 'calm at the end';
+    stopping.abort();
+    await Promise.all(working);
   });
-  requests.during = 'calm at the end';
-  stopping.abort();
-  await Promise.all(working);
   const alive = processes.map(({ child }) => child.exitCode === null && child.signalCode === null);
   const kept = alive.every(Boolean)
-    ? await countKept(ask, journal, { receiver, direct: database.direct })
+    ? await countKept(ask, journal, { receiver, direct: database.direct, stream })
     : [];
   report(requests, struck, kept);
   for (const [index, { output }] of processes.entries()) {
@@ -103,7 +109,9 @@ test('everything at once while the database fails in every way', options, async 
   }
   assert.equal(requests.violations.length, 0, 'wrong answers, which stand above');
   for (const { what, promised, kept: found } of kept) {
-    assert.equal(found, promised, `${what}: ${found} of ${promised}`);
+    // A recording may be cut by less than a second where the encoder was.
+    const isKept = what.startsWith('seconds') ? promised - found <= 1 : found === promised;
+    assert.ok(isKept, `${what}: ${found} of ${promised}`);
   }
 });
 

@@ -1,5 +1,6 @@
 /** Whether everything that was acknowledged is there, once all faults are over. */
 import type { DatabaseConnection } from '../../src/platform/database/database.ts';
+import type { Stream } from '../live-publisher.ts';
 import type { Receiver } from '../receiver.ts';
 import { eventually } from '../service.ts';
 import { openStoredEvents } from '../stored-events.ts';
@@ -8,14 +9,17 @@ import type { Journal } from './clients.ts';
 
 const settleMs = 300_000;
 
+type Kit = { receiver: Receiver; direct: DatabaseConnection; stream: Stream };
+
 export type Kept = { what: string; promised: number; kept: number };
 
 /** Waits for what takes its time, and counts. What is missing is told by the caller. */
 export async function countKept(
   ask: Ask,
   journal: Journal,
-  { receiver, direct }: { receiver: Receiver; direct: DatabaseConnection },
+  { receiver, direct, stream }: Kit,
 ): Promise<Kept[]> {
+  const recording = countRecording(ask, stream);
   const items = await settle('items', journal.items, async (id) => {
     const { uploadStatus } = await ask('GET', `/v1/content/${id}`);
     return uploadStatus === 'ready' ? true : uploadStatus === 'error' ? false : null;
@@ -49,8 +53,24 @@ export async function countKept(
       kept: kept.length,
     })),
     { what: 'the last setting', promised: 1, kept: isKept ? 1 : 0 },
+    await recording,
     ...(await countEvents(ask, journal, direct)),
   ];
+}
+
+/** What the broadcast got into segments, through all interruptions, is one item that plays. */
+async function countRecording(ask: Ask, { id, contentId }: Stream): Promise<Kept> {
+  const { recordedSeconds } = await ask('POST', `/v1/live-streams/${id}/end`);
+  const item: Data = await eventually(
+    'the recording',
+    async () => {
+      const found = await ask('GET', `/v1/content/${contentId}`);
+      return found.uploadStatus === 'ready' && found.duration !== null ? found : null;
+    },
+    settleMs,
+  ).catch(() => ({ duration: 0 }));
+  const what = 'seconds of the broadcast';
+  return { what, promised: Math.round(recordedSeconds), kept: Math.round(item.duration) };
 }
 
 type Settled = { what: string; all: number; kept: string[] };
