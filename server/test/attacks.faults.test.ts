@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { attackNames, startAttack, type Target } from '../../bench/lib/attacker.ts';
 import { insertReadyItems } from '../../bench/lib/catalogue.ts';
 import { generateKey } from '../src/features/keys/key-format.ts';
@@ -16,6 +15,7 @@ import { createOrganization } from './seed.ts';
 import { cloneDatabase, silentLog } from './database.ts';
 import { startProcess } from './processes.ts';
 import { eventually, send, temporaryFolder, type TestService } from './service.ts';
+import { pause } from './waiting.ts';
 
 const rounds = Math.max(20, attackNames.length);
 const roundMs = 5_000;
@@ -48,7 +48,7 @@ async function readFeed(): Promise<number> {
     const { status } = await send(`${service.url}/v1/feed`, 'GET', { key });
     assert.equal(status, 200);
     times.push(performance.now() - startedAt);
-    await delay(betweenPagesMs);
+    await pause(betweenPagesMs, 'a neighbour that reads at a steady pace');
   }
   return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
 }

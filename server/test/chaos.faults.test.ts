@@ -12,7 +12,6 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { clients, newJournal } from './chaos/clients.ts';
 import { startFaultyDatabase, type Fault } from './chaos/faulty-database.ts';
@@ -25,6 +24,7 @@ import { ready, startMain, type RunningProcess } from './processes.ts';
 import { authority, startReceiver } from './receiver.ts';
 import { scaled } from './scale.ts';
 import { eventually, send, temporaryFolder, toUrl, type TestService } from './service.ts';
+import { pause } from './waiting.ts';
 import { askOf } from './world/ask.ts';
 
 const options = {
@@ -134,7 +134,7 @@ async function strikeAgainAndAgain(faults: readonly Fault[], scene: Scene): Prom
     if (round.length === 0) round = shuffled(faults, random);
     const fault = round.pop();
     if (fault === undefined) break;
-    await delay(1_000 + random() * 2_000);
+    await pause(1_000 + random() * 2_000, 'a fault strikes at some moment');
     requests.during = fault.name;
     await fault.strike();
     const recovery = await untilReady(scene);

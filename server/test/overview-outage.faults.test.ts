@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { connectTo, startInstance, stopInstance } from './killable-service.ts';
 import { serviceProcesses } from './process-tree.ts';
 import { scaled } from './scale.ts';
@@ -70,7 +69,6 @@ test(`${rounds} times PostgreSQL is frozen while the overview is read`, async ()
     assert.deepEqual(await answers, [503, 503]);
     for (const pid of frozen) process.kill(pid, 'SIGCONT');
     await client.end();
-    await delay(100);
     await isWell();
   }
   await stopInstance(instance);

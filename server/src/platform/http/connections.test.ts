@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { atEnd, silentLog } from '../../../test/database.ts';
 import { sendRaw } from '../../../test/raw-http.ts';
-import { eventually } from '../../../test/service.ts';
+import { eventually, pause } from '../../../test/waiting.ts';
 import { ApiError } from './errors.ts';
 import { createHttpServer } from './server.ts';
 
@@ -31,14 +30,14 @@ let mostUnderWay = 0;
 app.get('/count', open, async () => {
   underWay += 1;
   mostUnderWay = Math.max(mostUnderWay, underWay);
-  await delay(5);
+  await pause(5, 'a handler that takes a moment');
   underWay -= 1;
   handled += 1;
   return { data: handled };
 });
 app.get('/last', open, (_request, reply) => reply.header('connection', 'close').send({ data: 1 }));
 app.get('/patient', open, async () => {
-  await delay(stalledAnswerMs * 3);
+  await pause(stalledAnswerMs * 3, 'a handler that takes longer than a stalled answer may');
   return { data: 'done' };
 });
 const large = 'x'.repeat(16 * mebibyte);
@@ -145,7 +144,7 @@ test('a client that reads nothing is cut off, and one that reads slowly is not',
   slow.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     slow.pause();
-    setTimeout(() => slow.resume(), 10);
+    void pause(10, 'a slow reader').then(() => slow.resume());
   });
   slow.write(get('/large'));
   slow.resume();
