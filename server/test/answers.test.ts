@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createItem, createReadyItems, query } from './seed.ts';
 import { startService } from './service.ts';
+import { until } from './waiting.ts';
 
 const service = await startService({ REELFEED_MIN_FREE_BYTES: '1000TB' });
 const viewer = { key: service.publishableKey };
@@ -114,10 +115,9 @@ test('answers whose time is over are pruned, the others stay', async () => {
 });
 
 async function expectAnswers(count: number): Promise<void> {
-  for (let tries = 0; ; tries += 1) {
+  const kept = async () => {
     const [row] = await query(service, 'select count(*)::int as count from idempotent_request');
-    if (row?.['count'] === count) return;
-    assert.ok(tries < 200, `${String(row?.['count'])} answers are left`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return row?.['count'];
+  };
+  await until('the answers that are left', kept, (found) => found === count);
 }

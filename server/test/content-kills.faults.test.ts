@@ -8,7 +8,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { imageBytes } from './carousels.ts';
 import { atEnd } from './database.ts';
 import {
@@ -22,6 +21,7 @@ import { fetchAll, form, sampleBytes, settledItem } from './media.ts';
 import { seededRandom } from './process-tree.ts';
 import { eventually, send, temporaryFolder, type Reply, type TestService } from './service.ts';
 import { storedFiles } from './stored-files.ts';
+import { pause } from './waiting.ts';
 
 const kills = 8;
 const clip = await sampleBytes('small.mp4');
@@ -34,7 +34,7 @@ const env = {
 const source = createServer((_request, response) => {
   response.writeHead(200, { 'content-length': clip.length, etag: '"c"', 'accept-ranges': 'none' });
   response.write(clip.subarray(0, 10_000));
-  setTimeout(() => response.end(clip.subarray(10_000)), 300);
+  void pause(300, 'the source is slow').then(() => response.end(clip.subarray(10_000)));
 }).listen(0, '127.0.0.1');
 await once(source, 'listening');
 atEnd(async () => {
@@ -53,7 +53,7 @@ async function insist(work: () => Promise<Reply>): Promise<Reply> {
     const reply = await work().catch(() => null);
     // 409: the same key of the killed request is still taken for running.
     if (reply !== null && reply.status < 500 && reply.status !== 409) return reply;
-    await delay(100);
+    await pause(100, 'before another try');
   }
 }
 
@@ -91,7 +91,7 @@ async function addCaptions(made: Made, video: string, stop: AbortSignal): Promis
     const fields = [['language', 'en'] as const, ['file', text] as const];
     const path = `/v1/content/${video}/captions`;
     made.tracks.push(asData(await insistOnce(path, () => form(fields))).id);
-    await delay(100);
+    await pause(100, 'tracks come one after another');
   }
 }
 
@@ -100,7 +100,7 @@ async function runImports(made: Made, stop: AbortSignal): Promise<void> {
     const items = [{ sourceUrl, title: 'Import', externalId: `import-${turn}` }];
     const { results } = asData(await insistOnce('/v1/content/import', () => ({ items })));
     made.items.push(results[0].item.id);
-    await delay(1_000);
+    await pause(1_000, 'imports come one after another');
   }
 }
 
@@ -125,9 +125,9 @@ async function uploadByTus(made: Made, stop: AbortSignal): Promise<void> {
       const headers = { ...octets, 'upload-offset': String(offset) };
       const reply = await call('PATCH', headers, part).catch(() => null);
       if (reply?.status === 204) offset += part.length;
-      await delay(50);
+      await pause(50, 'parts come one after another');
     }
-    await delay(500);
+    await pause(500, 'uploads come one after another');
   }
 }
 
@@ -153,7 +153,7 @@ test(`${kills} kills at random moments`, { timeout: 1_200_000 }, async (t: TestC
     uploadByTus(made, stop.signal),
   ]);
   for (let count = 0; count < kills; count += 1) {
-    await delay(300 + random() * 2_500);
+    await pause(300 + random() * 2_500, 'the kill comes at any moment');
     await killInstance(instance);
     instance = await restartInstance(instance, env);
   }

@@ -23,6 +23,7 @@ import { storedFiles } from './stored-files.ts';
 import { writeWhisperModel } from './whisper-model.ts';
 import { findVulkanProblem } from '../src/features/media/child/vulkan.ts';
 import { voice, wav } from '../src/features/media/testing/voice.ts';
+import { pause } from './waiting.ts';
 
 const clip = await sampleBytes('faststart.mp4');
 const model = path.join(await temporaryFolder(), 'model.bin');
@@ -33,7 +34,7 @@ const source = createServer((incoming, response) => {
   response.writeHead(200, { 'content-length': clip.length });
   if (incoming.url === '/quick') return void response.end(clip);
   response.write(clip.subarray(0, 20_000));
-  setTimeout(() => response.end(clip.subarray(20_000)), 2_000);
+  void pause(2_000, 'the source is slow').then(() => response.end(clip.subarray(20_000)));
 }).listen(0, '127.0.0.1');
 await once(source, 'listening');
 atEnd(async () => {

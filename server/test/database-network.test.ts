@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { cloneDatabase } from './database.ts';
 import { putNetworkBefore } from './faulty-network.ts';
 import { createItem } from './seed.ts';
 import { eventually, startService } from './service.ts';
+import { pause } from './waiting.ts';
 
 const direct = await cloneDatabase();
 const network = await putNetworkBefore(direct);
@@ -126,8 +126,7 @@ test('a statement that is only slow is left alone', async () => {
   await holder.query('begin');
   await holder.query('lock table webhook in access exclusive mode');
   const waiting = service.call('GET', '/v1/webhooks');
-  // Longer than it takes to be suspected and asked about, twice.
-  await delay(8_500);
+  await pause(8_500, 'longer than it takes to be suspected and asked about, twice');
   await holder.query('commit');
   await holder.end();
   assert.equal((await waiting).status, 200);

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { after, describe, test } from 'node:test';
 import { Client } from 'pg';
 import { poolConnection } from '../src/platform/database/database.ts';
@@ -10,6 +9,7 @@ import { sampleEvent } from './event-samples.ts';
 import { sendRaw } from './raw-http.ts';
 import { createItem, createOrganization } from './seed.ts';
 import { eventually, send, startService, type Reply } from './service.ts';
+import { pause } from './waiting.ts';
 
 const service = await startService({ REELFEED_ROLES: 'api' });
 const other = await createOrganization(service, 'Other');
@@ -73,7 +73,7 @@ async function countStatuses(sender: Sender, requests: number): Promise<Map<numb
 
 test('three silent connections that promise a mebibyte each refuse nobody', async () => {
   const silent = await openSockets(3, headOf(ours, 1024 * 1024));
-  await delay(200);
+  await pause(200, 'the service waits for the bodies');
   assert.deepEqual(await countStatuses(theirs, 269), new Map([[200, 269]]));
   assert.deepEqual(await countStatuses(ours, 30), new Map([[200, 30]]));
   closeAll(silent);
@@ -89,7 +89,7 @@ test('three hundred slow phones refuse nobody, and are served themselves', async
     for (let piece = 0; piece < pieces; piece += 1) {
       const text = body.slice((piece * bytes) / pieces, ((piece + 1) * bytes) / pieces);
       for (const socket of slow) socket.write(text);
-      await delay(200);
+      await pause(200, 'the phones are slow');
     }
   })();
   for (const sender of [theirs, ours]) {
@@ -166,7 +166,7 @@ describe('while nothing can be stored', () => {
     const waiting = Promise.all([post(theirs), post(theirs, bytes)]).finally(
       () => (isAnswered = true),
     );
-    await delay(500);
+    await pause(500, 'an answer would have come');
     assert.ok(!isAnswered, 'what was admitted waits for the database');
     await locker.query('commit');
     assert.deepEqual(
@@ -183,7 +183,7 @@ describe('while nothing can be stored', () => {
     const bytes = 500_000;
     for (let request = 0; request < 6; request += 1) {
       const [gone] = await openSockets(1, headOf(ours, bytes) + batchOf(ours, bytes));
-      await delay(150);
+      await pause(150, 'the body arrives');
       gone?.destroy();
     }
     const reply = await eventually('the organization to be at its limit', async () => {

@@ -7,7 +7,6 @@ import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { poolConnection } from '../src/platform/database/database.ts';
 import { connectionToRunningServer } from '../src/platform/postgres/running-server.ts';
@@ -21,11 +20,13 @@ import {
   startService,
   temporaryFolder,
   toUrl,
+  type Reply,
   type TestService,
 } from './service.ts';
 import { openStoredEvents } from './stored-events.ts';
 import { newUuid7 } from '../src/platform/uuid7.ts';
 import { scaled } from './scale.ts';
+import { pause, until } from './waiting.ts';
 
 const onlyLinux = {
   skip: existsSync('/proc/self/stat') ? false : 'reads /proc, which this system does not have',
@@ -65,7 +66,7 @@ async function sendEvents(
       const what = outcome === null ? 'broken' : String(outcome.status);
       journal.refusals.set(what, (journal.refusals.get(what) ?? 0) + 1);
       if (outcome?.status === 503) assert.match(outcome.headers.get('retry-after') ?? '', /^\d+$/);
-      await delay(20);
+      await pause(20, 'before another try');
     }
   }
 }
@@ -122,7 +123,7 @@ test(
       sendEvents(() => instance.url, { key, contentId }, journal, stopping.signal),
     );
     for (let n = 0; n < kills; n += 1) {
-      await delay(100 + random() * 700);
+      await pause(100 + random() * 700, 'the kill comes at any moment');
       const found = await serviceProcesses(instance.process.pid, dataDir);
       const victims = [
         [found.service],
@@ -176,7 +177,11 @@ test(
     const senders = Array.from({ length: 24 }, () =>
       sendEvents(() => url, sender, journal, stopping.signal),
     );
-    await delay(500);
+    await until(
+      'the load',
+      () => journal.acknowledged.size,
+      (size) => size > 0,
+    );
     const atEnd = journal.acknowledged.size;
     other.child.kill('SIGTERM');
     const { code, stderr } = await other.ended;
@@ -184,7 +189,12 @@ test(
     assert.ok(atEnd > 0);
     // The senders go on with the process that is left, and repeat what was not answered.
     url = one.url;
-    await delay(300);
+    const before = journal.acknowledged.size;
+    await until(
+      'the rest to be sent',
+      () => journal.acknowledged.size,
+      (size) => size > before,
+    );
     stopping.abort();
     await Promise.all(senders);
     assertExactlyOnce(
@@ -273,13 +283,18 @@ test(
       50,
     );
     const pending = Array.from({ length: 900 }, () => sendBatch(key, contentId));
-    const early = await Promise.race([Promise.all(pending), delay(5_000)]);
-    assert.equal(early, undefined, 'some wait');
-    const settled = await Promise.all(
-      pending.map((one) => Promise.race([one, delay(1, 'waits' as const)])),
+    const answered: Reply[] = [];
+    for (const one of pending) void one.then((reply) => answered.push(reply));
+    // Sooner than those that wait are given up, after 15 seconds.
+    await until(
+      'refusals',
+      () => answered.length,
+      (count) => count >= 300,
+      12_000,
     );
-    const refused = settled.filter((one) => one !== 'waits');
-    assert.ok(refused.length >= 300, `${refused.length} of 900 were refused at once`);
+    // Nothing can be stored yet, so every answer is a refusal.
+    const refused = [...answered];
+    assert.ok(refused.length < pending.length, 'some wait');
     for (const { status, headers } of refused) {
       assert.equal(status, 503);
       assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);

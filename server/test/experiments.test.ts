@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createOrganization, createReadyItems } from './seed.ts';
 import { createExperiment } from './experiment-samples.ts';
 import { eventually, send, startService, type Reply } from './service.ts';
+import { pause, stays } from './waiting.ts';
 
 const service = await startService();
 const [item = ''] = await createReadyItems(service, 1);
@@ -315,7 +316,7 @@ test('what viewers do counts from their first exposure on, once, and freezes at 
   const users = Array.from({ length: 12 }, (_, index) => `count-${index}`);
   // Before their exposure: history, and no result.
   await record(users.flatMap((user) => play(user, 99, 'before')));
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await pause(50, 'the exposures are later');
   const variantOf = new Map<string, string>();
   for (const user of users) {
     const { experiments } = await configOf(`userId=${user}`);
@@ -353,9 +354,8 @@ test('what viewers do counts from their first exposure on, once, and freezes at 
     results.variants.map((variant: Reply['body']) => variant.metrics.watchTime.value),
   );
   await record(users.flatMap((user) => play(user, 500, 's3')));
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
-  const later = await service.call('GET', `/v1/experiments/${id}/results`);
-  assert.deepEqual(later.body.data, frozen.body.data);
+  const later = async () => (await service.call('GET', `/v1/experiments/${id}/results`)).body.data;
+  await stays('the frozen results', later, frozen.body.data, 1_500);
 });
 
 test('an experiment with an end completes by itself, and tells webhooks and the audit log', async () => {

@@ -1,11 +1,11 @@
 /** Proves that a feed outlives ten seconds without its database, refused or silent. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { cloneDatabase } from './database.ts';
 import { putNetworkBefore } from './faulty-network.ts';
 import { createReadyItems } from './seed.ts';
 import { eventually, startService } from './service.ts';
+import { pause } from './waiting.ts';
 
 const outageMs = 10_000;
 /** Pages come from memory for five seconds; what is asked later waits for the database no longer than this. */
@@ -41,7 +41,7 @@ for (const what of ['refuse', 'freeze'] as const) {
           items: status === 200 ? body.data.length : 0,
         })),
       );
-      await delay(250);
+      await pause(250, 'four reads a second');
     }
     await isFailing;
     await network.heal();

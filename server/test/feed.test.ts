@@ -1,9 +1,9 @@
 /** Proves what the feed shows: the right items, at the right moment, to the right caller. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createItem, createOrganization, createReadyItems, query } from './seed.ts';
 import { eventually, startService, type TestService } from './service.ts';
+import { pause, until } from './waiting.ts';
 
 const service = await startService({ REELFEED_ROLES: 'api,worker' });
 const second = await startService({ REELFEED_ROLES: 'api,worker' }, { beside: service });
@@ -37,10 +37,23 @@ const clockToleranceMs = 100;
 test('a schedule is kept to the moment by two processes, looked at ten times a second', async () => {
   const { own, ids, patch } = await newOrganization('Schedule');
   const [scheduled = '', always = ''] = await createReadyItems(own, 2);
-  const publishAt = Date.now() + 4_000;
+  const shows = (count: number) =>
+    Promise.all(
+      [service, second].map((from) =>
+        until(
+          'the feed of a process',
+          () => ids('', from),
+          ({ length }) => length === count,
+        ),
+      ),
+    );
+  await shows(2);
+  const publishAt = Date.now() + 6_000;
   const expiresAt = publishAt + 4_000;
   const iso = (ms: number) => new Date(ms).toISOString();
   await patch(scheduled, { publishAt: iso(publishAt), expiresAt: iso(expiresAt) });
+  // Each process hears of the change in its own time; what the test is about begins after that.
+  await shows(1);
   const watch = async (from: TestService) => {
     const seen = { before: 0, during: 0, after: 0 };
     while (seen.after < 3) {
@@ -61,7 +74,7 @@ test('a schedule is kept to the moment by two processes, looked at ten times a s
         seen.after += 1;
         assert.equal(isIn, false, `${sentAt - expiresAt} ms after expiresAt`);
       }
-      await delay(100);
+      await pause(100, 'ten looks a second');
     }
     assert.ok(seen.before > 0 && seen.during > 0 && seen.after > 0, JSON.stringify(seen));
   };
@@ -144,7 +157,12 @@ test('a change that commits late, behind younger ones, is not missed', async () 
        perform pg_sleep(1.2);
      end $$`,
   );
-  await delay(200);
+  const sleeping = () =>
+    query(
+      service,
+      `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`,
+    );
+  await until('the slow change to be under way', sleeping, ({ length }) => length === 1);
   await query(
     service,
     `update content set publish_status = 'published', revision = revision + 1 where content_id = $1`,

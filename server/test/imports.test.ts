@@ -10,6 +10,7 @@ import { atEnd } from './database.ts';
 import { sampleBytes, settledItem } from './media.ts';
 import { query } from './seed.ts';
 import { eventually, startService, type Reply } from './service.ts';
+import { pause } from './waiting.ts';
 
 const clip = await sampleBytes('faststart.mp4');
 const requests: { path: string; range: string | undefined }[] = [];
@@ -71,7 +72,9 @@ const handlers: Record<string, Handler> = {
       ...(start > 0 && { 'content-range': `bytes ${start}-${clip.length - 1}/${clip.length}` }),
     });
     const part = clip.subarray(start, start + Math.ceil(clip.length / 5));
-    response.write(part, () => setTimeout(() => response.destroy(), 100));
+    response.write(part, () => {
+      void pause(100, 'the part arrives').then(() => response.destroy());
+    });
   },
 };
 

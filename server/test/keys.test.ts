@@ -1,7 +1,6 @@
 /** Proves the life of keys: made, shown once, listed, expired, revoked, on every process. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { createAuthenticator } from '../src/features/keys/keys.ts';
 import { organizationRows } from '../src/features/organizations/organizations.ts';
@@ -9,6 +8,7 @@ import { openDatabase } from '../src/platform/database/database.ts';
 import { silentLog } from './database.ts';
 import { createOrganization, query } from './seed.ts';
 import { eventually, startService } from './service.ts';
+import { pause, untilAfter } from './waiting.ts';
 
 const service = await startService();
 const second = await startService({}, { beside: service });
@@ -124,7 +124,7 @@ test('a key works until it expires, and not a moment longer though it is cached'
       assert.equal(body.error.code, 'KEY_EXPIRED');
       break;
     }
-    await delay(20);
+    await pause(20, 'fifty looks a second');
   }
 });
 
@@ -154,7 +154,7 @@ test('the last working secret key stays, also against two requests at the same m
     { expiresAt: new Date(Date.now() + 1_500).toISOString() },
     own.secretKey,
   );
-  await delay(1_600);
+  await untilAfter(expiring.expiresAt);
   const alone = await service.call('DELETE', `/v1/keys/${first.id}`, { key: own.secretKey });
   assert.equal(alone.status, 409, 'an expired key and publishable keys do not count');
   assert.equal(alone.body.error.code, 'CONFLICT');

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sampleEvent } from './event-samples.ts';
 import { atEnd } from './database.ts';
 import { createItem, createOrganization } from './seed.ts';
 import { eventually, send, startService } from './service.ts';
 import { newUuid7 } from '../src/platform/uuid7.ts';
+import { pause, stays } from './waiting.ts';
 
 const service = await startService({ REELFEED_ROLES: 'api' });
 const other = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
@@ -39,7 +39,7 @@ async function openTail(query = '', { key = service.secretKey, url = service.url
   response.on('end', () => (tail.isEnded = true)).on('error', () => undefined);
   atEnd(async () => void response.destroy());
   // The tail begins with its first look at the log.
-  await delay(600);
+  await pause(600, 'the tail takes its first look');
   return tail;
 }
 
@@ -115,8 +115,7 @@ test('a filter shows what it asks for, and a duplicate is not shown', async () =
     const missing = [!rejected?.length, (accepted?.length ?? 0) < 2, !kind?.length, !user?.length];
     return missing.includes(true) ? null : true;
   });
-  // What must not come would come with the next rounds.
-  await delay(1_000);
+  await pause(1_000, 'what must not come would come with the next rounds');
   assert.deepEqual(shownIds(tails.rejected), [one]);
   assert.deepEqual(shownIds(tails.accepted), [play['eventId'], bobs['eventId']]);
   assert.deepEqual(shownIds(tails.kind), [play['eventId']]);
@@ -130,8 +129,7 @@ test('another organization sees nothing of it', async () => {
   const theirs = await createOrganization(service, 'Another one');
   const tail = await openTail('', { key: theirs.secretKey });
   await post([like(), like({ event: 'view' })]);
-  await delay(1_000);
-  assert.deepEqual(tail.shown, []);
+  await stays('what they see', () => tail.shown, [], 1_000);
   tail.response.destroy();
   const refused = await service.call('GET', '/v1/events/stream', { key: service.publishableKey });
   assert.equal(refused.status, 403);
@@ -162,7 +160,7 @@ test('a reader that does not read is told later how much it has missed, and hold
   const last = like();
   for (let round = 0; round < 30; round += 1) {
     await post(Array.from({ length: 100 }, () => like(large)));
-    await delay(100);
+    await pause(100, 'rounds pass between the batches');
   }
   await post([last]);
   await eventually('the quick one to see the last', async () =>

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sampleEvent } from './event-samples.ts';
 import { local } from './media.ts';
 import { createStream, freePort, publish, type Stream } from './live-publisher.ts';
 import { createOrganization } from './seed.ts';
 import { eventually, startService } from './service.ts';
+import { pause } from './waiting.ts';
 
 const port = await freePort();
 const service = await startService({ REELFEED_RTMP_PORT: String(port) });
@@ -143,7 +143,7 @@ async function closedAfter(bytes: Buffer | string): Promise<void> {
   socket.write(bytes);
   await Promise.race([
     once(socket, 'close'),
-    delay(5_000).then(() => assert.fail('the connection is still open')),
+    pause(5_000, 'the service closes it').then(() => assert.fail('the connection is still open')),
   ]);
 }
 

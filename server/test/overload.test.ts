@@ -8,6 +8,7 @@ import { atEnd, cloneDatabase } from './database.ts';
 import { startProcess } from './processes.ts';
 import { sendRaw } from './raw-http.ts';
 import { eventually, send, temporaryFolder } from './service.ts';
+import { pause } from './waiting.ts';
 
 const key = generateKey('secret');
 const service = await startProcess(await cloneDatabase(), await temporaryFolder(), {
@@ -31,7 +32,7 @@ async function floodWithoutReading(bytes: string): Promise<void> {
   atEnd(async () => void socket.destroy());
   socket.on('error', () => undefined);
   socket.write(bytes);
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await pause(1_500, 'the connection is held');
   socket.destroy();
 }
 

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { local, readyItem } from './media.ts';
 import { startService, type TestService } from './service.ts';
+import { pause } from './waiting.ts';
 
 const service = await startService({});
 const second = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
@@ -53,7 +53,7 @@ test('a viewer can play a protected item from publishAt to expiresAt, and not a 
         assert.equal(token.status, 404, `${sentAt - expiresAt} ms after expiresAt`);
         assert.equal(file, 403, 'what was playing has ended');
       }
-      await delay(intervalMs);
+      await pause(intervalMs, 'between two looks');
     }
     assert.ok(seen.before > 0 && seen.during > 0, JSON.stringify(seen));
   };
@@ -134,7 +134,7 @@ test('each change is seen by playback and lists of every process within a second
       while ((await look(from)) !== wanted) {
         const lateMs = performance.now() - changedAt - maxDelayMs;
         assert.ok(lateMs < 0, `${name}: look ${index} is ${Math.round(lateMs)} ms late`);
-        await delay(intervalMs);
+        await pause(intervalMs, 'between two looks');
       }
     };
     await Promise.all(

@@ -5,7 +5,6 @@ import { Agent, request } from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { poolConnection, type DatabaseConnection } from '../src/platform/database/database.ts';
@@ -15,6 +14,7 @@ import { sampleBytes } from './media.ts';
 import { ready, startCommand, startMain, type RunningProcess } from './processes.ts';
 import { sendRaw } from './raw-http.ts';
 import { eventually, send, temporaryFolder, toUrl, type Call } from './service.ts';
+import { pause, stays } from './waiting.ts';
 
 const secretKey = generateKey('secret');
 const unknownId = '01890000-0000-7000-8000-000000000000';
@@ -153,8 +153,7 @@ test('a second SIGTERM ends the process at once', async () => {
   await held.waiting(1);
   started.child.kill('SIGTERM');
   await draining(started);
-  await delay(600);
-  assert.equal(started.child.exitCode, null);
+  await stays('the process', () => started.child.exitCode, null, 600);
   const secondAt = performance.now();
   started.child.kill('SIGTERM');
   const { code } = await started.ended;
@@ -174,7 +173,7 @@ test('requests that outlast the grace are cut off, and the process still ends wi
   const halfSent = sendRaw(started.url, ['GET /healthz HTTP/1.1\r\nHost: x\r\n'], {
     timeoutMs: 60_000,
   });
-  await delay(200);
+  await pause(200, 'a part of the upload arrives');
   started.child.kill('SIGTERM');
   const { code, stderr } = await started.ended;
   assert.deepEqual([code, stderr], [0, '']);
@@ -272,7 +271,7 @@ test('an api process and a media process on one database share the work', async 
   workers.child.kill('SIGTERM');
   assert.equal((await workers.ended).code, 0);
   const second = await upload('While nobody processes');
-  await delay(500);
+  await pause(500, 'somebody would process it');
   assert.notEqual((await item(second)).uploadStatus, 'ready');
   // A process that stops in the middle of its work hands it back.
   const stopped = await start({ REELFEED_ROLES: 'media' }, api);

@@ -9,6 +9,7 @@ import { addImage, createCarousel } from './carousels.ts';
 import { atEnd } from './database.ts';
 import { fetchAll, form, local, readyItem } from './media.ts';
 import { eventually, startService } from './service.ts';
+import { untilAfter } from './waiting.ts';
 
 const service = await startService({});
 const item = await readyItem(service, 'portrait.mp4', { protected: true });
@@ -150,7 +151,7 @@ test(
       );
     const segment = (await fetchAll(service, signed.streamingUrl)).at(-1)?.url ?? '';
     assert.equal(await inPage(segment), 200);
-    await new Promise((resolve) => setTimeout(resolve, expiresAt.getTime() - Date.now() + 50));
+    await untilAfter(expiresAt);
     assert.equal(await inPage(segment), 403, 'in the middle of playing');
     assert.equal(await inPage(signed.streamingUrl), 403);
     await page.close();

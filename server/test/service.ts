@@ -84,6 +84,8 @@ export async function startService(
     REELFEED_RTMP_PORT: '0',
     // Tests wait for nothing but the media, and share the machine with other tests.
     REELFEED_MEDIA_NICENESS: '0',
+    // A busy machine must not turn a page that a test has ranked into one without a ranking.
+    REELFEED_FEED_RANKING_BUDGET: '30s',
     ...fastDatabase,
     ...env,
   });

@@ -7,6 +7,7 @@ import { Upload } from 'tus-js-client';
 import { local, sampleBytes, settledItem } from './media.ts';
 import { createItem, query } from './seed.ts';
 import { eventually, startService } from './service.ts';
+import { pause } from './waiting.ts';
 
 const clip = await sampleBytes('faststart.mp4');
 const service = await startService({});
@@ -58,9 +59,9 @@ async function cutPatch(url: string, offset: number, bytes: number): Promise<voi
       },
     });
     request.on('error', () => resolve());
-    request.write(clip.subarray(offset, offset + bytes), () =>
-      setTimeout(() => request.destroy(), 50),
-    );
+    request.write(clip.subarray(offset, offset + bytes), () => {
+      void pause(50, 'the bytes arrive').then(() => request.destroy());
+    });
     request.on('close', () => resolve());
   });
 }

@@ -5,6 +5,7 @@ import { after } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { launchBrowser } from '../../../test/browser.ts';
 import { startService, type TestService } from '../../../test/service.ts';
+import { until } from '../../../test/waiting.ts';
 
 /** What a hand does: the mouse points, the keyboard walks by Tab and never touches the mouse. */
 export type Hand = {
@@ -81,7 +82,13 @@ const maxSteps = 150;
 
 function handsOn(page: Page): Pick<ConsolePage, 'mouse' | 'keyboard' | 'walkTo'> {
   const walkTo = async (target: Locator): Promise<void> => {
-    await target.waitFor({ state: 'attached' });
+    // A button may be in the document before its dialog is open, and before it can be pressed.
+    const canBeReached = () =>
+      target.evaluate(
+        (element) =>
+          !element.matches(':disabled') && !element.closest('dialog:not([open]), [inert]'),
+      );
+    await until(`${target.toString()} to be within reach`, canBeReached, Boolean);
     const isThere = () => target.evaluate((element) => element === document.activeElement);
     for (let step = 0; step < maxSteps; step += 1) {
       if (await isThere()) return;
