@@ -230,7 +230,7 @@ function isPause(node: Node): boolean {
     isReturnStatement(node) ||
     (isForOfStatement(node) && node.awaitModifier !== undefined) ||
     (isVariableDeclarationList(node) &&
-      (node.flags & NodeFlags.AwaitUsing) === NodeFlags.AwaitUsing)
+      Number(node.flags & NodeFlags.AwaitUsing) === Number(NodeFlags.AwaitUsing))
   );
 }
 
