@@ -318,7 +318,10 @@ test('doctor names a garbage key, a taken port, an open data directory and a hos
   });
   taken.close();
   assert.match(output, new RegExp(`^PROBLEM Port +Port ${port} on .* is in use by another`, 'm'));
-  assert.match(output, /^PROBLEM Data directory +every user .* may write to .*\n +→ Run chmod o-w/m);
+  assert.match(
+    output,
+    /^PROBLEM Data directory +every user .* may write to .*\n +→ Run chmod o-w/m,
+  );
   assert.match(output, /^PROBLEM Public URL +the host feed\.invalid .* has no address/m);
 });
 

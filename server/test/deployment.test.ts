@@ -145,7 +145,16 @@ const unitKeys: Readonly<Record<string, readonly string[]>> = {
   Unit: ['Description', 'After', 'Wants', 'StartLimitIntervalSec'],
   Service: [
     ...['User', 'WorkingDirectory', 'Environment', 'EnvironmentFile', 'ExecStart', 'Restart'],
-    ...['RestartSec', 'KillMode', 'OOMPolicy', 'TimeoutStopSec', 'LimitNOFILE', 'StateDirectory', 'NoNewPrivileges', 'PrivateTmp'],
+    ...[
+      'RestartSec',
+      'KillMode',
+      'OOMPolicy',
+      'TimeoutStopSec',
+      'LimitNOFILE',
+      'StateDirectory',
+      'NoNewPrivileges',
+      'PrivateTmp',
+    ],
     ...['ProtectSystem', 'ProtectHome'],
   ],
   Install: ['WantedBy'],

@@ -199,15 +199,14 @@ test(
     const acknowledged = new Set<string>();
     const refusals = new Map<number, string | null>();
     const post = async () => {
-      const events = Array.from({ length: 50 }, () =>
-        sampleEvent('like', contentId, { userId: `viewer-${acknowledged.size}` }),
-      );
+      const userId = `viewer-${acknowledged.size}`;
+      const events = Array.from({ length: 50 }, () => sampleEvent('like', contentId, { userId }));
       const reply = await send(`${service.url}/v1/events/batch`, 'POST', {
         key: service.publishableKey,
         body: { events },
       }).catch(() => null);
       if (reply === null) return null;
-      if (reply.status === 200) for (const { eventId } of events) acknowledged.add(String(eventId));
+      if (reply.status === 200) for (const { eventId } of events) acknowledged.add(eventId as string);
       else refusals.set(reply.status, reply.headers.get('retry-after'));
       return reply.status;
     };

@@ -24,8 +24,10 @@ export async function loop(start: Work, other: Work): Promise<void> {
   await Promise.all(started);
 }
 
-export async function arguments_(start: Work, other: Work): Promise<number[]> {
-  return Promise.all([start(), await other()]); // finding
+const add = async (first: Promise<number>, second: number) => second + (await first);
+
+export async function neighbours(start: Work, other: Work): Promise<number> {
+  return add(start(), await other()); // finding
 }
 
 export async function properties(start: Work, other: Work): Promise<number> {
@@ -42,7 +44,7 @@ export async function thrown(start: Work, isWrong: boolean): Promise<number> {
 export async function oneByOne(start: Work): Promise<number> {
   const started = [start(), start()]; // finding
   let sum = 0;
-  for await (const one of started) sum += one;
+  for (const one of started) sum += await one;
   return sum;
 }
 

@@ -230,8 +230,7 @@ function isPause(node: Node): boolean {
     isReturnStatement(node) ||
     (isForOfStatement(node) && node.awaitModifier !== undefined) ||
     (isVariableDeclarationList(node) &&
-      // oxlint-disable-next-line typescript/no-unsafe-enum-comparison -- the flags are a number
-      (node.flags & NodeFlags.AwaitUsing) === NodeFlags.AwaitUsing)
+      Number(node.flags & NodeFlags.AwaitUsing) === Number(NodeFlags.AwaitUsing))
   );
 }
 

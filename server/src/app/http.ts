@@ -77,7 +77,12 @@ export async function listen(
   });
   const close = followRequests(server.app);
   const opened = shutdown.add('routes', new AsyncDisposableStack());
-  addHealthRoutes(server.app, { checks: readinessChecks(parts, config), metrics, isDraining, facts });
+  addHealthRoutes(server.app, {
+    checks: readinessChecks(parts, config),
+    metrics,
+    isDraining,
+    facts,
+  });
   for (const { routes } of contributions) await routes?.(server.app, opened);
   server.complete();
   const url = await server.app.listen({ port, host: config.host }).catch(explainListening(config));

@@ -20,18 +20,22 @@ async function outcome(child: ReturnType<typeof run>): Promise<{ dropped: number
   return { dropped: Number(said), code: await closed };
 }
 
-test('on a full disk lines are dropped and counted, and the process ends in time', {
-  skip: existsSync('/dev/full') ? false : 'no /dev/full',
-}, async () => {
-  const full = openSync('/dev/full', 'w');
-  const child = run(full);
-  closeSync(full);
-  const startedAt = performance.now();
-  const { dropped, code } = await outcome(child);
-  assert.equal(code, 0);
-  assert.ok(dropped > 20_000 && dropped < 60_000, `${dropped} lines`);
-  assert.ok(performance.now() - startedAt < 15_000);
-});
+test(
+  'on a full disk lines are dropped and counted, and the process ends in time',
+  {
+    skip: existsSync('/dev/full') ? false : 'no /dev/full',
+  },
+  async () => {
+    const full = openSync('/dev/full', 'w');
+    const child = run(full);
+    closeSync(full);
+    const startedAt = performance.now();
+    const { dropped, code } = await outcome(child);
+    assert.equal(code, 0);
+    assert.ok(dropped > 20_000 && dropped < 60_000, `${dropped} lines`);
+    assert.ok(performance.now() - startedAt < 15_000);
+  },
+);
 
 test('a reader that has gone costs lines, not the process', async () => {
   const child = run('pipe');
