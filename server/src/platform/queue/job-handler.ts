@@ -66,6 +66,7 @@ export type HandledJob = {
   readonly name: string;
   readonly timeoutMs: number;
   readonly concurrency: number;
+  readonly sharesPlaces: boolean;
   readonly retry: RetryPolicy;
   run(payload: unknown, context: JobContext): Promise<JobAnswer>;
   exhausted(tx: Tx, payload: unknown, failure: JobFailure): Promise<void>;
@@ -90,6 +91,7 @@ export function handle<Payload>(
     name: job.name,
     timeoutMs,
     concurrency,
+    sharesPlaces: job.sharesPlaces ?? false,
     retry: job.retry,
     async run(payload, context) {
       return handler(parsePayload(job, payload), context);
