@@ -29,7 +29,7 @@ const service = await startService(
     REELFEED_ROLES: 'api,worker',
     REELFEED_EGRESS_ALLOW: sources.allow,
     REELFEED_MAX_UPLOAD_BYTES: String(maxBytes),
-    REELFEED_IMPORT_CONCURRENCY: '12',
+    REELFEED_IMPORT_CONCURRENCY: '64',
     REELFEED_IMPORT_DEADLINE: '4s',
   },
   { log: pino({ level: 'trace' }, logLines) },

@@ -30,9 +30,10 @@ export const imports = defineFeature({
   settings: {
     importConcurrency: setting({
       env: 'REELFEED_IMPORT_CONCURRENCY',
-      parse: integer({ min: 1, max: 64 }),
-      fallback: '4',
-      about: 'Imports that this process fetches at the same time.',
+      parse: integer({ min: 1, max: 256 }),
+      fallback: '64',
+      about:
+        'Imports that this process fetches at the same time; one organization gets at most a fifth of them.',
     }),
     importDeadlineMs: setting({
       env: 'REELFEED_IMPORT_DEADLINE',

@@ -37,7 +37,8 @@ export const importMedia = defineJob({
   payload: Type.Object({ contentId: Type.String() }),
   timeoutMs: 2 * 3_600_000,
   retry: { maxAttempts: 4, delayMs: doublingDelay(2_000, 60_000) },
-  concurrency: 4,
+  concurrency: 64,
+  sharesPlaces: true,
   writesFilesOf: 'contentId',
   onExhausted: (tx, { contentId }, { organizationId, reason }) =>
     failImport(tx, organizationId, contentId, {

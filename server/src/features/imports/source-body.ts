@@ -75,6 +75,7 @@ export async function* readSource(url: string, parts: SourceParts): AsyncGenerat
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       const failure = translate(error);
+      if (performance.now() >= transfer.endsAt) throw tooLate(failure);
       // A source that brought nothing since the last break is left to the next attempt.
       const canResume = transfer.version !== null && transfer.bytes > before;
       if (failure.isFinal || !canResume || resumes >= maxResumes) throw failure;
@@ -137,6 +138,11 @@ function checkPace(bytes: number, startedAt: number, limits: SourceLimits): void
   if (seconds > 60 && bytes / seconds < limits.minBytesPerSecond) {
     throw new SourceError('is too slow.', { isFinal: true });
   }
+}
+
+/** Not tried again: the next attempt would begin with the first byte, and take as long. */
+function tooLate(cause: SourceError): SourceError {
+  return new SourceError('did not send all of its bytes in time.', { isFinal: true, cause });
 }
 
 function tooLarge({ maxBytes }: SourceLimits): SourceError {

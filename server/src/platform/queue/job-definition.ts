@@ -31,6 +31,13 @@ type JobRules<Payload> = {
    */
   readonly writesFilesOf?: keyof Payload & string;
   /**
+   * Keeps places free for others: an organization is given one only while it holds fewer of this
+   * process's than a quarter of those that are free. So one gets at most a fifth of all places, the
+   * next a fifth of the rest, and so on. For jobs that mostly wait, as for the network, of which a
+   * process can run many.
+   */
+  readonly sharesPlaces?: boolean;
+  /**
    * Runs when the job has failed for good, in the transaction that marks it failed. Its effect must
    * be rows of this transaction only. It also runs for a job whose handler has never answered.
    */

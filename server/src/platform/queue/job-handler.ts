@@ -67,6 +67,7 @@ export type HandledJob = {
   readonly name: string;
   readonly timeoutMs: number;
   readonly concurrency: number;
+  readonly sharesPlaces: boolean;
   readonly retry: RetryPolicy;
   readonly writesFilesOf: string | null;
   run(payload: unknown, context: JobContext): Promise<JobAnswer>;
@@ -92,6 +93,7 @@ export function handle<Payload>(
     name: job.name,
     timeoutMs,
     concurrency,
+    sharesPlaces: job.sharesPlaces ?? false,
     retry: job.retry,
     writesFilesOf: job.writesFilesOf ?? null,
     async run(payload, context) {

@@ -83,6 +83,15 @@ type ClaimRow = {
   waited_ms: number;
 };
 
+export type ClaimRequest = {
+  readonly name: string;
+  readonly after: string;
+  readonly worker: string;
+  readonly leaseMs: number;
+  /** Organizations that are not given a job now. */
+  readonly except: readonly string[];
+};
+
 /**
  * The claim. `line` steps from organization to organization with one index probe each, never over
  * the jobs of one, `heads` looks up each one's oldest job and running jobs, and `chosen` locks the
@@ -93,7 +102,7 @@ type ClaimRow = {
  * execution with 100,000 waiting, against 0.3 ms); the oldest due job of all, which lets one
  * organization with many jobs hide all others.
  */
-export function claimStatement(name: string, after: string, worker: string, leaseMs: number) {
+export function claimStatement({ name, after, worker, leaseMs, except }: ClaimRequest) {
   return sql<ClaimRow>`
     with recursive line (organization_id, position) as (
       (select organization_id, 1 from job
@@ -116,6 +125,7 @@ export function claimStatement(name: string, after: string, worker: string, leas
         where job.state = 'waiting' and job.name = ${name}
           and job.organization_id = line.organization_id
         order by rank, place, job_id limit 1) head
+      where line.organization_id <> all(${except}::text[])
       order by head.rank, running, taken_at nulls first, head.place, head.job_id
     ), chosen as materialized (
       select first.job_id from heads cross join lateral (
@@ -155,14 +165,10 @@ export type ClaimResult = {
  * waiting → running for one job of the lowest rank: of the organization with the fewest running jobs
  * of this name, among equals the one whose latest turn is the longest ago, and among those without a
  * turn the one whose job has the earliest place. Compares at most `claimWindow`
- * organizations, those after `after`.
+ * organizations, those after `after` without those of `except`.
  */
-export async function claimJob(
-  db: Db,
-  claim: { name: string; after: string; worker: string; leaseMs: number },
-): Promise<ClaimResult> {
-  const statement = claimStatement(claim.name, claim.after, claim.worker, claim.leaseMs);
-  const row = (await statement.execute(db)).rows[0];
+export async function claimJob(db: Db, claim: ClaimRequest): Promise<ClaimResult> {
+  const row = (await claimStatement(claim).execute(db)).rows[0];
   if (row === undefined) return { job: null, nextAfter: '' };
   const nextAfter = row.scanned >= claimWindow ? (row.last_organization_id ?? '') : '';
   if (row.job_id === null) return { job: null, nextAfter };

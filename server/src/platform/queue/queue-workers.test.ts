@@ -100,6 +100,33 @@ describe('workers', () => {
     assert.equal(workers.running().get('note'), 0);
   });
 
+  test('leave a place to the next organization, where places are shared (6)', async () => {
+    const job = noteJob('note', { concurrency: 16, sharesPlaces: true });
+    const over = new AbortController();
+    const started: string[] = [];
+    const handler = handle(job, async (_, context) => {
+      started.push(context.organizationId);
+      await delay(60_000, undefined, { signal: over.signal }).catch(() => undefined);
+      return done;
+    });
+    const count = (organizationId: string) => started.filter((id) => id === organizationId).length;
+    const addTen = async (organizationId: string) => {
+      for (let n = 0; n < 10; n += 1) await add(db, job, 'a', { organizationId });
+    };
+    await using workers = start([handler]);
+    await addTen('org_a');
+    await eventually('a share of the places to be taken', () => count('org_a') === 4);
+    for (const organizationId of ['org_b', 'org_c', 'org_d', 'org_e', 'org_f']) {
+      await addTen(organizationId);
+      await eventually('the newcomer to start', () => count(organizationId) > 0);
+    }
+    assert.ok(started.length < 16);
+    assert.equal(count('org_a'), 4);
+    over.abort();
+    await eventually('all jobs are gone', queueIsEmpty(db));
+    await eventually('all attempts are over', () => workers.running().get('note') === 0);
+  });
+
   test('start a job at once when they are nudged', async () => {
     const job = noteJob('note');
     const handler = handle(job, async () => done);

@@ -15,6 +15,7 @@ import {
   takeBackFrom,
   type TakenBack,
 } from './claim-queries.ts';
+import { holdersOfShares } from './shared-places.ts';
 import { claimJob, promoteDueJobs, selectWaitingNames, type ClaimedJob } from './queries.ts';
 
 /** The hint that a job of this process has ended an attempt, and may have recorded something. */
@@ -162,8 +163,10 @@ class Workers implements QueueWorkers {
   async #fillSlots(job: HandledJob, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.#hasFreeSlot(job)) {
       const after = this.#claimAfter.get(job.name) ?? '';
-      const { worker, leaseMs } = { worker: this.#worker, leaseMs: this.#timing.leaseMs };
-      const claim = await claimJob(this.#options.db, { name: job.name, after, worker, leaseMs });
+      const holders = this.#claimsOf(job).map(({ organizationId }) => organizationId);
+      const except = job.sharesPlaces ? holdersOfShares(job.concurrency, holders) : [];
+      const by = { worker: this.#worker, leaseMs: this.#timing.leaseMs };
+      const claim = await claimJob(this.#options.db, { name: job.name, after, ...by, except });
       this.#claimAfter.set(job.name, claim.nextAfter);
       if (claim.job !== null) this.#start(job, claim.job);
       // The organizations before `after` have not been looked at: the next round starts with them.
@@ -172,9 +175,12 @@ class Workers implements QueueWorkers {
   }
 
   #hasFreeSlot(job: HandledJob): boolean {
-    let running = 0;
-    for (const { claim } of this.#runs.keys()) if (claim.name === job.name) running += 1;
-    return running < job.concurrency;
+    return this.#claimsOf(job).length < job.concurrency;
+  }
+
+  #claimsOf(job: HandledJob): ClaimedJob[] {
+    const claims = Array.from(this.#runs.keys(), ({ claim }) => claim);
+    return claims.filter(({ name }) => name === job.name);
   }
 
   #start(job: HandledJob, claim: ClaimedJob): void {

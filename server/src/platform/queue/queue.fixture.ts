@@ -9,16 +9,18 @@ import type { Job } from './job-definition.ts';
 import type { Note } from './queue.jobs.fixture.ts';
 import { enqueue, type EnqueueOptions } from './queue.ts';
 
-/** Clones a database with organizations org_a and org_b and a table for effects. */
+/** Clones a database with organizations org_a to org_f and a table for effects. */
 export async function openQueueDatabase(): Promise<{ db: Db; connection: DatabaseConnection }> {
   const { db, connection } = await openTestDatabase();
   await sql`create table effect (text text not null)`.execute(db);
   await db
     .insertInto('organization')
-    .values([
-      { organization_id: 'org_a', name: 'A' },
-      { organization_id: 'org_b', name: 'B' },
-    ])
+    .values(
+      ['A', 'B', 'C', 'D', 'E', 'F'].map((name) => ({
+        organization_id: `org_${name.toLowerCase()}`,
+        name,
+      })),
+    )
     .execute();
   return { db, connection };
 }

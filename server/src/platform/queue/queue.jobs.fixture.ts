@@ -20,7 +20,13 @@ export type Note = { note: string };
 /** A job that says what it is for by its name; onExhausted writes the note with the reason. */
 export function noteJob(
   name: string,
-  rules: { maxAttempts?: number; concurrency?: number; timeoutMs?: number; delayMs?: number } = {},
+  rules: {
+    maxAttempts?: number;
+    concurrency?: number;
+    sharesPlaces?: boolean;
+    timeoutMs?: number;
+    delayMs?: number;
+  } = {},
 ): Job<Note> {
   return defineJob({
     name,
@@ -28,6 +34,7 @@ export function noteJob(
     timeoutMs: rules.timeoutMs ?? 10_000,
     retry: { maxAttempts: rules.maxAttempts ?? 3, delayMs: () => rules.delayMs ?? 0 },
     concurrency: rules.concurrency ?? 1,
+    sharesPlaces: rules.sharesPlaces ?? false,
     onExhausted: (tx, { note }, failure) => writeEffect(tx, `${note} failed: ${failure.reason}`),
   });
 }

@@ -44,7 +44,8 @@
  *   6. The claim takes a job of the lowest rank. Among those it prefers the organization with the
  *      fewest running jobs of the name, then the one whose latest turn is the longest ago, then the
  *      job with the earliest place. Claims at the same moment may each see the other as not yet
- *      running.
+ *      running. Of a kind that shares places, an organization gets one of a process only while it
+ *      holds fewer there than a quarter of those that are free.
  *   7. A lost connection during COMMIT leaves a doubt that is resolved by the row, never by a
  *      guess: the fenced write is sent again, waits for the row's lock if the first still runs,
  *      and finds the row either still its own (nothing was written) or gone (all was written).

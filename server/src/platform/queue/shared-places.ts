@@ -1,0 +1,13 @@
+/** Of the free places, how much an organization may hold. */
+const shareOfFree = 1 / 4;
+
+/**
+ * The organizations that hold their share of a process's places for one kind of job, so that the rest
+ * is left to others. `holders` has one entry for each place that is taken.
+ */
+export function holdersOfShares(places: number, holders: readonly string[]): string[] {
+  const share = (places - holders.length) * shareOfFree;
+  const held = new Map<string, number>();
+  for (const holder of holders) held.set(holder, (held.get(holder) ?? 0) + 1);
+  return [...held].filter(([, count]) => count >= share).map(([holder]) => holder);
+}
