@@ -94,7 +94,7 @@ test('everything at once while the database fails in every way', options, async 
   const working = clients.map((client) => client({ ...parts, signal: stopping.signal }));
 
   const scene = { urls, processes, requests, random: seededRandom(seed) };
-  let struck: Map<string, Struck>;
+  let struck: Struck[];
   try {
     struck = await strikeAgainAndAgain(database.faults, scene);
   } finally {

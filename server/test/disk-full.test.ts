@@ -206,7 +206,8 @@ test(
         body: { events },
       }).catch(() => null);
       if (reply === null) return null;
-      if (reply.status === 200) for (const { eventId } of events) acknowledged.add(eventId as string);
+      if (reply.status === 200)
+        for (const { eventId } of events) acknowledged.add(eventId as string);
       else refusals.set(reply.status, reply.headers.get('retry-after'));
       return reply.status;
     };

@@ -17,7 +17,7 @@ import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
 import { startQueueWorkers, type AttemptReport, type QueueTiming } from './queue-workers.ts';
 import { Hints } from '../hints.ts';
 import { StorageUnavailableError } from '../storage/storage-errors.ts';
-import { pause } from '../../../test/waiting.ts';
+import { pause, until } from '../../../test/waiting.ts';
 
 const { db } = await openQueueDatabase();
 
@@ -106,7 +106,7 @@ describe('workers', () => {
     const started: string[] = [];
     const handler = handle(job, async (_, context) => {
       started.push(context.organizationId);
-      await delay(60_000, undefined, { signal: over.signal }).catch(() => undefined);
+      await once(over.signal, 'abort');
       return done;
     });
     const count = (organizationId: string) => started.filter((id) => id === organizationId).length;
@@ -115,10 +115,18 @@ describe('workers', () => {
     };
     await using workers = start([handler]);
     await addTen('org_a');
-    await eventually('a share of the places to be taken', () => count('org_a') === 4);
+    await until(
+      'a share of the places to be taken',
+      () => count('org_a'),
+      (taken) => taken === 4,
+    );
     for (const organizationId of ['org_b', 'org_c', 'org_d', 'org_e', 'org_f']) {
       await addTen(organizationId);
-      await eventually('the newcomer to start', () => count(organizationId) > 0);
+      await until(
+        'the newcomer to start',
+        () => count(organizationId),
+        (places) => places > 0,
+      );
     }
     assert.ok(started.length < 16);
     assert.equal(count('org_a'), 4);
