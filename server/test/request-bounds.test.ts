@@ -136,7 +136,7 @@ test('JSON in a field of a form is bounded', async () => {
 test('a value at the bounds is taken', async () => {
   const { id } = await createItem(service);
   let nested: unknown = 'end';
-  for (let depth = 0; depth < 60; depth += 1) nested = { nested };
+  for (let depth = 0; depth < 6; depth += 1) nested = { nested };
   const body = { customMetadata: { nested, most: Number.MAX_VALUE, least: 5e-324 } };
   const reply = await service.call('PATCH', `/v1/content/${id}`, { body });
   assert.equal(reply.status, 200, reply.text.slice(0, 300));
