@@ -94,11 +94,14 @@ test('everything at once while the database fails in every way', options, async 
   const working = clients.map((client) => client({ ...parts, signal: stopping.signal }));
 
   const scene = { urls, processes, requests, random: seededRandom(seed) };
-  const struck = await strikeAgainAndAgain(database.faults, scene).finally(async () => {
+  let struck: Struck[];
+  try {
+    struck = await strikeAgainAndAgain(database.faults, scene);
+  } finally {
     requests.during = 'calm at the end';
     stopping.abort();
     await Promise.all(working);
-  });
+  }
   const alive = processes.map(({ child }) => child.exitCode === null && child.signalCode === null);
   const kept = alive.every(Boolean)
     ? await countKept(ask, journal, { receiver, direct: database.direct, stream })
