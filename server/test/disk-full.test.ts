@@ -9,7 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { atEnd, cloneDatabase } from './database.ts';
 import { form, local, putSample, sampleBytes, settledItem } from './media.ts';
-import { connectionToRunningServer } from '../src/platform/postgres/running-server.ts';
+import { PASSWORD_FILE } from '../src/platform/postgres/password.ts';
+import { DATABASE, ROLE } from '../src/platform/postgres/service-database.ts';
+import { SOCKET_PORT } from '../src/platform/postgres/socket-folder.ts';
 import { sampleEvent } from './event-samples.ts';
 import { createItem } from './seed.ts';
 import {
@@ -230,7 +232,14 @@ test(
     await eventually('readiness', async () =>
       (await send(`${service.url}/readyz`, 'GET')).status === 200 ? true : null,
     );
-    const connection = await connectionToRunningServer(path.join(service.disk, 'data'));
+    // Its path has another meaning here, outside of the mount, so the socket is named by hand.
+    const connection = {
+      host: path.join(service.disk, 'data/socket'),
+      port: SOCKET_PORT,
+      user: ROLE,
+      password: (await readFile(path.join(service.disk, 'data', PASSWORD_FILE), 'utf8')).trim(),
+      database: DATABASE,
+    };
     const stored = await (await openStoredEvents({ connection })).all();
     const ids = new Set(stored.map(({ eventId }) => eventId));
     assert.deepEqual(
