@@ -331,7 +331,7 @@ export interface paths {
         put?: never;
         /**
          * Add an image to an image carousel
-         * @description The image is turned upright, scaled, and stored without its metadata. At most 10.
+         * @description The image is turned upright, scaled, and stored without its metadata. At most 10. Organizations take turns; when too many images wait, the answer is 503 with Retry-After.
          */
         post: operations["addCarouselImage"];
         delete?: never;

@@ -55,7 +55,10 @@ test('large images are decoded one at a time, and another organization’s in be
   assert.equal(reply.status, 201, reply.text);
   // The one that was being decoded, and one more.
   assert.ok(finished - finishedBefore <= 2, `after ${finished - finishedBefore} others`);
-  assert.deepEqual(await Promise.all(images), Array.from({ length: 10 }, () => 201));
+  assert.deepEqual(
+    await Promise.all(images),
+    Array.from({ length: 10 }, () => 201),
+  );
   assert.equal(mostProcesses, 1);
   await nobodyLeft();
 });

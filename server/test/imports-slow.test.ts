@@ -77,7 +77,9 @@ const withinMs = 5_000;
 
 test('slow sources of two organizations leave places to others, in every process', async () => {
   const ids = await importUrls(service.secretKey, 'slow', 100);
-  await eventually('a share of the places to be taken', async () => (slowReaders >= 4 ? true : null));
+  await eventually('a share of the places to be taken', async () =>
+    slowReaders >= 4 ? true : null,
+  );
   assert.ok((await fastImport('Second')) < withinMs);
   assert.equal(slowReaders, 4, 'one organization gets a share of the places');
 

@@ -18,13 +18,21 @@ test('an owner waits for one turn of each other, however long their lines are', 
   const turns = new FairTurns(limits);
   const held = await turns.take('a', never);
   const served: string[] = [];
-  const all = start(turns, [...Array<string>(100).fill('a'), ...Array<string>(50).fill('b')], served);
+  const all = start(
+    turns,
+    [...Array<string>(100).fill('a'), ...Array<string>(50).fill('b')],
+    served,
+  );
   all.push(...start(turns, ['c'], served));
   assert.deepEqual([turns.held, turns.waiting], [1, 151]);
   held[Symbol.dispose]();
   await Promise.all(all);
   assert.ok(served.indexOf('c') <= 2, served.slice(0, 4).join());
-  assert.equal(served.slice(0, 90).filter((owner) => owner === 'b').length, 45, 'turn and turn about');
+  assert.equal(
+    served.slice(0, 90).filter((owner) => owner === 'b').length,
+    45,
+    'turn and turn about',
+  );
   assert.deepEqual([turns.held, turns.waiting], [0, 0]);
 });
 

@@ -81,11 +81,7 @@ async function storeImage(
   const { organizationId } = principalOf(request);
   const { playback_id: playbackId } = await requireImageRoom(db, organizationId, id);
   const signal = untilGone(reply);
-  const image = await receiveImage(
-    parts,
-    { request, signal },
-    { organizationId, playbackId },
-  );
+  const image = await receiveImage(parts, { request, signal }, { organizationId, playbackId });
   let isNamed = false;
   try {
     await mutations.mutate(

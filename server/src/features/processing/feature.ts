@@ -121,7 +121,11 @@ export const processing = defineFeature({
     const imageDecoder = openImageDecoder(metrics, { concurrency, ...mediaLimits });
     const onQueued = () => hints.give(processMedia.name);
     return {
-      provides: { imageDecoder, mediaNiceness: settings.mediaNiceness, maxMediaDurationMs: settings.mediaMaxDurationMs },
+      provides: {
+        imageDecoder,
+        mediaNiceness: settings.mediaNiceness,
+        maxMediaDurationMs: settings.mediaMaxDurationMs,
+      },
       routes: (app) => addProcessingRoutes(app, { mutations, urls: mediaAccess, onQueued }),
       jobs: [
         { ...job, roles: ['media'] },

@@ -162,7 +162,9 @@ describe('the claim', () => {
     for (const statistics of ['absent', 'fresh']) {
       if (statistics === 'fresh') await sql`analyze job`.execute(db);
       const explained = await sql<{ 'QUERY PLAN': string }>`explain (analyze)
-        ${claimStatement({ name: 'note', after: '', worker: 'test', leaseMs: 15_000, except: [] })}`.execute(db);
+        ${claimStatement({ name: 'note', after: '', worker: 'test', leaseMs: 15_000, except: [] })}`.execute(
+        db,
+      );
       const plan = explained.rows.map((row) => row['QUERY PLAN']).join('\n');
       assert.doesNotMatch(plan, /Seq Scan on job\b/, plan);
       t.diagnostic(`statistics ${statistics}: ${/Execution Time.*/.exec(plan)?.[0] ?? ''}`);
