@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, open, readFile, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { atEnd, cloneDatabase } from './database.ts';
+import { createStream, freePort, publish } from './live-publisher.ts';
 import { form, local, putSample, sampleBytes, settledItem } from './media.ts';
 import { PASSWORD_FILE } from '../src/platform/postgres/password.ts';
 import { DATABASE, ROLE } from '../src/platform/postgres/service-database.ts';
@@ -252,6 +253,39 @@ test(
     service.child.kill('SIGTERM');
     const [code] = (await once(service.child, 'exit')) as [number | null];
     assert.equal(code, 0);
+  },
+);
+
+test(
+  'a live stream ends before the disk is full, and what it has stored plays',
+  onOwnDisk,
+  async () => {
+    const port = await freePort();
+    const minFreeBytes = 6_000_000;
+    const service = await startOnSmallDisk(8_000, {
+      REELFEED_ROLES: 'api,worker',
+      REELFEED_MIN_FREE_BYTES: String(minFreeBytes),
+      REELFEED_RTMP_PORT: String(port),
+    });
+    const stream = await createStream(service, { reconnectWindow: 600 });
+    const publishing = await publish(port, stream.streamKey, 20);
+    await publishing.publisher.closed;
+    const { bavail, bsize } = await statfs(path.join(service.dataDir, 'media'));
+    assert.ok(bavail * bsize > minFreeBytes - 1_000_000, `${bavail * bsize} bytes are free`);
+    const { body } = await service.call('GET', `/v1/live-streams/${stream.id}`);
+    assert.equal(body.data.status, 'ended');
+    assert.ok(body.data.recordedSeconds > 2);
+    const item = (await service.call('GET', `/v1/content/${stream.contentId}`)).body.data;
+    assert.notEqual(item.uploadStatus, 'error');
+    const playlist = await send(
+      local(service, new URL('index.m3u8', item.streamingUrl).href),
+      'GET',
+    );
+    const segments = playlist.text.match(/^[\w-]+\.m4s$/gm) ?? assert.fail(playlist.text);
+    for (const segment of segments) {
+      const url = local(service, new URL(segment, item.streamingUrl).href);
+      assert.equal((await send(url, 'GET')).status, 200, segment);
+    }
   },
 );
 

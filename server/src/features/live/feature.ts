@@ -11,6 +11,7 @@ import type { Storage } from '../../platform/storage/storage.ts';
 import { hourMs } from '../../platform/time.ts';
 import { contentChanged } from '../content/content.ts';
 import { processMedia } from '../processing/processing.ts';
+import type { UploadLimits } from '../uploads/uploads.ts';
 import { Ingest } from './ingest/ingest.ts';
 import { endAbandoned, liveStreamsChanged, rtmpUrlOf } from './live.ts';
 import { LiveStates } from './live-states.ts';
@@ -29,6 +30,7 @@ type Parts = {
   publicUrl: string;
   listenHost: string;
   maxMediaDurationMs: number;
+  uploadLimits: UploadLimits;
 };
 
 const endEveryMs = 1_000;
@@ -58,7 +60,10 @@ export const live = defineFeature({
       hints.give(liveStreamsChanged);
       hints.give(makeRecording.name);
     };
-    const ingest = { db, storage, log, maxDurationMs: parts.maxMediaDurationMs, onChange };
+    const { minFreeBytes } = parts.uploadLimits;
+    const maxDurationMs = parts.maxMediaDurationMs;
+    const ingest = { db, storage, log, maxDurationMs, minFreeBytes, onChange };
+    const onRecorded = () => hints.give(processMedia.name);
     let listening: Ingest | null = null;
     metrics.collected({
       type: 'gauge',
@@ -69,7 +74,7 @@ export const live = defineFeature({
     return {
       provides: { liveStreams },
       routes: (app) => addLiveRoutes(app, { db, cursors, mutations, rtmpUrl, onChange }),
-      jobs: [recordingJob({ db, storage, onRecorded: () => hints.give(processMedia.name) })],
+      jobs: [recordingJob({ db, storage, minFreeBytes, onRecorded })],
       services: rtmpPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }],
       chores: [
         {

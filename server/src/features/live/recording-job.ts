@@ -11,6 +11,7 @@ export const makeRecording = defineJob({
   }),
   timeoutMs: 30 * 60_000,
   retry: { maxAttempts: 20, delayMs: doublingDelay(2_000, 600_000) },
-  concurrency: 2,
+  concurrency: 4,
+  sharesPlaces: true,
   writesFilesOf: 'contentId',
 });

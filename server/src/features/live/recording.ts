@@ -32,12 +32,14 @@ import { makeRecording } from './recording-job.ts';
 type RecordingParts = {
   readonly db: Db;
   readonly storage: Storage;
+  /** Free space that a recording leaves to the database. */
+  readonly minFreeBytes: number;
   /** Called when a recording waits for processing. */
   readonly onRecorded: () => void;
 };
 
 export function recordingJob(parts: RecordingParts): HandledJob {
-  const { db, storage, onRecorded } = parts;
+  const { db, storage, minFreeBytes, onRecorded } = parts;
   return handle(makeRecording, async ({ liveStreamId }, context): Promise<JobAnswer> => {
     const { organizationId, signal } = context;
     const key = { organizationId, liveStreamId };
@@ -47,6 +49,11 @@ export function recordingJob(parts: RecordingParts): HandledJob {
     const item = await findMediaSource(db, organizationId, stream.contentId);
     if (item === null) return skipped('the item is gone');
     const segments = await readSegments(db, key, null);
+    const sizeBytes = segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
+    // The segments play meanwhile, and no attempt is counted, so a full disk loses no recording.
+    if (minFreeBytes > 0 && (await storage.scratch.freeBytes()) < minFreeBytes + sizeBytes) {
+      return { outcome: 'outage', reason: 'the disk has no room for the recording' };
+    }
     const prefix = `media/${liveFolderOf(item.playbackId)}`;
     await storage.put(`${prefix}/${playlistFiles.media}`, wholePlaylist(stream, segments), signal);
     const source = { key: `sources/${stream.contentId}/${randomName(9)}`, mediaType: 'video/mp4' };
@@ -56,7 +63,6 @@ export function recordingJob(parts: RecordingParts): HandledJob {
       let isTaken = false;
       await context.finish(async (tx) => {
         isTaken = await markRecorded(tx, owner, source);
-        const sizeBytes = segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
         const order = { step: 'first', sizeBytes } as const;
         if (isTaken) await enqueueProcessing(tx, organizationId, owner.contentId, order);
       });

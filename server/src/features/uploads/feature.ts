@@ -37,7 +37,7 @@ export const uploads = defineFeature({
       parse: bytes(),
       fallback: '512MB',
       about:
-        'Uploads are refused while the disk has less free space than this, so that the database keeps room.',
+        'Uploads are refused, and live streams end, while the disk has less free space than this, so that the database keeps room.',
     }),
     uploadExpiryMs: setting({
       env: 'REELFEED_UPLOAD_EXPIRY',

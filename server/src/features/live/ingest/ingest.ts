@@ -4,7 +4,7 @@ import type { Hints } from '../../../platform/hints.ts';
 import { holdOpen, sleep } from '../../../platform/lifecycle.ts';
 import { systemCode } from '../../../platform/storage/storage-errors.ts';
 import { liveStreamsChanged } from '../live.ts';
-import type { RtmpConnection, RtmpHandlers } from '../rtmp/rtmp-connection.ts';
+import type { RtmpConnection, RtmpHandlers, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
 import { RtmpServer, type RtmpServerLimits } from '../rtmp/rtmp-server.ts';
 import { openPublication, type IngestParts, type Publication } from './publication.ts';
 
@@ -17,15 +17,20 @@ export type IngestOptions = {
 const limits: RtmpServerLimits = {
   publishWithinMs: 10_000,
   silenceMs: 15_000,
-  maxConnections: 500,
-  maxConnectionsOfAddress: 50,
-  maxFailures: 20,
+  maxWaiting: 1_000,
+  judges: 4,
+  refusalStepMs: 100,
+  maxRefusalMs: 5_000,
   failureWindowMs: 60_000,
 };
+const maxPublishers = 500;
 
-/** A claim lapses after five seconds; see `publisherTimeoutSeconds`. */
+/** A claim counts for five seconds; see `publisherTimeoutSeconds`. */
 const renewEveryMs = 1_000;
 const listenAgainMs = 10_000;
+const logRefusalEveryMs = 1_000;
+/** How long a newcomer waits for the connection that it replaces to store what it has. */
+const handOverMs = 1_000;
 
 type OpenPublication = {
   readonly publication: Publication;
@@ -38,6 +43,9 @@ export class Ingest implements AsyncDisposable {
   readonly #log: Logger;
   readonly #open = new Set<OpenPublication>();
   readonly #server: RtmpServer;
+  /** Refused keys that no log line has counted, and when the latest line was written. */
+  #refusals = 0;
+  #refusalLoggedAt = -Infinity;
 
   constructor(parts: IngestParts) {
     this.#parts = parts;
@@ -93,19 +101,48 @@ export class Ingest implements AsyncDisposable {
     let open: OpenPublication | null = null;
     return {
       publish: async (key, connection) => {
-        const opened = await openPublication(this.#parts, key);
+        const opened =
+          this.#open.size >= maxPublishers
+            ? 'full'
+            : await openPublication(this.#parts, key, (id) => this.#handOver(id));
         if (typeof opened === 'string') {
-          this.#log.info({ address, reason: opened }, 'live stream: a key was refused');
+          this.#noteRefusal(address, opened);
           return opened;
         }
         open = { publication: opened, connection, ended: Promise.withResolvers() };
         this.#open.add(open);
+        // Of two that came at the same moment, one has lost its claim.
+        for (const other of this.#of(opened.liveStreamId)) this.#renew(other);
         return opened;
       },
       closed: async (error) => {
         if (open !== null) await this.#signOff(open, error);
       },
     };
+  }
+
+  /** A flood of wrong keys must not become one of log lines. */
+  #noteRefusal(address: string, reason: RtmpRefusal): void {
+    this.#refusals += 1;
+    if (performance.now() - this.#refusalLoggedAt < logRefusalEveryMs) return;
+    const count = this.#refusals;
+    this.#refusals = 0;
+    this.#refusalLoggedAt = performance.now();
+    this.#log.info({ address, reason, count }, 'live stream: keys were refused');
+  }
+
+  #of(liveStreamId: string): OpenPublication[] {
+    return [...this.#open].filter(({ publication }) => publication.liveStreamId === liveStreamId);
+  }
+
+  /** Closes who publishes a stream through this process: another connection has come with its key. */
+  async #handOver(liveStreamId: string): Promise<void> {
+    const replaced = this.#of(liveStreamId);
+    if (replaced.length === 0) return;
+    for (const { connection } of replaced) connection.close();
+    const stored = new AbortController();
+    void Promise.all(replaced.map(({ ended }) => ended.promise)).then(() => stored.abort());
+    await sleep(handOverMs, stored.signal);
   }
 
   async #signOff(open: OpenPublication, reason: Error | null): Promise<void> {
@@ -120,13 +157,15 @@ export class Ingest implements AsyncDisposable {
   }
 
   #renewAll(): void {
-    for (const { publication, connection } of this.#open) {
-      publication
-        .renew()
-        .then((isOurs) => isOurs || connection.close())
-        .catch((error: unknown) =>
-          this.#log.info({ err: error }, 'live stream: a claim was not renewed'),
-        );
-    }
+    for (const open of this.#open) this.#renew(open);
+  }
+
+  #renew({ publication, connection }: OpenPublication): void {
+    publication
+      .renew()
+      .then((isOurs) => isOurs || connection.close())
+      .catch((error: unknown) =>
+        this.#log.info({ err: error }, 'live stream: a claim was not renewed'),
+      );
   }
 }

@@ -27,8 +27,8 @@ import {
   activateStream,
   claimStream,
   countDiscontinuities,
+  findStreamOfKey,
   insertSegment,
-  isKnownKey,
   readSegments,
   releaseClaim,
   renewClaim,
@@ -44,6 +44,8 @@ export type IngestParts = {
   readonly log: Logger;
   /** A stream that is so long ends. */
   readonly maxDurationMs: number;
+  /** Free space that a stream leaves to the database: it ends before. */
+  readonly minFreeBytes: number;
   /** Called when a stream, or its item, has changed. */
   readonly onChange: () => void;
 };
@@ -51,16 +53,23 @@ export type IngestParts = {
 /** Segments that players are offered: about sixteen seconds. */
 const listedSegments = 8;
 
-/** Claims the stream of a key. */
+/**
+ * Claims the stream of a key. `handOver` may first let another publication of the stream store what it
+ * has.
+ */
 export async function openPublication(
   parts: IngestParts,
   key: string,
+  handOver: (liveStreamId: string) => Promise<void>,
 ): Promise<Publication | RtmpRefusal> {
   const keyHash = hashStreamKey(key);
   if (keyHash === null) return 'unknown';
+  const known = await findStreamOfKey(parts.db, keyHash);
+  if (known === null) return 'unknown';
+  await handOver(known.liveStreamId);
   const publisher = randomUUID();
   const stream = await claimStream(parts.db, keyHash, publisher);
-  if (stream === null) return (await isKnownKey(parts.db, keyHash)) ? 'unavailable' : 'unknown';
+  if (stream === null) return 'ended';
   return new Publication(parts, stream, publisher);
 }
 
@@ -77,13 +86,19 @@ export class Publication implements RtmpPublication {
 
   constructor(parts: IngestParts, stream: ClaimedStream, publisher: string) {
     const { organizationId, liveStreamId, contentId, durationMs, segmentCount, status } = stream;
+    const { isTakeover } = stream;
     this.#parts = parts;
     this.#stream = stream;
     this.#claim = { organizationId, liveStreamId, contentId, publisher };
     this.#segmenter = new Segmenter(durationMs, segmentCount + 1);
     this.#log = parts.log.child({ liveStreamId });
     this.#isActive = status === 'active';
-    this.#log.info({ isReturn: segmentCount > 0 }, 'live stream: a publisher has connected');
+    const isReturn = segmentCount > 0;
+    this.#log.info({ isReturn, isTakeover }, 'live stream: a publisher has connected');
+  }
+
+  get liveStreamId(): string {
+    return this.#claim.liveStreamId;
   }
 
   /** Says that the publisher is there. False when it may publish no longer. */
@@ -143,6 +158,7 @@ export class Publication implements RtmpPublication {
     if (this.#stream.initSegment !== null && !this.#stream.initSegment.equals(init)) {
       throw new IngestError('the format differs from what was published before');
     }
+    await this.#requireSpace();
     const prefix = await this.#prefix();
     const isFirst = this.#stream.segmentCount + this.#stored === 0;
     const fileName = `${this.#claim.publisher.slice(0, 8)}-${this.#stored}.m4s`;
@@ -168,6 +184,19 @@ export class Publication implements RtmpPublication {
     this.#stored += 1;
     if (isFirst) this.#parts.onChange();
     await this.#putPlaylist(length);
+  }
+
+  /** Ends the stream when the disk is nearly full. What was stored is kept. */
+  async #requireSpace(): Promise<void> {
+    const { db, storage, minFreeBytes, onChange } = this.#parts;
+    if ((await storage.scratch.freeBytes()) >= minFreeBytes) return;
+    // One that nothing was published to can begin once there is room.
+    const hasBegun = this.#stream.segmentCount + this.#stored > 0;
+    if (hasBegun) await inTransaction(db, (tx) => finishStream(tx, this.#claim));
+    onChange();
+    const message = 'live stream: the disk has less free space than REELFEED_MIN_FREE_BYTES';
+    this.#log.warn({ isEnded: hasBegun }, message);
+    throw new IngestError('the disk has no room for it');
   }
 
   /** What a player needs before the first segment is announced. */
@@ -214,5 +243,5 @@ export class Publication implements RtmpPublication {
 }
 
 function lost(): IngestError {
-  return new IngestError('the stream has ended, or its key was replaced');
+  return new IngestError('the stream has ended, its key was replaced, or another one publishes it');
 }

@@ -1,7 +1,7 @@
 /** The SQL of a publisher's connection. Every write is fenced by the connection's claim. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import { publisherTimeoutSeconds, type LiveStreamKey } from '../queries.ts';
+import type { LiveStreamKey } from '../queries.ts';
 import type { LiveStatus } from '../tables.ts';
 import type { ListedSegment } from './playlists.ts';
 
@@ -10,33 +10,47 @@ export type Claim = LiveStreamKey & { readonly contentId: string; readonly publi
 
 export type ClaimedStream = LiveStreamKey & {
   contentId: string;
+  /** Whether another connection had the claim. */
+  isTakeover: boolean;
   status: LiveStatus;
   segmentCount: number;
   durationMs: number;
   initSegment: Buffer | null;
 };
 
-/** Claims the stream of a key. Null: no such key, an ended stream, or another one publishes it. */
+/**
+ * Claims the stream of a key, whoever publishes it: the newest connection wins, because the one before
+ * it may be lost without a word. Null when the stream has ended, or the key was replaced.
+ */
 export async function claimStream(
   db: Db,
   keyHash: Buffer,
   publisher: string,
 ): Promise<ClaimedStream | null> {
   const { rows } = await sql<ClaimedStream>`
-    update live_stream set publisher = ${publisher}, seen_at = clock_timestamp()
-    where key_hash = ${keyHash} and status <> 'ended' and deleted_at is null
-      and (publisher is null or seen_at
-        < clock_timestamp() - make_interval(secs => ${publisherTimeoutSeconds}::float8))
-    returning organization_id as "organizationId", live_stream_id as "liveStreamId",
-      content_id as "contentId", status, segment_count as "segmentCount",
-      duration_ms as "durationMs", init_segment as "initSegment"`.execute(db);
+    with found as (
+      select organization_id, live_stream_id, publisher from live_stream
+      where key_hash = ${keyHash} and status <> 'ended' and deleted_at is null
+      for no key update
+    )
+    update live_stream as stream set publisher = ${publisher}, seen_at = clock_timestamp()
+    from found
+    where stream.organization_id = found.organization_id
+      and stream.live_stream_id = found.live_stream_id
+    returning stream.organization_id as "organizationId",
+      stream.live_stream_id as "liveStreamId", stream.content_id as "contentId", stream.status,
+      stream.segment_count as "segmentCount", stream.duration_ms as "durationMs",
+      stream.init_segment as "initSegment",
+      found.publisher is not null as "isTakeover"`.execute(db);
   return rows[0] ?? null;
 }
 
-/** Whether a stream has this key, in whatever state it is. */
-export async function isKnownKey(db: Db, keyHash: Buffer): Promise<boolean> {
-  const { rows } = await sql`select from live_stream where key_hash = ${keyHash}`.execute(db);
-  return rows.length === 1;
+/** The stream that has this key, in whatever state it is. A key that nobody has costs no write. */
+export async function findStreamOfKey(db: Db, keyHash: Buffer): Promise<LiveStreamKey | null> {
+  const { rows } = await sql<LiveStreamKey>`
+    select organization_id as "organizationId", live_stream_id as "liveStreamId"
+    from live_stream where key_hash = ${keyHash}`.execute(db);
+  return rows[0] ?? null;
 }
 
 const isOurs = ({ organizationId, liveStreamId, publisher }: Claim) =>

@@ -3,8 +3,8 @@
  *
  *   handshake → connect → createStream → publish (the key is judged) → media … → closed
  *
- * A connection that has not published in time is closed, as is one that falls silent, and one that
- * does anything but publish.
+ * A connection that has not published in time, or within some bytes, is closed, as is one that falls
+ * silent, and one that does anything but publish.
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -26,8 +26,8 @@ export type RtmpPublication = {
   media(message: RtmpMessage): Promise<void> | void;
 };
 
-/** Why a key is refused: no stream has it, or its stream has a publisher or has ended. */
-export type RtmpRefusal = 'unknown' | 'unavailable';
+/** Why a key is refused: no stream has it, its stream has ended, or too many publish to this server. */
+export type RtmpRefusal = 'unknown' | 'ended' | 'full';
 
 export type RtmpHandlers = {
   /** Judges a key. */
@@ -43,6 +43,8 @@ export type RtmpLimits = {
   readonly silenceMs: number;
 };
 
+/** The handshake and some commands; an encoder needs less than a tenth of it. */
+const maxBytesBeforePublish = 64 * 1024;
 const acknowledgeEveryBytes = 2_500_000;
 const sentChunkBytes = 4_096;
 const controlChunks = 2;
@@ -51,7 +53,8 @@ const mediaStreamId = 1;
 
 const refusals: Record<RtmpRefusal, string> = {
   unknown: 'No stream has this key.',
-  unavailable: 'Another connection publishes this stream, or it has ended.',
+  ended: 'The stream has ended.',
+  full: 'Too many streams are published to this server. Try again.',
 };
 
 export class RtmpConnection {
@@ -71,6 +74,10 @@ export class RtmpConnection {
     this.#socket = socket;
     this.#handlers = handlers;
     this.#limits = limits;
+  }
+
+  get hasShakenHands(): boolean {
+    return this.#handshake === null;
   }
 
   /** Serves the connection to its end; call it once. */
@@ -116,6 +123,9 @@ export class RtmpConnection {
     for (const message of this.#reader.read(rest)) {
       await this.#handle(message);
       if (this.#isOver) return;
+    }
+    if (this.#publication === null && this.#receivedBytes > maxBytesBeforePublish) {
+      throw new RtmpError('it sends much, but no key');
     }
     if (this.#receivedBytes - this.#acknowledgedBytes >= acknowledgeEveryBytes) {
       this.#acknowledgedBytes = this.#receivedBytes;

@@ -1,38 +1,69 @@
-/** Listens for publishers, so many at once and from one address as the limits say. */
+/**
+ * Listens for publishers, and keeps strangers from shutting them out.
+ *
+ *   accepted ──▶ waiting ── right key ──▶ publishing ──▶ closed
+ *                   ├── wrong key ──▶ refused, told after a while ──▶ closed
+ *                   └── replaced by a newcomer ──▶ closed
+ *
+ * 1. Only connections without a right key, which are cheap, are bounded in number. At the bound a
+ *    newcomer replaces one of them: one that was refused, or else one of the address with the most, the
+ *    oldest that has not shaken hands before the oldest of all. An encoder shakes hands at once, and has
+ *    sent its key long before it is the oldest.
+ * 2. Nobody who publishes is closed for a newcomer.
+ * 3. No address is shut out, because behind a proxy all publishers have the same one. Addresses only
+ *    take turns at having their keys judged, and wait longer for each refusal.
+ */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import { RtmpConnection, type RtmpHandlers, type RtmpLimits } from './rtmp-connection.ts';
+import { FairTurns } from '../../../platform/fair-turns.ts';
+import { sleep } from '../../../platform/lifecycle.ts';
+import { addressGroup } from './address-group.ts';
+import {
+  RtmpConnection,
+  type RtmpHandlers,
+  type RtmpLimits,
+  type RtmpPublication,
+  type RtmpRefusal,
+} from './rtmp-connection.ts';
 
 export type RtmpServerLimits = RtmpLimits & {
-  readonly maxConnections: number;
-  readonly maxConnectionsOfAddress: number;
-  /** So many unknown keys of one address within `failureWindowMs` shut it out. */
-  readonly maxFailures: number;
+  /** Connections that have not sent a right key. */
+  readonly maxWaiting: number;
+  /** Keys that are judged at the same time. */
+  readonly judges: number;
+  /** How much longer each refusal of an address takes than the one before it. */
+  readonly refusalStepMs: number;
+  readonly maxRefusalMs: number;
+  /** For how long failures of an address count. */
   readonly failureWindowMs: number;
 };
 
 /** Addresses that are remembered because of their failures. */
 const maxAddresses = 10_000;
 
+type Stranger = { readonly address: string; readonly connection: RtmpConnection };
+
 export class RtmpServer implements AsyncDisposable {
   readonly #limits: RtmpServerLimits;
   readonly #open: (address: string) => RtmpHandlers;
   readonly #server: Server;
-  readonly #sockets = new Map<Socket, string>();
+  readonly #sockets = new Set<Socket>();
+  /** Connections without a right key by their address, and the refused ones again; oldest first. */
+  readonly #strangers = new Map<string, Set<Stranger>>();
+  readonly #refused = new Set<Stranger>();
+  #strangerCount = 0;
   readonly #failures: LRUCache<string, number>;
+  readonly #judging: FairTurns;
 
-  /** `open` is called for each connection that is let in. */
+  /** `open` is called for each connection. */
   constructor(limits: RtmpServerLimits, open: (address: string) => RtmpHandlers) {
+    const { maxWaiting, judges, publishWithinMs, failureWindowMs } = limits;
     this.#limits = limits;
     this.#open = open;
-    this.#failures = new LRUCache({ max: maxAddresses, ttl: limits.failureWindowMs });
+    this.#failures = new LRUCache({ max: maxAddresses, ttl: failureWindowMs });
+    this.#judging = new FairTurns({ places: judges, maxWaiting, maxWaitMs: publishWithinMs });
     this.#server = createServer((socket) => this.#accept(socket));
-    this.#server.maxConnections = limits.maxConnections;
-  }
-
-  get connections(): number {
-    return this.#sockets.size;
   }
 
   /** @throws when the port cannot be had */
@@ -44,39 +75,85 @@ export class RtmpServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = this.#server.listening ? once(this.#server, 'close') : null;
     this.#server.close();
-    for (const socket of this.#sockets.keys()) socket.destroy();
+    for (const socket of this.#sockets) socket.destroy();
     await closed;
   }
 
   #accept(socket: Socket): void {
-    const address = socket.remoteAddress ?? '';
-    socket.on('error', () => undefined);
-    if (!this.#mayEnter(address)) {
-      socket.destroy();
-      return;
-    }
-    this.#sockets.set(socket, address);
-    socket.once('close', () => this.#sockets.delete(socket));
-    const handlers = this.#open(address);
-    const publish = async (key: string, connection: RtmpConnection) => {
-      const judged = await handlers.publish(key, connection);
-      if (judged === 'unknown') this.#countFailure(address);
+    const address = addressGroup(socket.remoteAddress ?? '');
+    const gone = new AbortController();
+    const handlers = this.#open(socket.remoteAddress ?? '');
+    const publish = async (key: string) => {
+      const judge = () => handlers.publish(key, connection);
+      const judged = await this.#judge(address, gone.signal, judge);
+      if (judged === 'unknown') {
+        if (!gone.signal.aborted) this.#refused.add(stranger);
+        await this.#refuseLater(address, gone.signal);
+      } else if (typeof judged !== 'string') {
+        this.#forget(stranger);
+      }
       return judged;
     };
-    new RtmpConnection(socket, { ...handlers, publish }, this.#limits).run();
+    const connection = new RtmpConnection(socket, { ...handlers, publish }, this.#limits);
+    const stranger = { address, connection };
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#forget(stranger);
+      gone.abort();
+    });
+    if (this.#strangerCount >= this.#limits.maxWaiting) this.#replaceOne();
+    this.#sockets.add(socket);
+    const neighbors = this.#strangers.get(address) ?? new Set<Stranger>();
+    this.#strangers.set(address, neighbors.add(stranger));
+    this.#strangerCount += 1;
+    connection.run();
   }
 
-  #mayEnter(address: string): boolean {
-    const { maxConnectionsOfAddress, maxFailures } = this.#limits;
-    if ((this.#failures.get(address) ?? 0) >= maxFailures) return false;
-    let open = 0;
-    for (const other of this.#sockets.values()) if (other === address) open += 1;
-    return open < maxConnectionsOfAddress;
+  /** A flood of keys must not occupy the database connections that everybody uses. */
+  async #judge(
+    address: string,
+    gone: AbortSignal,
+    judge: () => Promise<RtmpPublication | RtmpRefusal>,
+  ): Promise<RtmpPublication | RtmpRefusal> {
+    using _turn = await this.#judging.take(address, gone);
+    return await judge();
   }
 
-  #countFailure(address: string): void {
+  async #refuseLater(address: string, gone: AbortSignal): Promise<void> {
+    const { refusalStepMs, maxRefusalMs } = this.#limits;
     const count = (this.#failures.get(address) ?? 0) + 1;
     // The window begins with the first failure.
     this.#failures.set(address, count, { noUpdateTTL: true });
+    await sleep(Math.min(count * refusalStepMs, maxRefusalMs), gone);
   }
+
+  #replaceOne(): void {
+    const [refused] = this.#refused;
+    const chosen = refused ?? leastAdvanced(this.#largestGroup());
+    if (chosen === null) return;
+    // At once, because the socket's `close` comes only after the newcomer was let in.
+    this.#forget(chosen);
+    chosen.connection.close();
+  }
+
+  #largestGroup(): ReadonlySet<Stranger> {
+    let largest: ReadonlySet<Stranger> = new Set();
+    for (const group of this.#strangers.values()) if (group.size > largest.size) largest = group;
+    return largest;
+  }
+
+  #forget(stranger: Stranger): void {
+    this.#refused.delete(stranger);
+    const group = this.#strangers.get(stranger.address);
+    if (group?.delete(stranger) !== true) return;
+    this.#strangerCount -= 1;
+    if (group.size === 0) this.#strangers.delete(stranger.address);
+  }
+}
+
+function leastAdvanced(group: ReadonlySet<Stranger>): Stranger | null {
+  for (const stranger of group) if (!stranger.connection.hasShakenHands) return stranger;
+  const [oldest = null] = group;
+  return oldest;
 }
