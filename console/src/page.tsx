@@ -35,7 +35,8 @@ export function Page({
         </Anchor>
       )}
       <Group justify="space-between" mih={36}>
-        <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+        {/* A letter with dozens of combining marks can't be broken, so it is clipped. */}
+        <Title order={1} size="h2" miw={0} style={{ overflowWrap: 'anywhere', overflowX: 'clip' }}>
           {title}
         </Title>
         <Group gap="xs">
