@@ -247,9 +247,11 @@ test(
       [...acknowledged].filter((id) => !ids.has(id)),
       [],
     );
-    const log = await readFile(path.join(service.disk, 'log'), 'utf8');
+    const log = await eventually('the log to be written again', async () => {
+      const text = await readFile(path.join(service.disk, 'log'), 'utf8');
+      return text.includes('the log can be written again') && text.endsWith('\n') ? text : null;
+    });
     for (const line of log.trimEnd().split('\n')) JSON.parse(line);
-    assert.match(log, /the log can be written again/);
     service.child.kill('SIGTERM');
     const [code] = (await once(service.child, 'exit')) as [number | null];
     assert.equal(code, 0);
