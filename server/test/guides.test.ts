@@ -135,6 +135,17 @@ test('what contributors are told to run exists', () => {
   }
 });
 
+test('the client is built and packed under the name that its guide installs', () => {
+  const all = commandsOf('../client/README.md').join('');
+  const { scripts, version } = JSON.parse(read('../client/package.json')) as {
+    scripts: Record<string, string>;
+    version: string;
+  };
+  assert.ok(all.includes('npm run build -w client') && scripts['build'] !== undefined);
+  // client/package.test.ts installs it.
+  assert.ok(all.includes(`npm install ./reelfeed-client-${version}.tgz`));
+});
+
 test('the commands for systemd and Docker name what the repository has', () => {
   const all = commandsOf('operations.md').join('');
   const [, unit = '', place] = /cp (\S+) (\S+)/.exec(all) ?? [];
@@ -155,6 +166,7 @@ test('every file with commands is one whose commands a test runs', () => {
   assert.deepEqual(withCommands.toSorted(), [
     'CONTRIBUTING.md',
     'README.md',
+    'client/README.md',
     'docs/analytics.md',
     'docs/events.md',
     'docs/exports.md',
