@@ -21,7 +21,6 @@ const areaOfPath: Record<string, string> = {
   playlists: 'content',
   purges: 'content',
   ranking: 'feed',
-  segments: 'experiments',
   settings: 'settings',
   uploads: 'content',
   users: 'events',
