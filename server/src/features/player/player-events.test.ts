@@ -76,8 +76,11 @@ test(
       }),
     );
     assert.deepEqual(errors, []);
+    // Progress is told every few seconds, so a slow machine tells it more often.
     const kindsOf = (id: string) =>
-      events.flatMap(({ event, contentId }) => (contentId === id ? [event] : []));
+      events
+        .flatMap(({ event, contentId }) => (contentId === id ? [event] : []))
+        .filter((event, index, all) => event !== 'watchProgress' || all[index - 1] !== event);
     assert.deepEqual(kindsOf(long), ['impression', 'playStart', 'like', 'share', 'watchProgress']);
     assert.deepEqual(kindsOf(short), [
       'swipe',
