@@ -78,7 +78,7 @@ async function residentMegabytes(): Promise<number> {
   return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024);
 }
 
-/** What an attack leaves behind must not count for the next one. */
+/** Lets the service settle, so that one attack does not affect the figures of the next. */
 async function calm(): Promise<void> {
   for (let quick = 0; quick < 5;) {
     const startedAt = performance.now();

@@ -25,7 +25,7 @@ export async function newerNamesIn(script: string): Promise<string[]> {
   return code.match(newer) ?? [];
 }
 
-/** What of a style sheet the oldest browsers don't understand. */
+/** Style sheet features that the oldest supported browsers lack. */
 export function newerStylesIn(css: string): string[] {
   return css.match(newerStyles) ?? [];
 }

@@ -128,7 +128,7 @@ function View({ path }: { path: string }): ReactNode {
   const found = findView(path);
   if (found === null) return <Text>There is no such page.</Text>;
   const { view, id } = found;
-  // What was read may be what the page has failed on.
+  // The page may have failed on the cached data.
   const forget = () =>
     client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== '/v1/organization' });
   return <ShowPart part={view} props={{ id }} onRetry={forget} />;

@@ -33,7 +33,7 @@ export function slidesOf(item: FeedItem, onBroken: OnBroken): Slide[] {
   });
 }
 
-/** What has no id can't be named, so it is left out without a word. */
+/** An item without an id can't be reported, so it is dropped silently. */
 function attempt(item: FeedItem, onBroken: OnBroken, make: () => Slide[]): Slide[] {
   try {
     return make();

@@ -7,7 +7,7 @@
  *                              └──too often of late, or not possible here──▶ exit code 1
  *
  * An uncaught error is an exception or an unhandled rejection. It leaves what it was thrown from in an
- * unknown state, so the process cannot go on for good; but the requests of others are answered first.
+ * unknown state, so the process must restart, but it answers the requests in flight first.
  * Invariants: (1) whatever happens, `stopping` and `failing` end in time; (2) the id of the process
  * stays the same, so whatever supervises it sees no exit; (3) errors are counted across the restarts.
  */
@@ -120,7 +120,7 @@ export class Ending implements Disposable {
     this.#end.abort();
   };
 
-  /** What the error has broken may keep a part from closing. */
+  /** A resource that the error broke may never finish closing. */
   async #stopClosing(): Promise<void> {
     this.#options.log.error('closing after an uncaught error took too long');
     await this.finish();

@@ -40,7 +40,7 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
   for (const name of unknownVariables(settings, env)) {
     log.warn({ variable: name }, 'unknown environment variable: no setting has this name');
   }
-  // What is printed is for a person who may have left, or for a disk that may be full.
+  // Standard output may be a closed pipe or a full disk; neither must end the service.
   process.stdout.on('error', () => undefined);
   const { drainDelayMs, shutdownGraceMs } = config;
   using ending = new Ending({

@@ -62,7 +62,7 @@ const galleries: readonly Gallery[] = [
   },
 ];
 
-/** What stands near the front of the feed, by place, so that nobody has to look for it. */
+/** Items pinned near the front of the feed, by position, so that they are easy to find. */
 const pinned = new Map([
   [1, 'demo-patterns-in-a-row'],
   [3, 'demo-good-morning'],

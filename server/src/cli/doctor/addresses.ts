@@ -1,4 +1,4 @@
-/** What `reelfeed doctor` finds about the addresses of the service. */
+/** Checks of `reelfeed doctor` on the addresses of the service. */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Config } from '../../app/config.ts';

@@ -45,7 +45,7 @@ export const FeedQuery = Closed({
   ),
 });
 
-/** What each item of a feed has, and each video in a carousel. */
+/** Fields of every feed item and of every video in a carousel. */
 const feedItemFields = {
   ...ContentItem.properties,
   isLive: Type.Boolean(),

@@ -1,4 +1,4 @@
-/** What a key may give to others: no key makes or rotates one that may do more than itself. */
+/** Limits on granting: a key can't create or rotate a key with more rights than its own. */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Principal } from '../../platform/http/principal.ts';

@@ -82,7 +82,7 @@ test('items, swipes from them and what viewers met are forgotten, and nothing el
   );
   const { data: entries } = (await service.call('GET', '/v1/audit')).body;
   assert.equal(entries[0].action, 'deleteRankingRule');
-  // What a pass writes later for a view of the item is about no item.
+  // A later pass writes views of the item under `noItem`.
   const late = sampleEvent('completion', gone, viewer);
   await appendAsIfAccepted(late);
   assert.deepEqual(await tablesWith(gone), []);
@@ -95,7 +95,7 @@ test('items, swipes from them and what viewers met are forgotten, and nothing el
   assert.ok(left.length > 0, 'the viewer’s other items stay');
 });
 
-/** What tells of the deletion itself, or is history that goes by its own time: see docs/operations.md. */
+/** Tables that record the deletion, or history with its own retention: see docs/operations.md. */
 const history = /^(deleted_content|audit_entry|webhook_|bulk_|event_rejection|event_block)/;
 
 /** The tables whose rows name the item, also in the bytes of facts. */

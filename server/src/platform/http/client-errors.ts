@@ -19,7 +19,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     return;
   }
   if (underWay?.response.headersSent) {
-    // What is written now would be taken for a part of that answer.
+    // The client would take further bytes for a part of that answer.
     socket.destroy();
     return;
   }

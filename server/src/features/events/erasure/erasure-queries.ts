@@ -123,7 +123,7 @@ export async function selectReplays(db: Db, organizationId: string): Promise<str
   return rows.map(({ hash }) => hash);
 }
 
-/** Of the others nothing was found. */
+/** Completes the replays whose viewers no event names. */
 export async function completeReplays(tx: Tx, organizationId: string): Promise<void> {
   await sql`
     update erasure set status = 'complete', completed_at = now()

@@ -1,4 +1,4 @@
-/** Editorial rules about items that were deleted for good go with them. */
+/** Removes the editorial rules about permanently deleted items. */
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import type { DeletedItem } from '../../../platform/feature.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';

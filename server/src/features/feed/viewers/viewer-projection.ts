@@ -106,7 +106,7 @@ class FeedViewersWriter implements ProjectionWriter<LoggedEvent> {
 
   forget(): void {
     this.#pass = new Map();
-    // Of items that were deleted for good since, nothing must be written.
+    // Nothing may be written for items that were permanently deleted since.
     this.#serialNumbers.clear();
   }
 

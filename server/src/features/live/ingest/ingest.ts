@@ -111,7 +111,7 @@ export class Ingest implements AsyncDisposable {
         }
         open = { publication: opened, connection, ended: Promise.withResolvers() };
         this.#open.add(open);
-        // Of two that came at the same moment, one has lost its claim.
+        // If two arrived at the same moment, one of them has lost its claim.
         for (const other of this.#of(opened.liveStreamId)) this.#renew(other);
         return opened;
       },

@@ -190,7 +190,7 @@ export class Publication implements RtmpPublication {
   async #requireSpace(): Promise<void> {
     const { db, storage, minFreeBytes, onChange } = this.#parts;
     if ((await storage.scratch.freeBytes()) >= minFreeBytes) return;
-    // One that nothing was published to can begin once there is room.
+    // A stream without any published segment can start once there is room.
     const hasBegun = this.#stream.segmentCount + this.#stored > 0;
     if (hasBegun) await inTransaction(db, (tx) => finishStream(tx, this.#claim));
     onChange();

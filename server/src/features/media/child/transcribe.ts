@@ -86,7 +86,7 @@ export async function transcribe(
     untilSeconds,
     timeBase,
   });
-  // What is left of the file after a detection ends with this process.
+  // Once the language is known, demuxing of the rest of the file ends with this process.
   const demuxing = demux(source, queues, meter).then(() => hearing);
   const hasSound = await Promise.race([hearing, demuxing]);
   const deadline = performance.now() + (hasSound ? LOG_PATIENCE_MS : 0);

@@ -76,7 +76,7 @@ export function keyTouched(
       const member = memberOf(hash);
       for (const [name, session] of sessionsOfViewer) {
         const touchedBy = { organizationId, hash, organization };
-        // What is hashed begins with the keyed hash, so that nobody can guess a session's id.
+        // The hash input starts with the keyed hash, so that session ids can't be guessed.
         sessions.add(hash + hashText(`${hash}${name}`), {
           ...touchedBy,
           contentId: '',

@@ -206,7 +206,7 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   }
 }
 
-/** Followers hear of an item that was deleted for good as of none: its purge looks at them once. */
+/** Reports permanently deleted items as `noItem`: the purge of an item visits followers only once. */
 function ofKnownItem(view: Changed<ViewState>, exists: Exists): Changed<ViewState> {
   return exists(view.organizationId, view.contentId) ? view : { ...view, contentId: noItem };
 }

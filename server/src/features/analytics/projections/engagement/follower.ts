@@ -12,7 +12,7 @@ import type { ViewState } from './view-state.ts';
 export type Changed<State> = {
   readonly organizationId: string;
   readonly viewer: Hash;
-  /** The item of a view, `noItem` for one that was deleted for good; '' for a session. */
+  /** The item of a view, or `noItem` if it was deleted permanently; '' for a session. */
   readonly contentId: string;
   readonly before: readonly State[];
   readonly after: readonly State[];

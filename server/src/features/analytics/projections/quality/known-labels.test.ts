@@ -1,4 +1,4 @@
-/** What earlier versions have counted under any text is counted as it would be now. */
+/** Maps labels that earlier versions stored to the ones that would be stored now. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';

@@ -56,7 +56,7 @@ export const quality: EventProjection = {
 
 const maxLabels = 200;
 
-/** What the labels of each measure are; `startup` has buckets instead. */
+/** Label rules by measure; `startup` has buckets instead. */
 const labelFields = {
   rendition: 'rendition',
   codec: 'codec',
