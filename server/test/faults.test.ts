@@ -153,7 +153,8 @@ test(
     const journal: Journal = { acknowledged: new Set(), refusals: new Set() };
     const struck: string[] = [];
     let instance = await startInstance(await temporaryFolder());
-    while (struck.length < kills) {
+    // On a busy machine most kills come before an upload is acknowledged, so more of them are needed.
+    while (struck.length < kills || journal.acknowledged.size < kills / 2) {
       const stopping = new AbortController();
       const uploading = upload(instance, journal, stopping.signal);
       await pause(50 + random() * 900, 'the kill comes at any moment');
@@ -166,7 +167,6 @@ test(
       instance = await recover(instance);
     }
     t.diagnostic(`killed: ${struck.join(' ')}; acknowledged: ${journal.acknowledged.size}`);
-    assert.ok(journal.acknowledged.size >= kills / 2, `${journal.acknowledged.size} uploads`);
     const unexpected = [...journal.refusals].filter((status) => status !== 503);
     assert.deepEqual(unexpected, [], 'only 503 while the database is away');
     await assertAllSettled(instance, journal);
