@@ -16,7 +16,8 @@ for (let made = 0; made < 20; made += 1) {
 
 /** More than the service keeps of those without a right key. */
 const crowd = 1_200;
-const enterWithinMs = 2_000;
+/** Two seconds on a quiet machine; beside other tests the same takes longer. */
+const enterWithinMs = 6_000;
 
 /** Publishers come one after another and stay; the longest time that one took. */
 async function slowestEntry(t: TestContext): Promise<number> {
