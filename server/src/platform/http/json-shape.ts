@@ -80,7 +80,7 @@ function endOfString(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** Of a number without its sign. A large one may be out of range, or an integer that is rounded. */
+/** Reads a number without its sign. A large one may be out of range, or an integer that is rounded. */
 function readNumber(bytes: Uint8Array, start: number): { end: number; isLarge: boolean } {
   let end = endOfDigits(bytes, start);
   const digits = end - start;

@@ -12,7 +12,7 @@ export const secretValue = { [secretKeyword]: 'value' } as const;
 /** Options of a URL whose query string and credentials may be secret. */
 export const secretQuery = { [secretKeyword]: 'query' } as const;
 
-/** What is shown in place of a secret. */
+/** Placeholder shown instead of a secret. */
 export const hidden = '[secret]';
 
 type Schema = {

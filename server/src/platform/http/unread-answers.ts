@@ -26,7 +26,7 @@ export function closeStalled(server: Server, stalledMs: number): void {
   server.setTimeout(stalledMs, (socket) => {
     // Without bytes to send, the client waits for us, or sends a body, which has limits of its own.
     const isOurTurn = requestUnderWay(socket) !== null && socket.writableLength === 0;
-    // What is left are stalled answers, and connections that were kept for a request that never came.
+    // The rest are stalled answers and idle keep-alive connections.
     if (!isOurTurn) socket.destroy();
   });
 }

@@ -175,7 +175,7 @@ function answersSecret({ routeOptions: { schema } }: FastifyRequest): boolean {
   return known;
 }
 
-/** Of an answer without a family nobody knows who got it: a key that may do everything could have. */
+/** Without a family the recipient is unknown, so only keys without scopes may replay the answer. */
 function isRecipient({ family, scopes }: Principal, { keyFamily }: StoredAnswer): boolean {
   return keyFamily === null ? scopes === null : keyFamily === family;
 }

@@ -7,7 +7,7 @@ export type StoredAnswer = {
   statusCode: number;
   headers: Record<string, string>;
   body: Buffer;
-  /** Of the key that made the request; null where a version without families did. */
+  /** Family of the key that made the request; null if an earlier version stored the answer. */
   keyFamily: string | null;
 };
 

@@ -1,4 +1,4 @@
-/** Of the free places, how much an organization may hold. */
+/** Share of the free places that one organization may hold. */
 const shareOfFree = 1 / 4;
 
 /**

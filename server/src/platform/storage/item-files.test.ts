@@ -34,7 +34,7 @@ const writes = {
 
 async function inJob(job: typeof silent, write: () => Promise<void>): Promise<void> {
   const handled = handle(job, async () => {
-    // Whatever the handler calls, and whenever.
+    // Covers everything that the handler calls, at any time.
     await new Promise(setImmediate);
     await write();
     return done;
