@@ -1,0 +1,205 @@
+/**
+ * Writes what many callers hand over, many at a time: while one batch is written, the next one
+ * gathers, because a statement costs more than its rows.
+ *
+ *   add → waiting → in a batch → written
+ *            ▲          │
+ *            └──────────┴▶ dropped        (the write has failed)
+ *
+ * 1. A batch starts when `enough` waits, when its first entry has waited for `lingerMs`, or, with
+ *    `startsIdle`, at the end of the turn if none is under way.
+ * 2. At most `maxUnderWay` batches are written at the same time. Entries are taken in their order.
+ * 3. After a write that rejects there is a pause, which grows up to four seconds. Its entries are given
+ *    back and tried again, or dropped; the log says so.
+ * 4. It takes in whatever it is given: callers bound what waits by `waitingSize`.
+ * 5. Disposing writes what waits, as far as the writes succeed.
+ */
+import type { Logger } from 'pino';
+
+export type BatchOptions<Entry> = {
+  /** For the log. */
+  readonly name: string;
+  readonly log: Logger;
+  /** What becomes of the entries when their write rejects. */
+  readonly onFailure: 'retry' | 'drop';
+  /** Called in the turn in which the batch is taken from those that wait. */
+  readonly write: (batch: readonly Entry[]) => Promise<void>;
+  readonly lingerMs: number;
+  /** A batch is full from this size on, so it can be larger by one entry. */
+  readonly maxBatch: number;
+  /** Default: `maxBatch`. */
+  readonly enough?: number;
+  /** Default: 1 for each entry. */
+  readonly sizeOf?: (entry: Entry) => number;
+  /** Default: 1. */
+  readonly maxUnderWay?: number;
+  readonly startsIdle?: boolean;
+};
+
+const firstPauseMs = 100;
+const longestPauseMs = 4_000;
+/** A short failure alerts nobody. */
+const alarmingFailures = 5;
+
+export class BatchWriter<Entry> implements AsyncDisposable {
+  readonly #options: BatchOptions<Entry>;
+  readonly #sizeOf: (entry: Entry) => number;
+  readonly #enough: number;
+  readonly #maxUnderWay: number;
+  #waiting: Entry[] = [];
+  /** When each entry of `#waiting` was added. */
+  #addedAt: number[] = [];
+  #waitingSize = 0;
+  #underWay = 0;
+  #startsThisTurn = false;
+  #timer: NodeJS.Timeout | null = null;
+  #isPaused = false;
+  /** Failed writes since the last one that succeeded. */
+  #failures = 0;
+  /** Those that wait until nothing waits or is under way. */
+  #flushers: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>[] = [];
+
+  constructor(options: BatchOptions<Entry>) {
+    this.#options = options;
+    this.#sizeOf = options.sizeOf ?? (() => 1);
+    this.#enough = options.enough ?? options.maxBatch;
+    this.#maxUnderWay = options.maxUnderWay ?? 1;
+  }
+
+  /** The size of what waits for a batch. */
+  get waitingSize(): number {
+    return this.#waitingSize;
+  }
+
+  /** Batches that are being written. */
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  add(entry: Entry): void {
+    this.#waiting.push(entry);
+    this.#addedAt.push(performance.now());
+    this.#waitingSize += this.#sizeOf(entry);
+    // A timer that runs will do, unless a batch may start before it.
+    if (this.#startsThisTurn || (this.#timer !== null && this.#waitingSize < this.#enough)) return;
+    // What is added in the same turn of the event loop shares a batch.
+    this.#startsThisTurn = true;
+    setImmediate(() => {
+      this.#startsThisTurn = false;
+      this.#start();
+    });
+  }
+
+  /** Takes those of the entries back that are in no batch yet. @returns these */
+  remove(entries: ReadonlySet<Entry>): Entry[] {
+    const removed = this.#waiting.filter((entry) => entries.has(entry));
+    this.#addedAt = this.#addedAt.filter((_, index) => {
+      const entry = this.#waiting[index];
+      return entry !== undefined && !entries.has(entry);
+    });
+    this.#waiting = this.#waiting.filter((entry) => !entries.has(entry));
+    this.#waitingSize -= this.#totalOf(removed);
+    this.#start();
+    return removed;
+  }
+
+  /** Resolves when all that was added before is written; rejects when a write fails. */
+  async flush(): Promise<void> {
+    if (this.#waiting.length === 0 && this.#underWay === 0) return;
+    await new Promise<void>((resolve, reject) => {
+      this.#flushers.push({ resolve, reject });
+      this.#start();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush().catch(() => undefined);
+    this.#stopTimer();
+  }
+
+  #start(): void {
+    while (this.#underWay < this.#maxUnderWay && this.#waiting.length > 0) {
+      const leftMs = this.#msToWait();
+      if (leftMs > 0) {
+        this.#startIn(leftMs);
+        break;
+      }
+      void this.#write(this.#take());
+    }
+    if (this.#waiting.length > 0) return;
+    this.#stopTimer();
+    if (this.#underWay > 0) return;
+    for (const { resolve } of this.#flushers.splice(0)) resolve();
+  }
+
+  #msToWait(): number {
+    if (this.#flushers.length > 0) return 0;
+    if (this.#isPaused) return Math.min(firstPauseMs * 2 ** (this.#failures - 1), longestPauseMs);
+    if (this.#waitingSize >= this.#enough) return 0;
+    if (this.#options.startsIdle === true && this.#underWay === 0) return 0;
+    return this.#options.lingerMs - (performance.now() - (this.#addedAt[0] ?? 0));
+  }
+
+  #startIn(ms: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#isPaused = false;
+      this.#start();
+    }, ms);
+  }
+
+  #totalOf(entries: readonly Entry[]): number {
+    return entries.reduce((sum, entry) => sum + this.#sizeOf(entry), 0);
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #take(): Entry[] {
+    let size = 0;
+    let count = 0;
+    for (const entry of this.#waiting) {
+      if (size >= this.#options.maxBatch) break;
+      size += this.#sizeOf(entry);
+      count += 1;
+    }
+    this.#waitingSize -= size;
+    const taken = this.#waiting.slice(0, count);
+    this.#waiting = this.#waiting.slice(count);
+    this.#addedAt = this.#addedAt.slice(count);
+    return taken;
+  }
+
+  /** Never rejects. */
+  async #write(batch: readonly Entry[]): Promise<void> {
+    this.#underWay += 1;
+    try {
+      await this.#options.write(batch);
+      this.#failures = 0;
+      this.#isPaused = false;
+    } catch (error) {
+      this.#failed(batch, error);
+    } finally {
+      this.#underWay -= 1;
+      this.#start();
+    }
+  }
+
+  #failed(batch: readonly Entry[], error: unknown): void {
+    const { name, log, onFailure } = this.#options;
+    if (onFailure === 'retry') {
+      this.#waiting = [...batch, ...this.#waiting];
+      this.#addedAt = [...batch.map(() => performance.now()), ...this.#addedAt];
+      this.#waitingSize += this.#totalOf(batch);
+    }
+    this.#failures += 1;
+    this.#isPaused = true;
+    this.#stopTimer();
+    const level = this.#failures < alarmingFailures ? 'info' : 'warn';
+    const writer = { err: error, writer: name, entries: batch.length, onFailure };
+    log[level](writer, 'a batch could not be written');
+    for (const { reject } of this.#flushers.splice(0)) reject(error);
+  }
+}

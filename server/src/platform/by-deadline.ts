@@ -1,0 +1,21 @@
+/** The longest time that a timer of Node takes. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/**
+ * What `work` gives, or null if it is not there by the deadline. A late result or failure is dropped.
+ *
+ * @param deadline on the clock of `performance.now`
+ * @throws what `work` throws before the deadline
+ */
+export async function byDeadline<T>(work: Promise<T>, deadline: number): Promise<T | null> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(
+    () => resolve(null),
+    Math.min(longestTimerMs, Math.max(0, deadline - performance.now())),
+  );
+  try {
+    return await Promise.race([work, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
