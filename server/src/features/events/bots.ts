@@ -1,18 +1,31 @@
 /** Known bots, by their `User-Agent`, and leaving their events out of what is counted. */
+import { createIsbotFromList, list } from 'isbot';
 import type { LogBlock } from '../../platform/event-log/event-log.ts';
 import type { EventProjection } from './engagement-log.ts';
 import type { LoggedEvent } from './logged-event.ts';
 
 /**
- * Crawlers, link previews and checks of websites name themselves. Programs such as curl or an app's own
- * HTTP client are not bots, and neither is the phone maker Cubot.
+ * What apps' own HTTP clients and programs send, whose requests are those of people or made on purpose.
+ * No person reads a website with them, so the library's patterns for plain names take them for bots.
  */
-const knownBots =
-  /(?<!cu)bot(?![a-z])|crawl|spider|slurp|facebookexternalhit|mediapartners|lighthouse|pagespeed|preview|pingdom|uptimerobot|site24x7|archiver/i;
+const notBots = ['node', 'curl/8.5.0', 'okhttp/4.9.0', 'ReactNative/1', 'MyApp/2.0.1'];
 
-/** Whether a `User-Agent` is that of a known bot. */
+const matchesBot = createIsbotFromList(
+  list.filter((pattern) => !notBots.some((name) => new RegExp(pattern, 'i').test(name))),
+);
+/** Bots that only the patterns for plain names know, and one that the library lacks. */
+const otherBots =
+  /^(?:apache-httpclient|embedly|go-http-client|iframely|puppeteer|ruby|scrapy)\b|\bslurp\b/i;
+/** An app on a phone or tablet, whatever words its own name has. Browsers, and bots like them, are others. */
+const mobileApp = /^(?!Mozilla\/)[^(]+\((?:[^)]*; ?)?(?:iPhone|iPad|Android)\b/;
+
+/**
+ * Whether a `User-Agent` is that of a known bot, by the list of isbot. A missing or empty one says
+ * nothing: apps may send none.
+ */
 export function isKnownBot(userAgent: string | undefined): boolean {
-  return userAgent !== undefined && knownBots.test(userAgent);
+  if (userAgent === undefined || userAgent === '' || mobileApp.test(userAgent)) return false;
+  return matchesBot(userAgent) || otherBots.test(userAgent);
 }
 
 /** The same projection of a log without the events of known bots. */

@@ -12,12 +12,13 @@ import { setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { hourMs } from '../../platform/time.ts';
 import type { Vault } from '../../platform/vault.ts';
-import type { Authenticator } from '../keys/keys.ts';
+import type { Authenticator, SignatureReader } from '../keys/keys.ts';
 import { erasureHandler, eraseViewerJob } from './erasure/erasure.ts';
 import { addErasureRoutes } from './erasure/erasure-routes.ts';
 import { replayHandler } from './erasure/replay.ts';
 import { eventErrors } from './errors.ts';
 import { openEventIntake } from './intake/event-intake.ts';
+import type { ProxyHeaders } from './intake/event-source.ts';
 import {
   openEventLog,
   type EngagementLog,
@@ -26,12 +27,7 @@ import {
 } from './events.ts';
 import { LiveTail } from './live-tail/live-tail.ts';
 import { addLiveTailRoutes } from './live-tail/live-tail-routes.ts';
-import {
-  expireEvents,
-  expireRejections,
-  forgetViewerBesideLog,
-  prepareEventPartitions,
-} from './maintenance.ts';
+import { expireRejections, forgetViewerBesideLog } from './maintenance.ts';
 import { addEventRoutes } from './intake/routes.ts';
 
 type Parts = {
@@ -43,6 +39,7 @@ type Parts = {
   storage: Storage;
   hints: Hints;
   authenticator: Authenticator;
+  viewerSignatures: SignatureReader;
   everyFeature: EveryFeature;
   isClosing: () => boolean;
 };
@@ -53,6 +50,7 @@ export const events = defineFeature({
     Events: 'What viewers do: intake and live tail.',
     Users: 'Erasing a viewer.',
   },
+  areas: { events: 'events', users: 'events' },
   settings: {
     eventRetentionMs: setting({
       env: 'REELFEED_EVENT_RETENTION',
@@ -75,13 +73,24 @@ export const events = defineFeature({
       about:
         'Header in which the reverse proxy sends the country of a viewer (ISO 3166-1 alpha-2), for events without one.',
     }),
+    addressHeader: setting({
+      env: 'REELFEED_ADDRESS_HEADER',
+      parse: headerName(),
+      fallback: 'X-Forwarded-For',
+      about:
+        "Header in which the reverse proxy sends the address of a viewer, last in a list. Ranking uses it to weigh viewers who share a network; it is kept as a salted hash in memory for a day, and used only from proxies on the service's own network.",
+    }),
   },
   errors: eventErrors,
-  tables: ['event_key_a', 'event_key_b', 'event_key_generation', 'event_rejection', 'erasure'],
-  async build(parts: Parts, { eventRetentionMs, countryHeader }) {
+  tables: ['event_rejection', 'erasure'],
+  async build(parts: Parts, { eventRetentionMs, countryHeader, addressHeader }) {
+    const proxyHeaders = {
+      country: countryHeader.toLowerCase(),
+      address: addressHeader.toLowerCase(),
+    };
     const { db, vault, storage, hints, everyFeature } = parts;
-    await prepareEventPartitions(db);
     const eventLog = openEventLog(db, new RecentBlocks());
+    await eventLog.prepare();
     const listeners = new Set<(blocks: readonly StoredEvents[]) => void>();
     const onEventsStored: OnEventsStored = (listener) => {
       listeners.add(listener);
@@ -94,7 +103,7 @@ export const events = defineFeature({
     return {
       provides: { eventLog, onEventsStored },
       routes: (app, opened) =>
-        addRoutes(app, opened, { ...parts, eventLog, onStored, countryHeader }),
+        addRoutes(app, opened, { ...parts, eventLog, onStored, proxyHeaders }),
       jobs: [
         erasureHandler({ db, eventLog, vault, storage, steps: [everyFeature.eraseViewer] }),
         replayHandler({
@@ -104,17 +113,13 @@ export const events = defineFeature({
           onQueued: () => hints.give(eraseViewerJob.name),
         }),
       ],
-      eraseViewer: (viewer) => forgetViewerBesideLog(db, viewer),
+      eraseViewer: (viewer) => forgetViewerBesideLog({ db, eventLog }, viewer),
       chores: [
-        {
-          name: 'prepare event partitions',
-          intervalMs: hourMs,
-          run: () => prepareEventPartitions(db),
-        },
+        ...eventLog.upkeep,
         {
           name: 'expire events',
           intervalMs: hourMs,
-          run: (signal) => expireEvents(db, eventRetentionMs, signal),
+          run: (signal) => eventLog.expire(eventRetentionMs, signal),
         },
         { name: 'expire rejected events', intervalMs: 60_000, run: () => expireRejections(db) },
       ],
@@ -129,13 +134,15 @@ async function addRoutes(
   parts: Parts & {
     eventLog: EngagementLog;
     onStored: (blocks: readonly StoredEvents[]) => void;
-    countryHeader: string;
+    proxyHeaders: ProxyHeaders;
   },
 ): Promise<void> {
   const { db, log, metrics, mutations, vault, hints, eventLog, onStored, isClosing } = parts;
-  const intake = opened.use(openEventIntake({ db, log, metrics, eventLog, onStored }));
-  const countryHeader = parts.countryHeader.toLowerCase();
-  await addEventRoutes(app, { ...intake, mutations, countryHeader });
+  const { viewerSignatures } = parts;
+  const intake = opened.use(
+    openEventIntake({ db, log, metrics, eventLog, onStored, viewerSignatures }),
+  );
+  await addEventRoutes(app, { ...intake, mutations, proxyHeaders: parts.proxyHeaders });
   const tail = opened.use(new LiveTail({ db, log, eventLog }));
   addLiveTailRoutes(app, { tail, isClosing });
   const onQueued = () => hints.give(eraseViewerJob.name);

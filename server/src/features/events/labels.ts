@@ -78,6 +78,9 @@ export function isFixed(field: LabelField, text: string): boolean {
   return known[field].fixed.test(text);
 }
 
+/** What a viewer may want less of. */
+export const scopes: readonly string[] = ['item', 'author', 'tag'];
+
 const fieldsOfData: Readonly<Record<string, LabelField>> = {
   entryPoint: 'entryPoint',
   rendition: 'rendition',
@@ -89,6 +92,7 @@ const fieldsOfData: Readonly<Record<string, LabelField>> = {
 
 /** Whether the text is a word of the fixed vocabulary of a field of `data`. */
 export function isFixedValue(name: string, text: string): boolean {
+  if (name === 'scope') return scopes.includes(text);
   const field = Object.hasOwn(fieldsOfData, name) ? fieldsOfData[name] : undefined;
   return field !== undefined && isFixed(field, text);
 }

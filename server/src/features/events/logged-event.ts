@@ -1,4 +1,7 @@
-/** `unlike` and `unsave` take back what a viewer has told by `like` and `save`. */
+/**
+ * `unlike` and `unsave` take back what a viewer has told by `like` and `save`; `notInterested` and `report`
+ * take themselves back with `data.undo`.
+ */
 export const eventKinds = [
   'impression',
   'playStart',
@@ -10,6 +13,8 @@ export const eventKinds = [
   'share',
   'save',
   'unsave',
+  'notInterested',
+  'report',
   'rebuffer',
   'qualityChange',
   'error',
@@ -40,5 +45,12 @@ export type LoggedEvent = {
   readonly appVersion?: string;
   /** A known bot has sent it; left out of what is counted, unless a setting says otherwise. */
   readonly bot?: true;
+  /**
+   * How crowded the network was that it came from, in doublings; see intake/crowds.ts. Not at all when
+   * it is missing. Ranking alone uses this.
+   */
+  readonly crowd?: number;
+  /** An app's server has sent it or signed its `userId`, so the user exists. */
+  readonly vouched?: true;
   readonly data: Readonly<Record<string, unknown>>;
 };

@@ -6,8 +6,8 @@ import { Client } from 'pg';
 import { openTestDatabase } from '../../../test/database.ts';
 import { inTransaction, poolConnection } from '../../platform/database/database.ts';
 import { openEventLog, type LoggedEvent } from './events.ts';
-import { measureLedger, rotateKeys } from './ledger/ledger-queries.ts';
-import { expireEvents, expireRejections, prepareEventPartitions } from './maintenance.ts';
+import { measureLedger, rotateKeys } from '../../platform/event-log/ledger/ledger-queries.ts';
+import { expireRejections } from './maintenance.ts';
 import { until } from '../../../test/waiting.ts';
 
 const { db, connection } = await openTestDatabase();
@@ -111,8 +111,8 @@ describe('the ledger', () => {
 
 describe('days of the log', () => {
   test('have partitions a week ahead, and blocks lie in them', async () => {
-    await prepareEventPartitions(db);
-    await prepareEventPartitions(db);
+    await eventLog.prepare();
+    await eventLog.prepare();
     assert.equal((await partitions()).length, 1 + 8);
     await store(event());
     const { rows } = await sql<{ name: string }>`
@@ -135,7 +135,7 @@ describe('days of the log', () => {
       );
     }
     const before = await partitions();
-    await expireEvents(db, 90 * 24 * hour, signal);
+    await eventLog.expire(90 * 24 * hour, signal);
     assert.equal((await partitions()).length, before.length - 2);
     const { blocks } = await eventLog.read(eventLog.start, {
       limitBlocks: 1_000,

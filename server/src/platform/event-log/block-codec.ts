@@ -9,7 +9,12 @@ const minBackgroundBytes = 64 * 1024;
 
 /** The bytes of a block. Large blocks are compressed by another thread. */
 export async function encodeBlock(events: readonly unknown[]): Promise<Buffer> {
-  const text = Buffer.from(JSON.stringify(events));
+  return encodeBlockText(JSON.stringify(events));
+}
+
+/** The bytes of a block whose events are JSON already. */
+export async function encodeBlockText(json: string): Promise<Buffer> {
+  const text = Buffer.from(json);
   if (text.length < minBackgroundBytes) return zstdCompressSync(text, options);
   return compressInBackground(text, options);
 }

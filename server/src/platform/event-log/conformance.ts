@@ -4,48 +4,29 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
+import { testArranging } from './conformance-arranging.ts';
+import { testDays, testTenants } from './conformance-costs.ts';
+import {
+  drain,
+  idsOf,
+  limits,
+  sample,
+  type LogUnderTest,
+  type SampleEvent,
+} from './conformance-parts.ts';
 import type { EventLog, LogPosition } from './event-log.ts';
 
-/** An event that only the suite knows: a log must not care what events hold. */
-export type SampleEvent = {
-  readonly eventId: string;
-  readonly who: string;
-  readonly text: string;
-};
-
-export type LogUnderTest = {
-  /** A log as a process opens it. Several calls give several views of the same log. */
-  readonly open: (options?: { readonly remembers: boolean }) => EventLog<SampleEvent>;
-};
-
-const limits = { limitBlocks: 100, limitEvents: 100_000 };
-
-export function sample(eventId: string = randomUUID(), who = 'ada'): SampleEvent {
-  return { eventId, who, text: 'Zürich \u{1F3AC}' };
-}
-
-/** Reads on until the log has nothing more. */
-export async function drain(log: EventLog<SampleEvent>, from: LogPosition, pageLimits = limits) {
-  const events: SampleEvent[] = [];
-  let position = from;
-  for (;;) {
-    const page = await log.read(position, pageLimits);
-    for (const block of page.blocks) events.push(...block.events);
-    position = page.next;
-    if (page.isLast) return { events, position };
-  }
-}
-
-export const idsOf = (events: readonly SampleEvent[]): string[] =>
-  events.map(({ eventId }) => eventId).toSorted();
-
-export function testEventLog(name: string, { open }: LogUnderTest): void {
+export function testEventLog(name: string, underTest: LogUnderTest): void {
+  const { open } = underTest;
   describe(`an event log in ${name}`, () => {
     const log = open();
+    testDays(log, underTest);
+    testTenants(log, underTest);
     testAppending(log);
     testReading(log);
     testComparing(log);
     testRewriting(log, open({ remembers: true }));
+    testArranging(log, underTest);
   });
 }
 
@@ -141,7 +122,7 @@ function testReading(log: EventLog<SampleEvent>): void {
       }
       assert.deepEqual(idsOf(seen), idsOf(sent), `${limitBlocks} blocks, ${limitEvents} events`);
     }
-    const all = await drain(log, log.start, { limitBlocks: 4, limitEvents: 10 });
+    const all = await drain(log, log.start, { limitBlocks: 100, limitEvents: 90 });
     assert.ok(sent.every((one) => all.events.some(({ eventId }) => eventId === one.eventId)));
     assert.equal(new Set(all.events).size, all.events.length);
     assert.equal(await log.countEvents(), all.events.length);
@@ -193,7 +174,12 @@ function testReading(log: EventLog<SampleEvent>): void {
     const page = await log.read(start, { limitBlocks: 1, limitEvents: 100 });
     assert.equal((await log.backlog(page.next)).blocks, 1);
     assert.equal((await log.backlog(await log.end())).blocks, 0);
-    assert.equal(await log.firstDay(), -Infinity);
+    assert.equal(await log.lagMs(await log.end()), 0);
+    const lagMs = await log.lagMs(start);
+    assert.ok(
+      lagMs > 0 && lagMs <= (await log.backlog(start)).ageMs,
+      'the oldest, whichever is read',
+    );
   });
 }
 

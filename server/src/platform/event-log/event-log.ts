@@ -1,17 +1,28 @@
 /**
  * The event log: what was accepted, in blocks of one organization each, in an order that every reader
- * can follow. Whoever derives something from events reads it from here (see `platform/projections`).
+ * can follow. All projections read events through this interface (see `platform/projections`).
+ *
+ * An implementation decides where blocks lie. The ledger that makes each event count once, and what is
+ * made of events, are in PostgreSQL whatever it decides: see `ledger/`.
  *
  * Every implementation keeps these promises, which `conformance.ts` tests:
  *
- * 1. When `append` resolves, the events are durable. An event id counts once for each organization.
+ * 1. When `append` resolves, the events are durable. An event id counts once for each organization, for
+ *    72 hours at least.
  * 2. A reader that continues from `next` gets every block exactly once, whatever the order in which
  *    writers commit, and a slow writer holds up no reader.
  * 3. A position is plain JSON that only the log itself can interpret. It stays valid for as long as
  *    the log exists, in every process.
  * 4. Rewriting a block moves no position: nobody reads it a second time. Rewrites of one organization's
  *    pages take turns, so that none restores what another one has removed.
+ * 5. Reading one organization costs what its own blocks cost, however many others there are. Reading
+ *    from a moment on, or up to one, costs nothing for the days outside.
+ * 6. A log may arrange its old blocks anew. Readers do not notice: each continues from its position with
+ *    the same blocks in the same order, wherever it stands.
  */
+import type { Tx } from '../database/database.ts';
+import type { ElectedChore } from '../leases/elected-chore.ts';
+import type { GenerationSize } from './ledger/ledger-queries.ts';
 
 /** Anything with an id can be logged; what else an event holds is its writers' business. */
 export type LogEntry = { readonly eventId: string };
@@ -52,7 +63,7 @@ export type BlockDraft<Event> = { readonly organizationId: string; readonly even
 export type AddedBlock = { sequence: number | null; leftOut: readonly number[] };
 
 export type ReadLimits = {
-  /** Maximum blocks of a page. */
+  /** Maximum blocks of a page, where blocks that the log has joined count as one. */
   readonly limitBlocks: number;
   /** The block with which this many events are reached is the last one of the page. */
   readonly limitEvents: number;
@@ -60,6 +71,8 @@ export type ReadLimits = {
   readonly organizationId?: string;
   /** Reads no farther than this position. */
   readonly until?: LogPosition;
+  /** Leaves out the blocks that were received at this moment (ms of the Unix epoch) or later. */
+  readonly receivedBefore?: number;
 };
 
 export type LogPage<Block> = {
@@ -83,7 +96,10 @@ export type Backlog = {
  */
 export type LogOrder = 'same' | 'before' | 'after' | 'apart';
 
-/** Decides about one block: the events to keep, or null to leave the block as it is. */
+/**
+ * Decides about one block: the events to keep, or null to leave the block as it is. Where it changes a
+ * block that the log has joined, it is called again with each part.
+ */
 export type BlockEditor<Event> = (block: {
   /** The block as JSON, duplicates included: cheap to search. */
   readonly text: () => string;
@@ -100,8 +116,15 @@ export type RewrittenPage = {
 export type EventLog<Event extends LogEntry> = {
   /** Before the first block. */
   readonly start: LogPosition;
+  /** From where on a reader gets at least everything that was received after a moment. */
+  since(receivedAtMs: number): LogPosition;
   /** Behind everything that is in the log now. */
   end(): Promise<LogPosition>;
+  /**
+   * Before the first block that was received at this moment (ms of the Unix epoch) or later. Blocks of
+   * earlier moments are left out, also where they come after it in the log's order.
+   */
+  positionAt(timeMs: number): Promise<LogPosition>;
   readonly compare: (one: LogPosition, other: LogPosition) => LogOrder;
   /**
    * Appends events, one block per organization, leaving out those that the log already has. All or
@@ -114,9 +137,11 @@ export type EventLog<Event extends LogEntry> = {
    * @throws UnreadableBlockError
    */
   read(from: LogPosition, limits: ReadLimits): Promise<LogPage<LogBlock<Event>>>;
-  /** The same, and whoever reads decides which blocks are worth decoding. */
+  /** The same, but the reader decides which blocks are worth decoding. */
   scan(from: LogPosition, limits: ReadLimits): Promise<LogPage<StoredBlock<Event>>>;
   backlog(position: LogPosition): Promise<Backlog>;
+  /** The age of the oldest unread event in milliseconds, as in `backlog`, at the cost of a page. */
+  lagMs(position: LogPosition): Promise<number>;
   /** The number of events in the log. */
   countEvents(): Promise<number>;
   /**
@@ -133,6 +158,19 @@ export type EventLog<Event extends LogEntry> = {
     limits: ReadLimits & { readonly organizationId: string },
     edit: BlockEditor<Event>,
   ): Promise<RewrittenPage>;
+  /**
+   * Removes whole days that ended over `retentionMs` ago, and lets go of the ledger's keys that are old
+   * enough. To be called about once an hour.
+   */
+  expire(retentionMs: number, signal: AbortSignal): Promise<void>;
+  /** Forgets an event id in the ledger, so that nothing keeps it. */
+  forgetId(tx: Tx, organizationId: string, eventId: string): Promise<void>;
+  /** The size of the ledger. */
+  measureLedger(): Promise<readonly GenerationSize[]>;
+  /** Makes what the first `append` needs. Cheap where it is there. */
+  prepare(): Promise<void>;
+  /** What has to be done for the log from time to time, apart from `expire`. */
+  readonly upkeep: readonly ElectedChore[];
 };
 
 /** A block of the log whose bytes are damaged: a person must look at it. */

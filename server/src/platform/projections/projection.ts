@@ -48,6 +48,11 @@ export type RebuildPlan =
       }) => Promise<void>;
       /** The same when the log has been read, in the transaction that swaps the tables. */
       readonly keepOld?: (tx: Tx, schema: string, firstDayMs: number) => Promise<void>;
+      /**
+       * Brings rows of the copies, at most `limit`, into the form that rows at rest have in the tables.
+       * @returns how many
+       */
+      readonly settle?: (tx: Tx, limit: number) => Promise<number>;
     }
   /** Nothing old matters: it is emptied, and continues from the end of the log. */
   | { readonly from: 'now'; readonly clear: (tx: Tx) => Promise<void> };

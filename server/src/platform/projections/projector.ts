@@ -25,7 +25,7 @@ import { background, sleep } from '../lifecycle.ts';
 import { Doorbell, type Hints } from '../hints.ts';
 import { aimOf, groupLanes, hasJoined, type Lane } from './lanes.ts';
 import type { Projection } from './projection.ts';
-import { insertProjections, leaseOf, readProgress } from './queries.ts';
+import { insertProjections, leaseOf, noteFailure, readProgress } from './queries.ts';
 import { OvertakenError, ProjectionRun } from './run.ts';
 import { Pace } from './pace.ts';
 
@@ -192,7 +192,7 @@ class ProjectorLoop<Event extends LogEntry> {
       });
     } catch (error) {
       if (!(error instanceof UnreadableBlockError)) throw error;
-      for (const each of group) this.#fail(each, error, performance.now());
+      for (const each of group) await this.#fail(each, error, performance.now());
       return null;
     }
   }
@@ -210,7 +210,7 @@ class ProjectorLoop<Event extends LogEntry> {
         try {
           lane.run.collect([block], next);
         } catch (error) {
-          this.#fail(lane, error, performance.now());
+          await this.#fail(lane, error, performance.now());
         }
       }
       await setImmediate();
@@ -231,7 +231,7 @@ class ProjectorLoop<Event extends LogEntry> {
       await run.write(this.#options.db);
     } catch (error) {
       if (isDatabaseAway(error)) throw error;
-      this.#fail(lane, error, startedAt);
+      await this.#fail(lane, error, startedAt);
       return;
     }
     const durationMs = performance.now() - startedAt;
@@ -240,7 +240,7 @@ class ProjectorLoop<Event extends LogEntry> {
     this.#report(run, { outcome: 'written', events, durationMs, lagMs });
   }
 
-  #fail({ run, pace }: Lane<Event>, error: unknown, startedAt: number): void {
+  async #fail({ run, pace }: Lane<Event>, error: unknown, startedAt: number): Promise<void> {
     const { events, receivedAt, firstSequence, lastSequence } = run.collected;
     const { log } = this.#options;
     const projection = run.projection.name;
@@ -258,6 +258,7 @@ class ProjectorLoop<Event extends LogEntry> {
         { err: error, projection, firstSequence, lastSequence, delayMs },
         'a projection cannot take a block of the event log; it waits there and tries again',
       );
+      await inTransaction(this.#options.db, (tx) => noteFailure(tx, projection));
     }
     this.#report(run, {
       outcome: isOvertaken ? 'overtaken' : 'failed',

@@ -77,9 +77,16 @@ export type Advance = {
 export async function advanceProjection(tx: Tx, advance: Advance): Promise<void> {
   await sql`
     update projection set position = ${JSON.stringify(advance.position)}::jsonb,
-      revision = revision + 1, events = events + ${advance.events}::bigint,
+      revision = revision + 1, events = events + ${advance.events}::bigint, failing_since = null,
       received_at = greatest(received_at, to_timestamp(${advance.receivedAt}::float8 / 1000))
     where name = ${advance.name}`.execute(tx);
+}
+
+/** Notes that a projection cannot take a block, until it advances. */
+export async function noteFailure(tx: Tx, name: string): Promise<void> {
+  await sql`
+    update projection set failing_since = now()
+    where name = ${name} and failing_since is null`.execute(tx);
 }
 
 /** Locks projections, in one order: until the transaction ends, nobody writes for them. */
@@ -104,11 +111,14 @@ export type ProjectionReport = {
   events: number;
   /** True while a process holds its lease. */
   isRun: boolean;
+  /** True while it waits at a block that it cannot take. */
+  isFailing: boolean;
 };
 
 export async function readProjections(db: Db): Promise<ProjectionReport[]> {
   const { rows } = await sql<Omit<ProjectionReport, 'isRun'>>`
-    select name, position, events from projection order by name`.execute(db);
+    select name, position, events, failing_since is not null as "isFailing"
+    from projection order by name`.execute(db);
   const held = await readHeldLeases(
     db,
     rows.map(({ name }) => leaseOf(name)),

@@ -11,10 +11,16 @@
  * The log does not hold everything for ever. How days that it has lost are handled is up to the
  * projection: see `RebuildPlan`.
  */
+import { inBatches } from '../database/batches.ts';
 import { inTransaction, type Db } from '../database/database.ts';
 import type { EventLog, LogEntry } from '../event-log/event-log.ts';
 import type { Projection } from './projection.ts';
-import { advanceProjection, insertProjections, interruptProjections } from './queries.ts';
+import {
+  advanceProjection,
+  insertProjections,
+  interruptProjections,
+  setSearchPath,
+} from './queries.ts';
 import {
   createCopies,
   dropCopies,
@@ -41,6 +47,7 @@ export type RebuildOptions<Event extends LogEntry> = {
 };
 
 const defaultEventsOfPass = 80_000;
+const rowsAtOnce = 500;
 const page = { limitBlocks: 500, limitEvents: 20_000 };
 
 /** Rebuilds one projection. @throws when another rebuild of it has taken over, or it has to be retried */
@@ -67,6 +74,13 @@ export async function rebuildProjection<Event extends LogEntry>(
     const run = new ProjectionRun(projection, eventLog.start, schema);
     run.resume({ position: null, revision });
     await projectInto(run, options);
+    const { settle } = plan;
+    if (settle !== undefined) {
+      await inBatches(db, rowsAtOnce, signal, async (tx) => {
+        await setSearchPath(tx, schema);
+        return settle(tx, rowsAtOnce);
+      });
+    }
     await inTransaction(db, async (tx) => {
       // The projector waits at this row, and then finds that it was overtaken.
       await interruptProjections(tx, [name]);

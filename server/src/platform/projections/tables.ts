@@ -9,6 +9,7 @@ type ProjectionTable = {
   events: Generated<number>;
   received_at: NullableTimestamp;
   generation: Generated<number>;
+  failing_since: NullableTimestamp;
   /** This and the next: written by the version before leases had a table of their own. */
   writer_id: string | null;
   writer_until: NullableTimestamp;

@@ -15,7 +15,7 @@
  *    organization that holds the most loses the body that has been silent for longest.
  * 4. Bodies in work are parsed, which takes about six times their size. They count until their
  *    events are stored, also when the client has gone away meanwhile.
- * 5. Nothing is admitted while statistics fall too far behind; see `StatisticsPace`.
+ * 5. The farther statistics fall behind, the less is admitted; see `StatisticsPace`.
  * 6. Both kinds of room are shared fairly between organizations.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -69,13 +69,13 @@ export class Admission {
   /**
    * Guards the routes that are added to `app`.
    *
-   * @param isBehind whether statistics can't keep up, so that nothing more should come
+   * @param isTooFast whether to refuse a request, because statistics can't keep up; asked once for each
    */
-  constructor(app: HttpApp, isBehind: () => boolean) {
+  constructor(app: HttpApp, isTooFast: () => boolean) {
     app.decorateRequest('bodyInHand', null);
     app.addHook('onRequest', (request, _reply, done) => {
       const { organizationId } = principalOf(request);
-      if (isBehind()) {
+      if (isTooFast()) {
         done(behind());
         return;
       }

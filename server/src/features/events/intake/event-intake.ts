@@ -2,6 +2,8 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
+import type { SignatureReader } from '../../keys/keys.ts';
+import { Crowds } from './crowds.ts';
 import { isRecord } from './event-data.ts';
 import { GroupCommit, type FlushReport } from './group-commit.ts';
 import { collectIntakeMetrics, observeIntake } from './intake-metrics.ts';
@@ -19,6 +21,7 @@ export type EventIntakeOptions = {
   readonly eventLog: EngagementLog;
   /** Called with what the log has grown by, before the requests that brought it are answered. */
   readonly onStored: (blocks: readonly StoredEvents[]) => void;
+  readonly viewerSignatures: SignatureReader;
 };
 
 /** Events of one organization that became one block of the log. */
@@ -33,6 +36,7 @@ export function openEventIntake(options: EventIntakeOptions): IntakeParts & Asyn
   const { db, log, metrics, eventLog, onStored } = options;
   const observer = observeIntake(metrics);
   const commit = new GroupCommit({
+    log,
     append: (drafts) => eventLog.append(drafts),
     onFlush: (report) => {
       observer.flushed(report);
@@ -43,10 +47,12 @@ export function openEventIntake(options: EventIntakeOptions): IntakeParts & Asyn
   });
   const rejections = new Rejections(db, log);
   const pace = new StatisticsPace({ db, eventLog, log });
-  collectIntakeMetrics(metrics, { db, depth: () => commit.depth() });
+  collectIntakeMetrics(metrics, { eventLog, depth: () => commit.depth() });
   return {
-    isBehind: () => pace.isBehind,
+    isTooFast: () => pace.refuses(),
     known: new KnownContent(db),
+    crowds: new Crowds(),
+    viewerSignatures: options.viewerSignatures,
     commit,
     onRejected(organizationId, raw, problem) {
       const kind = isRecord(raw) ? raw['event'] : null;

@@ -3,6 +3,7 @@
  * does not concern its neighbours. This is the hot path of the service, so it makes one object for
  * an accepted event and, beside it, nothing.
  */
+import type { SignatureCheck, ViewerSignatures } from '../../keys/keys.ts';
 import { newUuid7 } from '../../../platform/uuid7.ts';
 import { badText, checkData, isRecord, type EventData } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
@@ -22,6 +23,12 @@ export type EventSource = {
   readonly device: EventDevice | null;
   /** Whether a known bot has sent the request. */
   readonly isBot: boolean;
+  /** Whether an app's server has sent the request. */
+  readonly isServer: boolean;
+  /** What says whether a `userId` is believed. */
+  readonly signatures: ViewerSignatures;
+  /** How crowded the network of the request is, for one of its viewers. */
+  readonly crowdOf: (viewer: string) => number;
   /** Whether the JSON had an escape that can make NUL or half a character. */
   readonly mayHoldBadText: boolean;
   /**
@@ -87,7 +94,11 @@ function toLogged(
   // The types of the ids were checked.
   const eventId = (raw['eventId'] as string | undefined) ?? newUuid7();
   const logged: Writable<LoggedEvent> = { eventId, event, contentId, at, data };
-  if (raw['userId'] !== undefined) logged.userId = raw['userId'] as string;
+  const check = checkUser(raw, source.signatures);
+  if (check === 'signed') logged.vouched = true;
+  if (check !== null && isBelieved(check, source.signatures)) {
+    logged.userId = raw['userId'] as string;
+  }
   if (raw['deviceId'] !== undefined) logged.deviceId = raw['deviceId'] as string;
   if (raw['sessionId'] !== undefined) logged.sessionId = raw['sessionId'] as string;
   // These two are additions of ours: a value that is none of theirs is another app's field.
@@ -97,7 +108,23 @@ function toLogged(
   if (device !== null) logged.device = device;
   if (raw['appVersion'] !== undefined) logged.appVersion = raw['appVersion'] as string;
   if (source.isBot) logged.bot = true;
+  const viewer = logged.userId ?? logged.deviceId ?? logged.sessionId;
+  const isCounted = viewer !== undefined && logged.vouched !== true;
+  const crowd = isCounted ? source.crowdOf(viewer) : 0;
+  if (crowd > 0) logged.crowd = crowd;
   return logged;
+}
+
+/** What the signature of an event says of its `userId`; null without one. */
+export function checkUser(raw: unknown, signatures: ViewerSignatures): SignatureCheck | null {
+  const userId = isRecord(raw) ? raw['userId'] : undefined;
+  if (!isRecord(raw) || typeof userId !== 'string') return null;
+  return signatures.check(userId, raw['signature']);
+}
+
+/** Whether an event counts for the user whom it names; otherwise it is anonymous. */
+export function isBelieved(check: SignatureCheck, { isRequired }: ViewerSignatures): boolean {
+  return !isRequired || check === 'signed';
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

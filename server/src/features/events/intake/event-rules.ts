@@ -1,4 +1,5 @@
 /** What an event of each kind must hold in `data`. The table is also the documentation. */
+import { scopes } from '../labels.ts';
 import { eventKinds, type EventKind } from '../logged-event.ts';
 
 /** What a value must be; the text completes "must be …". */
@@ -48,6 +49,12 @@ const whole: FieldType = {
   label: 'whole number',
   expected: 'a whole number from 0 to 1,000,000,000',
   accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most,
+};
+
+const scope: FieldType = {
+  label: 'item, author or tag',
+  expected: '"item", "author" or "tag"',
+  accepts: (value) => typeof value === 'string' && scopes.includes(value),
 };
 
 function required(name: string, type: FieldType, about: string): FieldRule {
@@ -100,6 +107,14 @@ export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
   share: [required('platform', text, 'Where it was shared')],
   save: [],
   unsave: [],
+  notInterested: [
+    required('scope', scope, 'What the viewer wants less of: the item, its author or its tags'),
+    optional('undo', flag, 'Whether it is taken back'),
+  ],
+  report: [
+    required('reason', text, 'Why, such as spam'),
+    optional('undo', flag, 'Whether it is taken back'),
+  ],
   rebuffer: [
     required('duration', whole, 'Milliseconds of the stall'),
     required('currentTime', amount, 'Playback position in seconds'),

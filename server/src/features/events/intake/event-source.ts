@@ -2,31 +2,45 @@
 import type { FastifyRequest } from 'fastify';
 import { isKnownBot } from '../bots.ts';
 import { isCountry } from './countries.ts';
+import { viewerAddress } from './crowds.ts';
 import type { EventDevice } from '../logged-event.ts';
 
 export type Sender = {
   readonly country: string | null;
   readonly device: EventDevice | null;
   readonly isBot: boolean;
+  /** Whether an app's server has sent the request, which knows its users. */
+  readonly isServer: boolean;
+  /** The public address of the viewer's device, where it is known. It is never stored. */
+  readonly address: string | null;
 };
 
-const unknownSender: Sender = { country: null, device: null, isBot: false };
+const server: Sender = {
+  country: null,
+  device: null,
+  isBot: false,
+  isServer: true,
+  address: null,
+};
 /** What Cloudflare says when it does not know, and for Tor. */
 const noCountry = new Set(['XX', 'T1']);
+
+/** The headers in which a reverse proxy says where a viewer is; lower case. */
+export type ProxyHeaders = { readonly country: string; readonly address: string };
 
 /**
  * Only of a request that a viewer's device has made itself: with a secret key it comes from a
  * server, whose place and program say nothing about the viewer.
- *
- * @param countryHeader lower case
  */
-export function senderOf(request: FastifyRequest, countryHeader: string): Sender {
-  if (request.principal?.type !== 'publishable') return unknownSender;
+export function senderOf(request: FastifyRequest, proxy: ProxyHeaders): Sender {
+  if (request.principal?.type !== 'publishable') return server;
   const { headers } = request;
   return {
-    country: readCountry(headers[countryHeader]),
+    country: readCountry(headers[proxy.country]),
     device: readDevice(headers['user-agent']),
     isBot: isKnownBot(headers['user-agent']),
+    isServer: false,
+    address: viewerAddress(request.socket.remoteAddress, headers[proxy.address]),
   };
 }
 

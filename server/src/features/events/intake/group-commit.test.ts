@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { openTestDatabase } from '../../../../test/database.ts';
+import { openTestDatabase, silentLog } from '../../../../test/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
 import { openEventLog, type LoggedEvent } from '../events.ts';
@@ -28,6 +28,7 @@ function openCommit(options: Partial<GroupCommitOptions> = {}) {
   const reports: FlushReport[] = [];
   const poison: LoggedEvent[] = [];
   const commit = new GroupCommit({
+    log: silentLog,
     append: (drafts) => eventLog.append(drafts),
     onFlush: (report) => reports.push(report),
     onPoison: (_error, one) => poison.push(one),

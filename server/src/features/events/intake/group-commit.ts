@@ -16,11 +16,13 @@
  *    events may be stored all the same; the ledger makes it safe to send them again.
  * 6. Disposing stores all that was taken in before.
  */
+import type { Logger } from 'pino';
 import {
   isContention,
   isDatabaseAway,
   sqlState,
 } from '../../../platform/database/database-errors.ts';
+import { BatchWriter } from '../../../platform/batch-writer.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { AddedBlock } from '../../../platform/event-log/event-log.ts';
 import type { EventDraft } from '../engagement-log.ts';
@@ -35,6 +37,7 @@ export type FlushReport = {
 };
 
 export type GroupCommitOptions = {
+  readonly log: Logger;
   readonly append: (drafts: readonly EventDraft[]) => Promise<AddedBlock[]>;
   readonly onFlush: (report: FlushReport) => void;
   /** An event that cannot be stored: our fault, since every event was validated. */
@@ -77,25 +80,34 @@ const maxTries = 4;
 export class GroupCommit implements AsyncDisposable {
   readonly #options: GroupCommitOptions;
   readonly #limits: GroupCommitLimits;
-  #waiting: Submission[] = [];
-  #waitingEvents = 0;
-  #waitingBytes = 0;
-  #flushes = 0;
-  #turn: NodeJS.Immediate | null = null;
-  #timer: NodeJS.Timeout | null = null;
+  readonly #flushes: BatchWriter<Submission>;
   readonly #patience: Patience<Submission>;
+  #waitingBytes = 0;
   #isEnding = false;
-  #idle: PromiseWithResolvers<void> | null = null;
 
   constructor(options: GroupCommitOptions) {
     this.#options = options;
     this.#limits = { ...defaults, ...options.limits };
     this.#patience = new Patience(this.#limits.maxWaitMs, (late) => this.#giveUp(late));
+    const { flushEvents, maxFlushes, lingerMs } = this.#limits;
+    this.#flushes = new BatchWriter({
+      name: 'events',
+      log: options.log,
+      // A flush answers its requests itself, whatever becomes of it.
+      onFailure: 'drop',
+      lingerMs,
+      maxBatch: flushEvents,
+      sizeOf: ({ events }) => events.length,
+      maxUnderWay: maxFlushes,
+      startsIdle: true,
+      write: (submissions) => this.#flush(submissions),
+    });
   }
 
   /** What waits for a flush, and how many flushes are under way. */
   depth(): { events: number; bytes: number; flushes: number } {
-    return { events: this.#waitingEvents, bytes: this.#waitingBytes, flushes: this.#flushes };
+    const { waitingSize: events, underWay: flushes } = this.#flushes;
+    return { events, bytes: this.#waitingBytes, flushes };
   }
 
   /**
@@ -111,7 +123,7 @@ export class GroupCommit implements AsyncDisposable {
   ): Promise<ReadonlySet<LoggedEvent>> {
     const { maxWaitingEvents, maxWaitingBytes } = this.#limits;
     const isFull =
-      this.#waitingEvents + events.length > maxWaitingEvents ||
+      this.#flushes.waitingSize + events.length > maxWaitingEvents ||
       this.#waitingBytes + bytes > maxWaitingBytes;
     if (isFull || this.#isEnding) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
@@ -130,85 +142,28 @@ export class GroupCommit implements AsyncDisposable {
           reject(error);
         },
       };
-      this.#waiting.push(submission);
       this.#patience.add(submission);
-      this.#waitingEvents += events.length;
       this.#waitingBytes += bytes;
-      // Requests that arrive in the same turn of the event loop share a flush.
-      if (this.#turn === null) {
-        this.#turn = setImmediate(() => {
-          this.#turn = null;
-          this.#start();
-        });
-      }
+      this.#flushes.add(submission);
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnding = true;
-    if (this.#waiting.length === 0 && this.#flushes === 0) return;
-    this.#idle = Promise.withResolvers();
-    await this.#idle.promise;
-  }
-
-  #start(): void {
-    const { maxFlushes, flushEvents, lingerMs } = this.#limits;
-    while (this.#flushes < maxFlushes) {
-      const [first] = this.#waiting;
-      if (first === undefined) break;
-      const waitedMs = performance.now() - first.submittedAt;
-      if (this.#flushes > 0 && this.#waitingEvents < flushEvents && waitedMs < lingerMs) {
-        this.#startIn(lingerMs - waitedMs);
-        break;
-      }
-      void this.#flush(this.#take());
-    }
-    if (this.#flushes === 0 && this.#waiting.length === 0) this.#idle?.resolve();
-  }
-
-  #startIn(ms: number): void {
-    if (this.#timer !== null) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      this.#start();
-    }, ms);
+    await this.#flushes[Symbol.asyncDispose]();
   }
 
   /** Refuses what has waited for too long; what of it is in flight may be stored all the same. */
   #giveUp(late: readonly Submission[]): void {
     for (const { refused } of late) refused(away());
-    const given = new Set(late);
-    this.#waiting = this.#waiting.filter((one) => !given.has(one));
-    this.#waitingEvents = this.#waiting.reduce((sum, { events }) => sum + events.length, 0);
-    this.#waitingBytes = this.#waiting.reduce((sum, { bytes }) => sum + bytes, 0);
-  }
-
-  #take(): Submission[] {
-    let events = 0;
-    let bytes = 0;
-    let count = 0;
-    for (const submission of this.#waiting) {
-      if (events >= this.#limits.flushEvents) break;
-      events += submission.events.length;
-      bytes += submission.bytes;
-      count += 1;
-    }
-    this.#waitingEvents -= events;
-    this.#waitingBytes -= bytes;
-    const taken = this.#waiting.slice(0, count);
-    this.#waiting = this.#waiting.slice(count);
-    return taken;
+    const removed = this.#flushes.remove(new Set(late));
+    for (const { bytes } of removed) this.#waitingBytes -= bytes;
   }
 
   /** Never rejects. */
-  async #flush(submissions: Submission[]): Promise<void> {
-    this.#flushes += 1;
-    try {
-      await this.#store(submissions);
-    } finally {
-      this.#flushes -= 1;
-      this.#start();
-    }
+  async #flush(submissions: readonly Submission[]): Promise<void> {
+    for (const { bytes } of submissions) this.#waitingBytes -= bytes;
+    await this.#store(submissions);
   }
 
   async #store(submissions: readonly Submission[]): Promise<void> {

@@ -1,9 +1,8 @@
 /** What the metrics tell of event intake. */
-import type { Db } from '../../../platform/database/database.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { EventProblem } from './event-problem.ts';
 import type { FlushReport } from './group-commit.ts';
-import { measureLedger } from '../ledger/ledger-queries.ts';
+import type { EngagementLog } from '../engagement-log.ts';
 import { eventKinds, type EventKind, type LoggedEvent } from '../logged-event.ts';
 
 export type IntakeObserver = {
@@ -67,7 +66,10 @@ function isKind(text: string): text is EventKind {
 /** What is found at scrape time: what waits in this process, and the size of the ledger. */
 export function collectIntakeMetrics(
   metrics: Metrics,
-  parts: { db: Db; depth: () => { events: number; bytes: number; flushes: number } },
+  parts: {
+    eventLog: Pick<EngagementLog, 'measureLedger'>;
+    depth: () => { events: number; bytes: number; flushes: number };
+  },
 ): void {
   metrics.collected({
     type: 'gauge',
@@ -87,7 +89,7 @@ export function collectIntakeMetrics(
     help: 'Size of the generations of the ledger that makes each event count once.',
     labels: ['generation'],
     collect: async () =>
-      (await measureLedger(parts.db)).map(({ generation, bytes }) => ({
+      (await parts.eventLog.measureLedger()).map(({ generation, bytes }) => ({
         labels: { generation },
         value: bytes,
       })),

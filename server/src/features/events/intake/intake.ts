@@ -1,7 +1,9 @@
 /** Taking events in: parse each, then store those that are accepted, all in one go. */
 import { createHash } from 'node:crypto';
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
-import type { ContentId } from '../../../platform/ids.ts';
+import type { ContentId, OrganizationId } from '../../../platform/ids.ts';
+import type { SignatureReader, ViewerSignatures } from '../../keys/keys.ts';
+import type { Crowds } from './crowds.ts';
 import { isRecord } from './event-data.ts';
 import { clockOffsetOf, timestampExpected } from './event-time.ts';
 import { parseEvent, undecided, type EventSource } from './event-parser.ts';
@@ -15,7 +17,13 @@ export type Delivery = {
   readonly organizationId: string;
   /** As they came out of the JSON; nobody else may use them. */
   readonly events: readonly unknown[];
-  readonly source: Omit<EventSource, 'findContent' | 'nowMs' | 'clockOffsetMs'>;
+  readonly source: Omit<
+    EventSource,
+    'findContent' | 'nowMs' | 'clockOffsetMs' | 'crowdOf' | 'signatures'
+  > & {
+    /** The address of the viewer's device, where it is known. */
+    readonly address: string | null;
+  };
   /** When the client has sent the request, by its own clock; undefined when it does not tell. */
   readonly sentAt: unknown;
   /** How long their JSON was. */
@@ -28,9 +36,11 @@ export type Delivery = {
 export type Outcome = LoggedEvent | EventProblem;
 
 export type IntakeParts = {
-  /** Whether statistics can't keep up with what is taken in. */
-  readonly isBehind: () => boolean;
+  /** Whether to refuse the next request, because statistics can't keep up with what is taken in. */
+  readonly isTooFast: () => boolean;
   readonly known: KnownContent;
+  readonly crowds: Crowds;
+  readonly viewerSignatures: SignatureReader;
   readonly commit: GroupCommit;
   /** Told of each refused event. */
   readonly onRejected: (organizationId: string, raw: unknown, problem: EventProblem) => void;
@@ -47,7 +57,7 @@ const maxLookups = 3;
  */
 export async function takeEvents(parts: IntakeParts, delivery: Delivery): Promise<Outcome[]> {
   if (delivery.idSeed !== null) nameEvents(delivery.events, delivery.idSeed);
-  const outcomes = await parseAll(parts.known, delivery);
+  const outcomes = await parseAll(parts, delivery);
   const accepted: LoggedEvent[] = [];
   for (let index = 0; index < outcomes.length; index += 1) {
     const outcome = outcomes[index];
@@ -68,16 +78,30 @@ export async function takeEvents(parts: IntakeParts, delivery: Delivery): Promis
 const notStored = new EventProblem('INTERNAL_ERROR', '', 'The event could not be stored.');
 
 /** Parses the events; when they name content that nothing is known of, once more after a lookup. */
-async function parseAll(known: KnownContent, delivery: Delivery): Promise<Outcome[]> {
+async function parseAll(
+  { known, crowds, viewerSignatures }: IntakeParts,
+  delivery: Delivery,
+): Promise<Outcome[]> {
   const { organizationId, events } = delivery;
   const nowMs = Date.now();
   const clockOffsetMs = clockOffsetOf(delivery.sentAt, nowMs);
   if (clockOffsetMs === null) throw fieldError('sentAt', timestampExpected);
   const askedAtMs = performance.now();
+  const signatures = delivery.source.isServer
+    ? serverSpeaks
+    : await viewerSignatures(organizationId as OrganizationId);
+  const crowdOf = crowdReader(crowds, delivery, nowMs);
   for (let lookup = 0; lookup < maxLookups; lookup += 1) {
     const missing = new Set<ContentId>();
     const findContent = known.finder(organizationId, missing, askedAtMs);
-    const source: EventSource = { ...delivery.source, nowMs, clockOffsetMs, findContent };
+    const source: EventSource = {
+      ...delivery.source,
+      nowMs,
+      clockOffsetMs,
+      findContent,
+      crowdOf,
+      signatures,
+    };
     const outcomes: Outcome[] = [];
     for (const event of events) {
       const outcome = parseEvent(event, source);
@@ -87,6 +111,27 @@ async function parseAll(known: KnownContent, delivery: Delivery): Promise<Outcom
     await known.load(organizationId, missing);
   }
   throw new ApiError('UNAVAILABLE');
+}
+
+/** An app's server speaks for its users without signatures. */
+const serverSpeaks: ViewerSignatures = { isRequired: false, check: () => 'signed' };
+
+/** A batch is most often of one viewer, so the last one is remembered. */
+function crowdReader(
+  crowds: Crowds,
+  { organizationId, source: { address } }: Delivery,
+  nowMs: number,
+): EventSource['crowdOf'] {
+  let last: string | null = null;
+  let crowd = 0;
+  return (viewer) => {
+    if (address === null) return 0;
+    if (viewer !== last) {
+      last = viewer;
+      crowd = crowds.of(organizationId, viewer, address, nowMs);
+    }
+    return crowd;
+  };
 }
 
 /** Gives an id to each event that has none. */

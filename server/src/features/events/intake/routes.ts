@@ -9,14 +9,13 @@ import { eventErrors } from '../errors.ts';
 import { isRecord } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
 import { parseEventBodies, type EventBody } from './event-bodies.ts';
-import { senderOf } from './event-source.ts';
+import { senderOf, type ProxyHeaders } from './event-source.ts';
 import { takeEvents, type IntakeParts, type Outcome } from './intake.ts';
 import { BatchReceived, EventBatch, EventReceived, EventRequest, KeyQuery } from './schemas.ts';
 
 export type EventRouteParts = IntakeParts & {
   readonly mutations: Mutations;
-  /** The header in which a proxy says the country of a request; lower case. */
-  readonly countryHeader: string;
+  readonly proxyHeaders: ProxyHeaders;
 };
 
 /** The events of a body, and what it tells of the device's clock. */
@@ -31,7 +30,7 @@ const about =
 
 export async function addEventRoutes(app: HttpApp, parts: EventRouteParts): Promise<void> {
   await app.register(async (scope: HttpApp) => {
-    const admission = new Admission(scope, parts.isBehind);
+    const admission = new Admission(scope, parts.isTooFast);
     parseEventBodies(scope, admission);
     // The schemas describe the bodies; `takeEvents` checks them, event by event.
     const options = {
@@ -83,7 +82,8 @@ async function receiveOne(
   const sent = { events: [body.json], sentAt: body.json['sentAt'] };
   return answer(parts, request, reply, sent, ([outcome]) => {
     if (outcome === undefined || outcome instanceof EventProblem) throw refusal(outcome);
-    return { received: true, eventId: outcome.eventId };
+    const unsigned = unsignedOf(body.json, outcome);
+    return { received: true, eventId: outcome.eventId, ...(unsigned !== null && { unsigned }) };
   });
 }
 
@@ -100,7 +100,16 @@ async function receiveBatch(
         ? [{ index, eventId: idOf(events[index]), code: outcome.code, message: outcome.message }]
         : [],
     );
-    return { received: outcomes.length - errors.length, failed: errors.length, errors };
+    const unsigned = outcomes.flatMap((outcome, index) => {
+      const found = unsignedOf(events[index], outcome);
+      return found === null ? [] : [{ index, eventId: idOf(events[index]), ...found }];
+    });
+    return {
+      received: outcomes.length - errors.length,
+      failed: errors.length,
+      errors,
+      ...(unsigned.length > 0 && { unsigned }),
+    };
   });
 }
 
@@ -118,7 +127,7 @@ async function answer(
 ): Promise<unknown> {
   const { organizationId, type } = principalOf(request);
   const { bytes, mayHoldBadText } = bodyOf(request);
-  const sender = senderOf(request, parts.countryHeader);
+  const sender = senderOf(request, parts.proxyHeaders);
   const take = async (taken: readonly unknown[], idSeed: string | null) => {
     const source = { ...sender, mayHoldBadText };
     return present(
@@ -169,6 +178,19 @@ function batchOf(json: unknown): SentEvents {
     });
   }
   return { events, sentAt };
+}
+
+/** What became of a user id without a right signature; null where there is nothing to say. */
+function unsignedOf(raw: unknown, outcome: Outcome) {
+  if (outcome instanceof EventProblem || outcome.vouched === true) return null;
+  if (!isRecord(raw) || typeof raw['userId'] !== 'string') return null;
+  const isSigned = raw['signature'] !== undefined && raw['signature'] !== '';
+  const isAnonymous = outcome.userId === undefined;
+  if (!isAnonymous && !isSigned) return null;
+  return {
+    reason: isSigned ? 'wrong_signature' : 'no_signature',
+    countedAs: isAnonymous ? 'anonymous' : 'user',
+  };
 }
 
 /** The id that the client has given, to find the event again. */

@@ -41,6 +41,12 @@ export const EventRequest = Type.Object(
       }),
     ),
     userId: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    signature: Type.Optional(
+      Type.String({
+        description:
+          'Hex HMAC-SHA256 of `userId` by a viewer key, which your server makes. It is not kept.',
+      }),
+    ),
     deviceId: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
     sessionId: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
     timestamp: Type.Optional(
@@ -82,10 +88,23 @@ export const EventBatch = Type.Object({
   events: Type.Array(EventRequest, { minItems: 1, maxItems: 100 }),
 });
 
+const unsigned = {
+  reason: OneOf(['no_signature', 'wrong_signature']),
+  countedAs: OneOf(
+    ['anonymous', 'user'],
+    'anonymous: the organization requires signatures, so the user id was left out. user: it does not.',
+  ),
+};
+
 export const EventReceived = Envelope(
   Type.Object({
     received: Type.Boolean({ description: 'Also true for an event that was stored before.' }),
     eventId: Type.String(),
+    unsigned: Type.Optional(
+      Type.Object(unsigned, {
+        description: 'There if the user id came with a wrong signature, or without a required one.',
+      }),
+    ),
   }),
 );
 
@@ -108,6 +127,16 @@ export const BatchReceived = Envelope(
         ]),
         message: Type.String(),
       }),
+    ),
+    unsigned: Type.Optional(
+      Type.Array(
+        Type.Object({ index: Type.Integer(), eventId: Nullable(Type.String()), ...unsigned }),
+        {
+          description:
+            'Stored events whose user id came with a wrong signature, or without a required one; ' +
+            'missing where there are none.',
+        },
+      ),
     ),
   }),
 );

@@ -4,7 +4,7 @@
  * some in a crash loses nothing but a line in somebody's terminal.
  */
 import type { Logger } from 'pino';
-import { background, every } from '../../../platform/lifecycle.ts';
+import { BatchWriter } from '../../../platform/batch-writer.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { badText, isRecord } from '../intake/event-data.ts';
 import type { EventProblem } from '../intake/event-problem.ts';
@@ -27,43 +27,52 @@ const writeEveryMs = 500;
 const maxSampled = 20;
 const maxOrganizations = 200;
 
+type Sampled = { readonly organizationId: string; readonly rejection: string };
+
 export class Rejections implements AsyncDisposable {
-  readonly #samples = new Map<string, { lines: string[]; skipped: number }>();
-  readonly #loop: AsyncDisposable;
   readonly #db: Db;
+  readonly #writer: BatchWriter<Sampled>;
+  /** Of each organization, between two writes. */
+  #counts = new Map<string, { sampled: number; skipped: number }>();
 
   constructor(db: Db, log: Logger) {
     this.#db = db;
-    this.#loop = background(
-      'rejected events',
-      (signal) => every(writeEveryMs, () => this.#write(), signal),
+    this.#writer = new BatchWriter({
+      name: 'rejected events',
       log,
-    );
+      onFailure: 'drop',
+      lingerMs: writeEveryMs,
+      maxBatch: maxOrganizations * maxSampled,
+      write: (batch) => this.#write(batch),
+    });
   }
 
   add(organizationId: string, raw: unknown, problem: EventProblem): void {
-    let sample = this.#samples.get(organizationId);
-    if (sample === undefined) {
-      if (this.#samples.size >= maxOrganizations) return;
-      this.#samples.set(organizationId, (sample = { lines: [], skipped: 0 }));
+    let counts = this.#counts.get(organizationId);
+    if (counts === undefined) {
+      if (this.#counts.size >= maxOrganizations) return;
+      this.#counts.set(organizationId, (counts = { sampled: 0, skipped: 0 }));
     }
-    if (sample.lines.length >= maxSampled) sample.skipped += 1;
-    else sample.lines.push(JSON.stringify(describe(raw, problem)));
+    if (counts.sampled >= maxSampled) counts.skipped += 1;
+    else {
+      counts.sampled += 1;
+      this.#writer.add({ organizationId, rejection: JSON.stringify(describe(raw, problem)) });
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#loop[Symbol.asyncDispose]();
+    await this.#writer[Symbol.asyncDispose]();
   }
 
-  async #write(): Promise<void> {
-    if (this.#samples.size === 0) return;
+  async #write(batch: readonly Sampled[]): Promise<void> {
+    const counts = this.#counts;
+    this.#counts = new Map();
     const rows: NewRejection[] = [];
-    for (const [organizationId, { lines, skipped }] of this.#samples) {
-      for (const [index, rejection] of lines.entries()) {
-        rows.push({ organizationId, rejection, skipped: index === 0 ? skipped : 0 });
-      }
+    for (const sampled of batch) {
+      // The first row of an organization says how many have none.
+      rows.push({ ...sampled, skipped: counts.get(sampled.organizationId)?.skipped ?? 0 });
+      counts.delete(sampled.organizationId);
     }
-    this.#samples.clear();
     await insertRejections(this.#db, rows);
   }
 }

@@ -1,27 +1,44 @@
 import { sql } from 'kysely';
 import type { Db } from '../../database/database.ts';
 import type { Backlog } from '../event-log.ts';
+import { isUnread, type BlockRange } from './block-queries.ts';
 import type { PostgresPosition } from './position.ts';
 
 const maxBacklog = 10_000;
+/** Among so many of the first blocks is the oldest: commits pass one another by seconds at most. */
+const maxLagBlocks = 100;
 
 /** Measures how far a reader is behind the log. */
 export async function measureBacklog(db: Db, position: PostgresPosition): Promise<Backlog> {
-  const { writtenBy, sequence } = position.after ?? { writtenBy: '0', sequence: 0 };
-  // Within a step, everything that its target sees is read in order, so only what lies behind
-  // `after` is left.
+  const { blocks, ageMs } = await measure(db, position, maxBacklog);
+  return { blocks: Math.min(blocks, maxBacklog), ageMs };
+}
+
+/** The age of the oldest block that a reader has not had; 0 where there is none. */
+export async function measureLag(db: Db, position: PostgresPosition): Promise<number> {
+  return (await measure(db, position, maxLagBlocks)).ageMs;
+}
+
+async function measure(db: Db, position: PostgresPosition, limit: number): Promise<Backlog> {
+  const range = { ...position, receivedBeforeMs: null };
+  const next = { ...range, base: position.target ?? position.base, target: null, after: null };
+  if (position.target === null) return measureRange(db, next, limit);
+  // What is left of the step, and what has come since it began.
+  const rest = await measureRange(db, range, limit);
+  const since = await measureRange(db, next, limit);
+  return { blocks: rest.blocks + since.blocks, ageMs: Math.max(rest.ageMs, since.ageMs) };
+}
+
+async function measureRange(db: Db, range: BlockRange, limit: number): Promise<Backlog> {
   const { rows } = await sql<{ blocks: number; age_ms: number | null }>`
     select count(*) as blocks,
       extract(epoch from clock_timestamp() - min(received_at))::float8 * 1000 as age_ms
     from (
-      select received_at from event_block
-      where written_by >= pg_snapshot_xmin(${position.base}::pg_snapshot)
-        and received_at >= to_timestamp(${position.receivedFromMs}::float8 / 1000)
-        and not pg_visible_in_snapshot(written_by, ${position.base}::pg_snapshot)
-        and ((written_by, sequence) > (${writtenBy}::xid8, ${sequence}::bigint)
-          or not pg_visible_in_snapshot(written_by,
-            coalesce(${position.target}::pg_snapshot, pg_current_snapshot())))
-      order by written_by, sequence limit ${maxBacklog}
+      select received_at
+      from (select coalesce(${range.target}::pg_snapshot, pg_current_snapshot()) as target) moment,
+        event_block as block
+      where ${isUnread(range)}
+      order by written_by, sequence limit ${limit}
     ) unread`.execute(db);
   const [row] = rows;
   return { blocks: row?.blocks ?? 0, ageMs: Math.max(0, row?.age_ms ?? 0) };
@@ -34,13 +51,22 @@ export async function countEvents(db: Db): Promise<number> {
   return rows[0]?.events ?? 0;
 }
 
-/** The day of the first block: days are dropped as a whole. */
+/**
+ * The day of the first block: days are dropped as a whole. While the log still has the block with the
+ * first number, which is among the first in the order of the log, no day was dropped.
+ */
 export async function readFirstDay(db: Db): Promise<number> {
-  const { rows } = await sql<{ first: number | null; day_s: number | null }>`
-    select min(sequence) as first,
-      extract(epoch from date_trunc('day', min(received_at)))::float8 as day_s
-    from event_block`.execute(db);
+  const { rows } = await sql<{ is_whole: boolean; day_s: number | null }>`
+    select exists (
+        select from (
+          select sequence, joined_sequences from event_block
+          order by written_by, event_block.sequence limit 100
+        ) first_block
+        where sequence = 1 or 1 = any(joined_sequences)
+      ) as is_whole,
+      (select extract(epoch from date_trunc('day', min(received_at)))::float8 from event_block) as day_s
+  `.execute(db);
   const [row] = rows;
-  if (row === undefined || row.day_s === null || row.first === null) return Infinity;
-  return row.first === 1 ? -Infinity : row.day_s * 1_000;
+  if (row === undefined || row.day_s === null) return Infinity;
+  return row.is_whole ? -Infinity : row.day_s * 1_000;
 }

@@ -1,4 +1,4 @@
--- Appending to the event log. The ledger is in features/events/ledger/functions.sql.
+-- Appending to the event log. The ledger is in ../ledger/functions.sql.
 -- The migrator runs this file when it has changed: each statement creates or replaces.
 
 -- Adds blocks to the log, in one statement with the ledger: a key for each event, in the order of

@@ -9,14 +9,24 @@
  */
 import type { LogOrder, LogPosition } from '../event-log.ts';
 
+/** The key of a block. */
+export type BlockKey = { readonly writtenBy: string; readonly sequence: number };
+
+/**
+ * Where a reader is within a step: it has had the blocks up to this key. Behind a joined block,
+ * `membersAfter` is where it was when it came to the blocks that were joined together: up to there it has
+ * had their members as they were before. See join.ts.
+ */
+export type Place = BlockKey & { readonly membersAfter?: BlockKey };
+
 export type PostgresPosition = {
   /** The reader has had everything that this snapshot sees. */
   readonly base: string;
   /** The snapshot that the reader is reading up to; null between two steps. */
   readonly target: string | null;
   /** The last block of this step that the reader has had. */
-  readonly after: { readonly writtenBy: string; readonly sequence: number } | null;
-  /** What is still to come was received after this moment, in milliseconds of the Unix epoch. */
+  readonly after: Place | null;
+  /** Blocks that were received before are left out, in milliseconds of the Unix epoch. */
   readonly receivedFromMs: number;
 };
 
@@ -27,6 +37,11 @@ export const startOfLog: PostgresPosition = {
   after: null,
   receivedFromMs: 0,
 };
+
+/** Before the blocks that were received at a moment or later. */
+export function startAt(timeMs: number): PostgresPosition {
+  return { ...startOfLog, receivedFromMs: timeMs };
+}
 
 /**
  * A block carries the moment at which its transaction began, and transactions of this service end
@@ -58,14 +73,22 @@ export function parsePosition(position: LogPosition): PostgresPosition {
 
 function isPlace(value: unknown): value is PostgresPosition['after'] {
   if (value === null) return true;
-  if (typeof value !== 'object') return false;
-  const { writtenBy, sequence } = value as { writtenBy?: unknown; sequence?: unknown };
+  return isKey(value) && (!('membersAfter' in value) || isKey(value.membersAfter));
+}
+
+function isKey(value: unknown): value is BlockKey {
+  if (typeof value !== 'object' || value === null) return false;
+  const { writtenBy, sequence } = value as Partial<Record<keyof BlockKey, unknown>>;
   return typeof writtenBy === 'string' && typeof sequence === 'number';
 }
 
 export function comparePositions(one: PostgresPosition, other: PostgresPosition): LogOrder {
   if (one.base === other.base) {
-    if (one.target === other.target) return comparePlaces(one.after, other.after);
+    if (one.target === other.target) {
+      const isAtTime = one.base === startOfLog.base && one.after === null && other.after === null;
+      if (!isAtTime) return comparePlaces(one.after, other.after);
+      return orderOf(one.receivedFromMs - other.receivedFromMs);
+    }
     // In a step beyond what the other has: whoever is between steps is behind.
     if (one.target === null) return 'before';
     return other.target === null ? 'after' : 'apart';
@@ -79,10 +102,27 @@ function comparePlaces(one: PostgresPosition['after'], other: PostgresPosition['
     if (one === other) return 'same';
     return one === null ? 'before' : 'after';
   }
-  const difference =
-    Number(BigInt(one.writtenBy) - BigInt(other.writtenBy)) || one.sequence - other.sequence;
+  const order = compareKeys(one, other);
+  if (one.writtenBy !== other.writtenBy) return order;
+  // They may have had different parts of the blocks that are joined there.
+  const [part, otherPart] = [one.membersAfter, other.membersAfter];
+  if (part === undefined || otherPart === undefined) return part === otherPart ? order : 'apart';
+  return compareKeys(part, otherPart) === 'same' ? order : 'apart';
+}
+
+function compareKeys(one: BlockKey, other: BlockKey): LogOrder {
+  const difference = Number(BigInt(one.writtenBy) - BigInt(other.writtenBy));
+  return orderOf(difference || one.sequence - other.sequence);
+}
+
+function orderOf(difference: number): LogOrder {
   if (difference === 0) return 'same';
   return difference < 0 ? 'before' : 'after';
+}
+
+/** The oldest transaction that a snapshot, in its text form, may not see. */
+export function oldestUnseen(snapshot: string): string {
+  return snapshot.split(':')[0] ?? '0';
 }
 
 /**

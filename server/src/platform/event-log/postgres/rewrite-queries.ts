@@ -8,27 +8,44 @@ export type BlockName = {
   readonly sequence: number;
 };
 
-/** Any other number would do; it must differ from those of other locks. */
+/** Any other numbers would do; they must differ from those of other locks. */
 const rewriteLock = 1_402_778_190;
+const joinLock = 1_402_778_191;
 
 /**
- * Waits until nobody else rewrites the organization's blocks, until the transaction ends. A page is
- * read and written back under this lock, or one rewrite could restore what another one removed.
+ * Waits until nobody else rewrites the organization's blocks or joins blocks, until the transaction
+ * ends. A page is read and written back under this lock, or one could restore what another removed.
  */
 export async function lockForRewriting(tx: Tx, organizationId: string): Promise<void> {
   await sql`
-    select pg_advisory_xact_lock(${rewriteLock}::int, hashtext(${organizationId}))`.execute(tx);
+    select pg_advisory_xact_lock_shared(${joinLock}::bigint),
+      pg_advisory_xact_lock(${rewriteLock}::int, hashtext(${organizationId}))`.execute(tx);
 }
 
-/** Replaces the events of a block; `written_by` stays, so that no reader gets it once more. */
+/**
+ * Waits until nobody else rewrites or joins blocks, until the transaction ends.
+ *
+ * @throws an error of contention when that takes more than two seconds
+ */
+export async function lockForJoining(tx: Tx): Promise<void> {
+  await sql`select set_config('lock_timeout', '2s', true)`.execute(tx);
+  await sql`select pg_advisory_xact_lock(${joinLock}::bigint)`.execute(tx);
+}
+
+/**
+ * Replaces the events of a block; `written_by` stays, so that no reader gets it once more.
+ *
+ * @param memberCounts how many events are left of each member; null for a block that joins nothing
+ */
 export async function replaceBlock(
   tx: Tx,
   block: BlockName,
-  contents: { bytes: Buffer; eventCount: number },
+  contents: { bytes: Buffer; eventCount: number; memberCounts: readonly number[] | null },
 ): Promise<void> {
   await sql`
     update event_block set events = ${contents.bytes}, event_count = ${contents.eventCount},
-      duplicates = '{}', revision = revision + 1
+      joined_counts = ${contents.memberCounts}::integer[], duplicates = '{}',
+      revision = revision + 1
     where written_by = ${block.writtenBy}::xid8 and sequence = ${block.sequence}
       and organization_id = ${block.organizationId}`.execute(tx);
 }

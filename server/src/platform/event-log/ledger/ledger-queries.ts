@@ -1,11 +1,10 @@
 /** The SQL of the deduplication ledger, beside its functions in functions.sql. */
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../../platform/database/database.ts';
-import {
-  keyBytes,
-  keyScope,
-  writeEventKey,
-} from '../../../platform/event-log/postgres/event-key.ts';
+import type { Db, Tx } from '../../database/database.ts';
+import { keyBytes, keyScope, writeEventKey } from './event-key.ts';
+
+/** An event that is sent again within this time counts once. */
+export const leastKeyAgeHours = 72;
 
 /**
  * Starts a new generation when the current one is `leastAgeHours` old, by the database's clock.
@@ -33,7 +32,10 @@ export async function forgetEventKey(
     delete from event_key_b where event_key = ${uuid}`.execute(tx);
 }
 
-export type GenerationSize = { generation: 'current' | 'previous'; bytes: number };
+export type GenerationSize = {
+  readonly generation: 'current' | 'previous';
+  readonly bytes: number;
+};
 
 /** Reads the catalogue only, however large the ledger is. */
 export async function measureLedger(db: Db): Promise<GenerationSize[]> {

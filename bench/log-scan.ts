@@ -1,0 +1,176 @@
+/**
+ * What does a page of the event log for one organization cost beside millions of blocks of others, and
+ * an export of one day beside all other days? Pages of storage and milliseconds, before and after old
+ * blocks are joined; a scan that goes through everybody's blocks stands beside it.
+ *
+ * BENCH_BLOCKS=1000000,3000000 names the numbers of foreign blocks.
+ */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
+import { openEventLog, type LoggedEvent } from '../server/src/features/events/events.ts';
+import { readEventRows } from '../server/src/features/exports/event-rows.ts';
+import { encodeBlock } from '../server/src/platform/event-log/block-codec.ts';
+import { joinOldBlocks } from '../server/src/platform/event-log/postgres/join.ts';
+import { openDatabase, type Db } from '../server/src/platform/database/database.ts';
+import { createLogger } from '../server/src/platform/logging.ts';
+import { connectionToRunningServer } from '../server/src/platform/postgres/running-server.ts';
+import { dayMs } from '../server/src/platform/time.ts';
+import { median, report, type Row } from './lib/report.ts';
+import { startBenchService } from './lib/service.ts';
+
+const sizes = (process.env['BENCH_BLOCKS'] ?? '1000000,3000000').split(',').map(Number);
+const days = 10;
+const ownBlocksOfDay = 200;
+const blocksAtOnce = 250_000;
+const blocksOfTransaction = 100;
+const maxPages = 150;
+const rounds = 5;
+
+// Only the database is needed: no worker of the service joins anything.
+await using service = await startBenchService({ REELFEED_ROLES: 'api' });
+const connection = await connectionToRunningServer(service.dataDir);
+// One connection, which knows of all the pages that it has read.
+await using one = openDatabase({ connection, poolSize: 1, log: createLogger('error') });
+const { db } = one;
+const eventLog = openEventLog(db);
+const signal = new AbortController().signal;
+const today = Math.floor(Date.now() / dayMs) * dayMs;
+const sample: LoggedEvent = {
+  eventId: randomUUID(),
+  event: 'like',
+  contentId: randomUUID(),
+  at: today - 5 * dayMs + 3_600_000,
+  userId: 'viewer-1',
+  data: {},
+};
+const bytes = await encodeBlock([sample]);
+let transaction = 100;
+
+for (let day = 0; day <= days; day += 1) {
+  const date = new Date(today - day * dayMs).toISOString().slice(0, 10);
+  await sql`select create_day_partition('event_block', 'received_at', ${date}::date)`.execute(db);
+}
+
+/** Adds blocks of one event, spread evenly over a day. */
+async function addBlocks(organizationId: string, dayStartMs: number, count: number): Promise<void> {
+  const transactions = Math.ceil(count / blocksOfTransaction);
+  await useUpTransactions(transaction + transactions);
+  await sql`
+    insert into event_block (organization_id, received_at, written_by, event_count, events)
+    select ${organizationId}, to_timestamp(${dayStartMs}::float8 / 1000 + n * 86000.0 / ${count}::int),
+      (${transaction}::bigint + n / ${blocksOfTransaction}::int)::text::xid8, 1, ${bytes}
+    from generate_series(0, ${count - 1}::int) n`.execute(db);
+  transaction += transactions;
+}
+
+/** The blocks that follow may name transactions below this one. */
+async function useUpTransactions(next: number): Promise<void> {
+  await sql`${sql.raw(`do $$ begin
+    while pg_current_xact_id()::text::numeric < ${next} loop commit; end loop; end $$`)}`.execute(
+    db,
+  );
+}
+
+async function pagesOf(work: () => Promise<unknown>): Promise<{ pages: number; ms: number }> {
+  const times: number[] = [];
+  await work();
+  const before = await touchedPages(db);
+  for (let round = 0; round < rounds; round += 1) {
+    const startedAt = performance.now();
+    await work();
+    times.push(performance.now() - startedAt);
+  }
+  return { pages: Math.round(((await touchedPages(db)) - before) / rounds), ms: median(times) };
+}
+
+async function touchedPages(from: Db): Promise<number> {
+  await sql`select pg_stat_force_next_flush()`.execute(from);
+  await sql`select pg_stat_clear_snapshot()`.execute(from);
+  const { rows } = await sql<{ pages: number }>`
+    select sum(heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit)::int as pages
+    from pg_statio_user_tables where relname like 'event\\_block%'`.execute(from);
+  return rows[0]?.pages ?? 0;
+}
+
+const readTenant = () =>
+  eventLog.read(eventLog.start, {
+    limitBlocks: 100,
+    limitEvents: 10_000,
+    organizationId: 'org_without',
+  });
+
+/** No index helps, as before there was one. */
+const readThroughAll = () =>
+  sql`select count(*) from (
+    select from event_block where written_by >= '1'::xid8 and organization_id || '' = 'org_without'
+    order by written_by, sequence limit 100) found`.execute(db);
+
+async function exportDay(): Promise<number> {
+  const range = {
+    organizationId: 'org_own' as const,
+    startMs: today - 5 * dayMs,
+    endMs: today - 4 * dayMs,
+  };
+  let rows = 0;
+  for await (const batch of readEventRows(eventLog, range, signal)) rows += batch.length;
+  return rows;
+}
+
+const rows: Row[] = [];
+
+async function measure(label: string): Promise<void> {
+  const tenant = await pagesOf(readTenant);
+  const day = await pagesOf(exportDay);
+  rows.push(
+    {
+      what: `a page of an organization without blocks, ${label}`,
+      figure: `${tenant.pages} pages, ${tenant.ms.toFixed(1)} ms`,
+      limit: `${maxPages} pages`,
+      kept: tenant.pages <= maxPages,
+    },
+    {
+      what: `an export of one day of ten, ${label}`,
+      figure: `${day.pages} pages, ${day.ms.toFixed(1)} ms`,
+    },
+  );
+}
+
+let foreign = 0;
+for (let day = days; day >= 1; day -= 1)
+  await addBlocks('org_own', today - day * dayMs, ownBlocksOfDay);
+await sql`analyze event_block`.execute(db);
+await measure('alone');
+for (const size of sizes) {
+  for (; foreign < size; foreign += blocksAtOnce) {
+    const day = days - ((foreign / blocksAtOnce) % days);
+    await addBlocks('org_foreign', today - day * dayMs, Math.min(blocksAtOnce, size - foreign));
+  }
+  await sql`analyze event_block`.execute(db);
+  await measure(`${size} foreign blocks`);
+}
+const through = await pagesOf(readThroughAll);
+rows.push({
+  what: `the same page through everybody's blocks, ${foreign} foreign blocks`,
+  figure: `${through.pages} pages, ${through.ms.toFixed(0)} ms`,
+});
+
+const countRows = async () => {
+  const { rows: found } = await sql<{ blocks: number }>`
+    select count(*)::int as blocks from event_block`.execute(db);
+  return found[0]?.blocks ?? 0;
+};
+const blocks = await countRows();
+const startedAt = performance.now();
+const cpu = process.cpuUsage();
+await joinOldBlocks(db, AbortSignal.timeout(Number(process.env['BENCH_JOIN_MS'] ?? 60_000)));
+const { user, system } = process.cpuUsage(cpu);
+const left = await countRows();
+const seconds = (performance.now() - startedAt) / 1_000;
+rows.push({
+  what: 'joining, a quarter of the time at work',
+  figure:
+    `${blocks - left} of ${blocks} blocks gone in ${seconds.toFixed(0)} s, ` +
+    `${((user + system) / (blocks - left)).toFixed(0)} µs of this process each`,
+});
+await measure('after joining');
+report(rows);

@@ -1,0 +1,111 @@
+/**
+ * How many viewers share a network today, so that ranking can tell an audience from a machine that makes
+ * up viewers. Addresses are hashed with a salt that this process makes each day and never stores: after
+ * that day nobody can tell any more who was where. The log keeps the resulting small number alone.
+ *
+ * Each process counts by itself. Memory is fixed: viewers are remembered as 32-bit fingerprints, and
+ * networks are counted in a count-min sketch (Cormode and Muthukrishnan 2005), which may count too many
+ * where very many networks are busy, and never too few.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { addressGroup } from '../../../platform/http/address-group.ts';
+import { isPublicAddress } from '../../../platform/egress/address.ts';
+import { dayMs } from '../../../platform/time.ts';
+
+/** This many viewers of one address, and of one network, are no crowd. */
+const viewersOfAddress = 16;
+const viewersOfNetwork = 128;
+const maxCrowd = 15;
+
+const fingerprintSlots = 2 ** 20;
+/** Beyond this many, more viewers would only push others out. */
+const maxFingerprints = fingerprintSlots / 2;
+const sketchSlots = 2 ** 16;
+
+export class Crowds {
+  #day = -1;
+  #salt = '';
+  #fingerprints = new Uint32Array(0);
+  #known = 0;
+  #sketch = [new Uint16Array(0), new Uint16Array(0)] as const;
+
+  /**
+   * How crowded the viewer's network is: 0 up to its share of viewers, then 1 more for each doubling. A
+   * viewer who was there before counts once.
+   */
+  of(organizationId: string, viewer: string, address: string, nowMs: number): number {
+    this.#startDay(Math.floor(nowMs / dayMs));
+    const own = addressGroup(address);
+    return Math.max(
+      this.#crowdOf(`${organizationId} ${own}`, viewer, viewersOfAddress),
+      this.#crowdOf(`${organizationId} ${networkOf(own)}`, viewer, viewersOfNetwork),
+    );
+  }
+
+  #crowdOf(network: string, viewer: string, share: number): number {
+    const place = this.#hash(network);
+    const isNew = this.#remember(this.#hash(`${network} ${viewer}`));
+    let count = Infinity;
+    for (const [row, counts] of this.#sketch.entries()) {
+      const slot = place.readUInt32LE(row * 4) % sketchSlots;
+      const before = counts[slot] ?? 0;
+      const after = isNew ? Math.min(65_535, before + 1) : before;
+      counts[slot] = after;
+      count = Math.min(count, after);
+    }
+    return Math.min(maxCrowd, Math.max(0, Math.ceil(Math.log2(count / share))));
+  }
+
+  /** @returns whether the viewer was not known on this network */
+  #remember(hash: Buffer): boolean {
+    const fingerprint = hash.readUInt32LE(4) || 1;
+    const first = hash.readUInt32LE(0);
+    for (let step = 0; step < 8; step += 1) {
+      const slot = (first + step) % fingerprintSlots;
+      const found = this.#fingerprints[slot];
+      if (found === fingerprint) return false;
+      if (found !== 0) continue;
+      if (this.#known >= maxFingerprints) return false;
+      this.#fingerprints[slot] = fingerprint;
+      this.#known += 1;
+      return true;
+    }
+    return false;
+  }
+
+  #startDay(day: number): void {
+    if (day === this.#day) return;
+    this.#day = day;
+    this.#salt = randomBytes(16).toString('hex');
+    this.#fingerprints = new Uint32Array(fingerprintSlots);
+    this.#known = 0;
+    this.#sketch = [new Uint16Array(sketchSlots), new Uint16Array(sketchSlots)];
+  }
+
+  #hash(text: string): Buffer {
+    return createHash('sha256').update(this.#salt).update(text).digest();
+  }
+}
+
+/** The network of an address group: 24 bits of an IPv4 address, 48 bits of an IPv6 address. */
+function networkOf(group: string): string {
+  return group.includes(':')
+    ? `${group.split(':').slice(0, 3).join(':')}::/48`
+    : `${group.split('.').slice(0, 3).join('.')}.0/24`;
+}
+
+/**
+ * The public address of the viewer's device; null if it is not known. A proxy on the own network says it
+ * last in its header. From a public peer, the header may be made up, and without it the peer may be the
+ * viewer.
+ */
+export function viewerAddress(
+  peer: string | undefined,
+  forwarded: string | string[] | undefined,
+): string | null {
+  if (peer === undefined) return null;
+  const told = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded)?.split(',').at(-1);
+  if (isPublicAddress(peer)) return told === undefined ? peer : null;
+  const address = told?.trim() ?? '';
+  return isPublicAddress(address) ? address : null;
+}

@@ -1,0 +1,215 @@
+/** The SQL of reading the event log in pages. */
+import { sql, type RawBuilder } from 'kysely';
+import type { Db } from '../../database/database.ts';
+import { dayMs } from '../../time.ts';
+import { oldestUnseen, type BlockKey, type Place } from './position.ts';
+
+/** One read: the blocks that `target` sees and `base` does not. */
+export type BlockRange = {
+  base: string;
+  /** Null: a snapshot taken by the statement. */
+  target: string | null;
+  after: Place | null;
+  /** Blocks that were received before are left out. */
+  receivedFromMs: number;
+  /** Blocks that were received then or later are left out; null for none. */
+  receivedBeforeMs: number | null;
+};
+
+/** One of the blocks that were joined. */
+export type Member = {
+  sequence: number;
+  receivedAtMs: number;
+  eventCount: number;
+  /** Whether it belongs to the range. */
+  isUnread: boolean;
+};
+
+export type BlockRow = {
+  sequence: number;
+  organizationId: string;
+  receivedAtMs: number;
+  writtenBy: string;
+  eventCount: number;
+  duplicates: number[];
+  /** Null for a block that joins nothing. */
+  members: Member[] | null;
+  /** Null for a block that the caller has named as known. */
+  events: Buffer | null;
+};
+
+export type BlockPage = {
+  rows: BlockRow[];
+  target: string;
+  /** The database's clock. */
+  nowMs: number;
+  /** True if this is the last page of the range. */
+  isEndOfRange: boolean;
+};
+
+export type BlockPageOptions = {
+  limitBlocks: number;
+  /** The block with which this many events are reached is the last one. */
+  limitEvents: number;
+  /** Left out: the blocks of all organizations. */
+  organizationId?: string;
+  /** Blocks whose events the caller has, as long as they were never rewritten. */
+  known: readonly number[];
+};
+
+type Row = {
+  target: string;
+  now_ms: number;
+  page_blocks: number | null;
+  sequence: number | null;
+  organization_id: string;
+  received_ms: number;
+  written_by: string;
+  event_count: number;
+  duplicates: number[];
+  members: [number, number, number, boolean][] | null;
+  events: Buffer | null;
+};
+
+/**
+ * A page of blocks in order of (written_by, sequence), the primary key: both for a tail, which
+ * reads the end of the index, and for a rebuild, which reads all of it, a page is a short range.
+ * By sequence alone, a tail would have to look at every block since the log began. The bounds of
+ * received_at leave out the partitions of other days.
+ */
+export async function selectBlocks(
+  db: Db,
+  range: BlockRange,
+  { limitBlocks, limitEvents, known, organizationId }: BlockPageOptions,
+): Promise<BlockPage> {
+  const { rows } = await sql<Row>`
+    with moment as materialized (
+      select coalesce(${range.target}::pg_snapshot, pg_current_snapshot()) as target
+    )
+    select moment.target::text as target, (extract(epoch from clock_timestamp()) * 1000)::double precision as now_ms,
+      page.page_blocks, page.sequence, page.organization_id, page.received_ms,
+      page.written_by::text as written_by, page.event_count, page.duplicates, page.members,
+      case when page.revision = 0 and page.sequence = any(${known}::bigint[]) then null
+        else page.events end as events
+    from moment left join lateral (
+      select block.*, (extract(epoch from received_at) * 1000)::double precision as received_ms,
+        count(*) over () as page_blocks,
+        sum(event_count) over (order by written_by, sequence) - event_count as events_before,
+        case when joined_counts is not null then ${membersOf(range)} end as members
+      from (
+        select sequence, organization_id, received_at, written_by, event_count, duplicates,
+          revision, events, joined_written_by, joined_sequences, joined_received_at, joined_counts
+        from event_block as block
+        where ${isUnread(range, organizationId)}
+        order by ${organizationId === undefined ? sql`` : sql`organization_id,`} written_by, sequence
+        limit ${limitBlocks}
+      ) block
+    ) page on page.events_before < ${limitEvents}
+    order by page.written_by, page.sequence
+  `.execute(db);
+  const [first] = rows;
+  if (first === undefined) throw new Error('The database gave no snapshot.');
+  const blocks = rows.filter(({ sequence }) => sequence !== null);
+  const pageBlocks = first.page_blocks ?? 0;
+  return {
+    rows: blocks.map(toBlockRow),
+    target: first.target,
+    nowMs: first.now_ms,
+    isEndOfRange: pageBlocks < limitBlocks && blocks.length === pageBlocks,
+  };
+}
+
+/**
+ * Which blocks of `event_block as block` belong to a range, with `moment.target` beside it. All
+ * members of a block were written by transactions up to its own `written_by`, so the same bounds
+ * find blocks of either kind.
+ *
+ * The blocks of one organization are a range of (organization_id, written_by, sequence), and not an
+ * equality: then only the index by organization gives their order. With an equality, a plan that is
+ * kept for all organizations may go through everybody's blocks in the order of the primary key.
+ */
+export function isUnread(range: BlockRange, organizationId?: string): RawBuilder<unknown> {
+  const from = laterOf(range.after, oldestUnseen(range.base));
+  const place = sql`${from.writtenBy}::xid8, ${from.sequence}::bigint`;
+  const order =
+    organizationId === undefined
+      ? sql`(written_by, sequence) > (${place})`
+      : sql`(organization_id, written_by, sequence) > (${organizationId}::text, ${place})
+          and (organization_id, written_by, sequence)
+            <= (${organizationId}::text, ${maxXid}::xid8, ${Number.MAX_SAFE_INTEGER}::bigint)`;
+  return sql`${order}
+    and received_at >= to_timestamp(${range.receivedFromMs}::double precision / 1000)
+    ${isBefore(sql`received_at`, endOfDay(range.receivedBeforeMs))}
+    and case when joined_counts is null
+      then ${isInRange(range, { writtenBy: sql`written_by`, receivedAt: sql`received_at` })}
+      else exists (select from ${members} where ${isUnreadMember(range)}) end`;
+}
+
+const maxXid = '18446744073709551615';
+
+/** What belongs to the range of two snapshots and two moments. */
+function isInRange(
+  { base, receivedFromMs, receivedBeforeMs }: BlockRange,
+  { writtenBy, receivedAt }: Record<'writtenBy' | 'receivedAt', RawBuilder<unknown>>,
+): RawBuilder<unknown> {
+  return sql`not pg_visible_in_snapshot(${writtenBy}, ${base}::pg_snapshot)
+    and pg_visible_in_snapshot(${writtenBy}, moment.target)
+    and ${receivedAt} >= to_timestamp(${receivedFromMs}::double precision / 1000)
+    ${isBefore(receivedAt, receivedBeforeMs)}`;
+}
+
+const members = sql`unnest(block.joined_written_by, block.joined_sequences,
+    block.joined_received_at, block.joined_counts) with ordinality
+  as member (writer, number, received, events, place)`;
+
+/** Whether a reader at the beginning of the range has not had a member: see `Place`. */
+function isUnreadMember(range: BlockRange): RawBuilder<unknown> {
+  const { writtenBy, sequence } = range.after?.membersAfter ?? range.after ?? startPlace;
+  return sql`${isInRange(range, { writtenBy: sql`member.writer`, receivedAt: sql`member.received` })}
+    and (member.writer, member.number) > (${writtenBy}::xid8, ${sequence}::bigint)`;
+}
+
+function membersOf(range: BlockRange): RawBuilder<unknown> {
+  return sql`(select json_agg(json_build_array(member.number,
+      (extract(epoch from member.received) * 1000)::double precision, member.events,
+      coalesce(${isUnreadMember(range)}, false)) order by member.place)
+    from ${members})`;
+}
+
+function isBefore(column: RawBuilder<unknown>, moment: number | null): RawBuilder<unknown> {
+  if (moment === null) return sql``;
+  return sql`and ${column} < to_timestamp(${moment}::double precision / 1000)`;
+}
+
+/** A joined block lies at the moment of its last member, on the same day as all of them. */
+function endOfDay(momentMs: number | null): number | null {
+  return momentMs === null ? null : Math.ceil(momentMs / dayMs) * dayMs;
+}
+
+export const startPlace: BlockKey = { writtenBy: '0', sequence: 0 };
+
+function laterOf(after: Place | null, oldest: string): BlockKey {
+  if (after === null || BigInt(after.writtenBy) < BigInt(oldest)) {
+    return { writtenBy: oldest, sequence: 0 };
+  }
+  return after;
+}
+
+function toBlockRow(row: Row): BlockRow {
+  return {
+    sequence: row.sequence ?? 0,
+    organizationId: row.organization_id,
+    receivedAtMs: row.received_ms,
+    writtenBy: row.written_by,
+    eventCount: row.event_count,
+    duplicates: row.duplicates,
+    members:
+      row.members?.map(([sequence, receivedAtMs, eventCount, isUnread]) => ({
+        sequence,
+        receivedAtMs,
+        eventCount,
+        isUnread,
+      })) ?? null,
+    events: row.events,
+  };
+}

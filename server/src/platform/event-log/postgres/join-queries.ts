@@ -1,0 +1,126 @@
+/** The SQL of joining old blocks. */
+import { sql } from 'kysely';
+import { bytesArray, int8Array } from '../../database/binary-arrays.ts';
+import type { Db, Tx } from '../../database/database.ts';
+
+/** A block that may be joined, without its events. */
+export type OldBlock = {
+  readonly writtenBy: string;
+  readonly sequence: number;
+  readonly revision: number;
+  readonly organizationId: string;
+  readonly receivedAtMs: number;
+  /** The UTC day of the partition. */
+  readonly day: number;
+  readonly eventCount: number;
+  readonly sizeBytes: number;
+};
+
+/**
+ * The first blocks behind those that have been joined, in the order of the log. Every transaction up to
+ * the last of them has ended, so that nothing comes between them any more.
+ */
+export async function selectOldBlocks(db: Db, limit: number): Promise<OldBlock[]> {
+  const { rows } = await sql<OldBlock>`
+    select written_by::text as "writtenBy", sequence, revision, organization_id as "organizationId",
+      (extract(epoch from received_at) * 1000)::double precision as "receivedAtMs",
+      (received_at at time zone 'UTC')::date - '1970-01-01'::date as day,
+      event_count as "eventCount", octet_length(events) as "sizeBytes"
+    from event_block
+    where written_by > (select joined_to from event_block_joining)
+      and written_by < pg_snapshot_xmin(pg_current_snapshot())
+    order by event_block.written_by, event_block.sequence limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** The database's clock, in milliseconds of the Unix epoch. */
+export async function databaseNow(db: Db): Promise<number> {
+  const { rows } = await sql<{ now_ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::double precision as now_ms`.execute(db);
+  return rows[0]?.now_ms ?? 0;
+}
+
+export type BlockBytes = { readonly duplicates: number[]; readonly events: Buffer };
+
+/** The events of blocks, in the order in which they are named. */
+export async function selectBytes(tx: Tx, blocks: readonly OldBlock[]): Promise<BlockBytes[]> {
+  const { rows } = await sql<BlockBytes>`
+    select block.duplicates, block.events
+    from unnest(${blocks.map(({ writtenBy }) => writtenBy)}::xid8[], ${sequencesOf(blocks)}::int8[])
+      with ordinality as wanted (written_by, sequence, place)
+    join event_block block on block.written_by = wanted.written_by
+      and block.sequence = wanted.sequence and ${isBetween(blocks)}
+    order by wanted.place`.execute(tx);
+  return rows;
+}
+
+/** Blocks of one organization and day that become one block. */
+export type JoinedGroup = {
+  readonly blocks: readonly OldBlock[];
+  /** The events of all; null to keep the bytes of the only one. */
+  readonly bytes: Buffer | null;
+};
+
+/**
+ * Puts a block in the place of each group, at the end of the range that is joined: `writtenBy` is its
+ * last transaction.
+ *
+ * @throws Error when a block was changed since it was read
+ */
+export async function replaceGroups(
+  tx: Tx,
+  groups: readonly JoinedGroup[],
+  writtenBy: string,
+): Promise<void> {
+  const blocks = groups.flatMap((group) => group.blocks);
+  const groupNumbers = groups.flatMap((group, index) => group.blocks.map(() => index + 1));
+  const { rows } = await sql<{ removed: number }>`
+    with wanted as (
+      select * from unnest(${blocks.map((block) => block.writtenBy)}::xid8[],
+        ${sequencesOf(blocks)}::int8[], ${blocks.map(({ revision }) => revision)}::integer[],
+        ${groupNumbers}::integer[]) as wanted (written_by, sequence, revision, place)
+    ), removed as (
+      delete from event_block block using wanted
+      where block.written_by = wanted.written_by and block.sequence = wanted.sequence
+        and block.revision = wanted.revision and ${isBetween(blocks)}
+      returning wanted.place, block.*
+    ), joined as (
+      insert into event_block (sequence, organization_id, received_at, written_by, event_count,
+        duplicates, revision, events, joined_written_by, joined_sequences, joined_received_at,
+        joined_counts)
+      select sequences[cardinality(sequences)], organization_id, received_at,
+        ${writtenBy}::xid8, event_count, case when given.bytes = '' then duplicates else '{}' end,
+        revision + 1, case when given.bytes = '' then events else given.bytes end,
+        writers, sequences, moments, counts
+      from (
+        select place, organization_id, max(received_at) as received_at,
+          sum(event_count)::integer as event_count, min(duplicates) as duplicates,
+          max(revision) as revision, (array_agg(events))[1] as events,
+          array_agg(written_by order by written_by, sequence) as writers,
+          array_agg(sequence order by written_by, sequence) as sequences,
+          array_agg(received_at order by written_by, sequence) as moments,
+          array_agg(event_count order by written_by, sequence) as counts
+        from removed group by place, organization_id
+      ) block
+      join unnest(${bytesArray(groups.map(({ bytes }) => bytes ?? Buffer.alloc(0)))}::bytea[])
+        with ordinality as given (bytes, place) using (place)
+    )
+    select count(*)::integer as removed from removed`.execute(tx);
+  if (rows[0]?.removed !== blocks.length) throw new Error('A block has changed since it was read.');
+}
+
+/** Nothing up to this transaction has to be joined any more. */
+export async function saveJoinedTo(tx: Tx, writtenBy: string): Promise<void> {
+  await sql`update event_block_joining set joined_to = ${writtenBy}::xid8`.execute(tx);
+}
+
+const sequencesOf = (blocks: readonly OldBlock[]): Buffer =>
+  int8Array(blocks.map(({ sequence }) => sequence));
+
+/** Leaves out the partitions of other days. */
+function isBetween(blocks: readonly OldBlock[]) {
+  const moments = blocks.map(({ receivedAtMs }) => receivedAtMs);
+  const [first, last] = [Math.min(...moments) - 1, Math.max(...moments) + 1];
+  return sql`block.received_at between to_timestamp(${first}::double precision / 1000)
+    and to_timestamp(${last}::double precision / 1000)`;
+}

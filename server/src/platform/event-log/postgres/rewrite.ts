@@ -1,0 +1,51 @@
+/** Rewriting a page of one organization's blocks: for erasures and purges. */
+import type { Tx } from '../../database/database.ts';
+import { blockText, encodeBlock } from '../block-codec.ts';
+import type { BlockEditor, LogPosition, ReadLimits, RewrittenPage } from '../event-log.ts';
+import type { BlockRow } from './block-queries.ts';
+import { decodeRow, readRows } from './pages.ts';
+import { lockForRewriting, removeBlock, replaceBlock } from './rewrite-queries.ts';
+
+export async function rewritePage<Event>(
+  tx: Tx,
+  from: LogPosition,
+  limits: ReadLimits & { readonly organizationId: string },
+  edit: BlockEditor<Event>,
+): Promise<RewrittenPage> {
+  await lockForRewriting(tx, limits.organizationId);
+  const { rows, next, isLast } = await readRows(tx, from, limits, []);
+  let eventsRemoved = 0;
+  for (const row of rows) {
+    const parts = editRow(row, edit);
+    if (parts === null) continue;
+    const kept = parts.flat();
+    const memberCounts = row.members === null ? null : parts.map(({ length }) => length);
+    // Duplicates, which readers leave out, go for good.
+    if (kept.length === 0) await removeBlock(tx, row);
+    else {
+      const bytes = await encodeBlock(kept);
+      await replaceBlock(tx, row, { bytes, eventCount: kept.length, memberCounts });
+    }
+    eventsRemoved += row.eventCount - kept.length;
+  }
+  return { next, isLast, blocksRead: rows.length, eventsRemoved };
+}
+
+/**
+ * Edits a block, and all members of a joined one, also those that the position has passed.
+ *
+ * @returns what is left of each member, or of the block as the only one; null to leave it as it is
+ */
+function editRow<Event>(row: BlockRow, edit: BlockEditor<Event>): (readonly Event[])[] | null {
+  const events = () => decodeRow<Event>(row);
+  const whole = edit({ text: () => blockText(row.events ?? Buffer.alloc(0)), events });
+  if (whole === null) return null;
+  if (row.members === null || row.members.length === 1) return [whole];
+  let from = 0;
+  const all = events();
+  return row.members.map(({ eventCount }) => {
+    const part = all.slice(from, from + eventCount);
+    from += eventCount;
+    return edit({ text: () => JSON.stringify(part), events: () => part }) ?? part;
+  });
+}
