@@ -79,6 +79,7 @@ export function facadeOf(storage: Storage): Storage {
     put: (...given) => storage.put(...given),
     putMany: (...given) => storage.putMany(...given),
     join: (...given) => storage.join(...given),
+    openPieces: (...given) => storage.openPieces(...given),
     remove: (...given) => storage.remove(...given),
     removePrefix: (...given) => storage.removePrefix(...given),
     materialize: (...given) => storage.materialize(...given),

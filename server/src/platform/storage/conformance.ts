@@ -8,16 +8,24 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { additionTests, folderTests } from './conformance-folders.ts';
-import { putBytes, readText, workFolder, type OpenStorage } from './conformance-helpers.ts';
+import {
+  listKeys,
+  putBytes,
+  readText,
+  workFolder,
+  type OpenStorage,
+} from './conformance-helpers.ts';
 import { addToFolder, publishFolder } from './folders.ts';
+import { joined } from './joined.ts';
 import { InvalidKeyError, RangeNotSatisfiableError } from './storage-errors.ts';
-import type { ByteRange } from './storage.ts';
+import type { ByteRange, Piece, Storage } from './storage.ts';
 import { tryStorage } from './try-storage.ts';
 
 export function storageConformance(name: string, openStorage: OpenStorage): void {
   describe(`${name} storage`, () => {
     fileTests(openStorage);
     joinTests(openStorage);
+    pieceTests(openStorage);
     rangeTests(openStorage);
     folderTests(openStorage);
     additionTests(openStorage);
@@ -138,6 +146,55 @@ function fileTests(openStorage: OpenStorage): void {
     await assert.rejects(Array.fromAsync(storage.list('', gone)), refused);
     assert.equal(await readText(storage, 'a/b'), 'x');
     assert.equal(await storage.head('c/b'), null);
+  });
+}
+
+function pieceTests(openStorage: OpenStorage): void {
+  const texts = async (storage: Storage, pieces: readonly Piece[]) =>
+    (await buffer(joined(storage, pieces))).toString();
+
+  test('pieces hold what was flushed, and another writer goes on behind them', async (t) => {
+    const storage = await openStorage(t);
+    const first = storage.openPieces('pieces', []);
+    assert.deepEqual(await first.flush(false), []);
+    await first.write(Buffer.from('one '));
+    const one = await first.flush(false);
+    await first.write(Buffer.from('two '));
+    const two = await first.flush(false);
+    await first.write(Buffer.from('lost'));
+    assert.equal(await texts(storage, one), 'one ', 'what was answered stays');
+    assert.equal(await texts(storage, two), 'one two ');
+    const second = storage.openPieces('pieces', two);
+    await second.write(Buffer.from('three'));
+    const three = await second.flush(true);
+    await first[Symbol.asyncDispose]();
+    await second[Symbol.asyncDispose]();
+    assert.equal(await texts(storage, three), 'one two three');
+    await storage.join('joined', three);
+    assert.equal(await readText(storage, 'joined'), 'one two three');
+    await storage.removePrefix('pieces');
+    assert.equal(await readText(storage, 'joined'), 'one two three');
+    await assert.rejects(storage.join('again', three));
+  });
+
+  test('a piece that is the whole of its object is joined, and stays when the piece goes', async (t) => {
+    const storage = await openStorage(t);
+    await using writer = storage.openPieces('pieces', []);
+    await writer.write(Buffer.from('whole'));
+    const pieces = await writer.flush(true);
+    await storage.join('joined', pieces);
+    await storage.removePrefix('pieces');
+    assert.equal(await readText(storage, 'joined'), 'whole');
+    assert.deepEqual(await listKeys(storage, ''), ['joined']);
+  });
+
+  test('a writer that stored nothing leaves nothing', async (t) => {
+    const storage = await openStorage(t);
+    const writer = storage.openPieces('pieces', []);
+    await writer.write(Buffer.from('unsaid'));
+    await writer[Symbol.asyncDispose]();
+    assert.deepEqual(await listKeys(storage, ''), []);
+    assert.throws(() => storage.openPieces('../x', []), InvalidKeyError);
   });
 }
 

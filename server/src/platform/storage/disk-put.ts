@@ -21,8 +21,8 @@ export type Place = { readonly objects: string; readonly scratch: Scratch };
 /** A local file, its key, and where the key is below `Place.objects`. */
 export type PlacedFile = LocalFile & { readonly key: string; readonly target: string };
 
-/** Another writer may prune an empty parent between its creation and the rename into it. */
-const maxRenameTries = 6;
+/** Another writer may prune an empty parent between its creation and its use. */
+const maxTries = 6;
 
 /** See `Storage.putMany`. */
 export async function putFiles(
@@ -66,14 +66,17 @@ async function moveIn(
 }
 
 async function renameInto(source: string, target: string): Promise<void> {
+  await inFolderOf(target, () => rename(source, target));
+}
+
+/** Does what needs the folder of `target`, which is there already for most files. */
+export async function inFolderOf<T>(target: string, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
-      // The folder is there already for most files.
       if (tries > 1) await makeFolder(path.dirname(target));
-      await rename(source, target);
-      return;
+      return await work();
     } catch (error) {
-      if (systemCode(error) !== 'ENOENT' || tries === maxRenameTries) throw error;
+      if (systemCode(error) !== 'ENOENT' || tries === maxTries) throw error;
     }
   }
 }
@@ -82,7 +85,10 @@ async function renameInto(source: string, target: string): Promise<void> {
  * Syncs each folder between the objects' root and the files, deepest first. All of them, not only
  * those that this call created: another writer may have made one a moment ago and not synced it yet.
  */
-async function syncFolders({ objects }: Place, files: readonly PlacedFile[]): Promise<void> {
+export async function syncFolders(
+  { objects }: Pick<Place, 'objects'>,
+  files: readonly Pick<PlacedFile, 'target'>[],
+): Promise<void> {
   const folders = new Set<string>();
   for (const { target } of files) {
     let folder = path.dirname(target);

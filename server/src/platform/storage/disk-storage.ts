@@ -6,7 +6,6 @@
  * The three must lie on one device. Several processes may share the root.
  */
 import { randomUUID } from 'node:crypto';
-import type { BigIntStats } from 'node:fs';
 import {
   constants,
   copyFile,
@@ -18,21 +17,22 @@ import {
   rm,
   rmdir,
   unlink,
-  type FileHandle,
 } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable } from 'node:stream';
+import { DiskPieces } from './disk-pieces.ts';
 import { putFiles, type Place } from './disk-put.ts';
+import { describe, readFrom } from './disk-read.ts';
 import { makeFolder, sync } from './durable.ts';
 import { joined } from './joined.ts';
 import { keySegments } from './keys.ts';
-import { resolveRange } from './ranges.ts';
 import { Scratch } from './scratch.ts';
 import { absentAsNull, asStorageError, isAbsent, systemCode } from './storage-errors.ts';
 import type {
   ByteRange,
   JoinOptions,
   LocalFile,
+  Piece,
+  PieceWriter,
   Storage,
   StoredFile,
   StoredRead,
@@ -115,14 +115,38 @@ class DiskStorage implements Storage {
 
   async join(
     key: string,
-    parts: readonly string[],
+    parts: readonly (string | Piece)[],
     { minFreeBytes = 0 }: JoinOptions = {},
     signal?: AbortSignal,
   ): Promise<void> {
     const target = this.#locate(key);
+    if (await this.#linkWhole(parts, { key, target }, signal)) return;
     const options = { maxBytes: Infinity, minFreeBytes, ownsChunks: true };
     await using file = await this.scratch.receive(joined(this, parts, signal), options, signal);
     await putFiles(this.#place, [{ path: file.path, key, target }], signal);
+  }
+
+  openPieces(prefix: string, held: readonly Piece[]): PieceWriter {
+    const key = `${prefix}/${randomUUID()}`;
+    return new DiskPieces(this.#objects, { key, target: this.#locate(key) }, held);
+  }
+
+  /** Gives a piece that is the whole of its file a second name, which costs no copy. */
+  async #linkWhole(
+    [part, ...more]: readonly (string | Piece)[],
+    placed: { key: string; target: string },
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    if (part === undefined || typeof part === 'string' || more.length > 0) return false;
+    signal?.throwIfAborted();
+    const location = this.#locate(part.key);
+    const stats = await lstat(location).catch(absentAsNull);
+    if (stats?.isFile() !== true || stats.size !== part.sizeBytes) return false;
+    await using folder = await this.scratch.createFolder('join');
+    const whole = path.join(folder.path, 'whole');
+    if (!(await linkOrCopy(location, whole))) return false;
+    await putFiles(this.#place, [{ path: whole, ...placed }], signal);
+    return true;
   }
 
   async remove(key: string, signal?: AbortSignal): Promise<void> {
@@ -182,39 +206,6 @@ class DiskStorage implements Storage {
   #locate(key: string): string {
     return path.join(this.#objects, ...keySegments(key));
   }
-}
-
-function describe(key: string, stats: BigIntStats): StoredFile {
-  // A replaced file is another inode, so its tag differs even within one tick of the clock.
-  const tag = [stats.ino, stats.size, stats.mtimeNs].map((part) => part.toString(36)).join('-');
-  return {
-    key,
-    sizeBytes: Number(stats.size),
-    modifiedAt: new Date(Number(stats.mtimeNs / 1_000_000n)),
-    etag: `"${tag}"`,
-  };
-}
-
-async function readFrom(
-  handle: FileHandle,
-  key: string,
-  range: ByteRange | undefined,
-  signal: AbortSignal | undefined,
-): Promise<StoredRead | null> {
-  const stats = await handle.stat({ bigint: true });
-  if (!stats.isFile()) return null;
-  const file = describe(key, stats);
-  const { offsetBytes, lengthBytes } = resolveRange(range, file.sizeBytes);
-  if (lengthBytes === 0) {
-    await handle.close();
-    return { ...file, offsetBytes, lengthBytes, stream: Readable.from([]) };
-  }
-  const stream = handle.createReadStream({
-    start: offsetBytes,
-    end: offsetBytes + lengthBytes - 1,
-    ...(signal === undefined ? {} : { signal }),
-  });
-  return { ...file, offsetBytes, lengthBytes, stream };
 }
 
 /** Depth first with one open folder a level; what vanishes while it is listed is left out. */

@@ -34,6 +34,13 @@ export async function readManifest(
   return read === null ? null : ((await json(read.stream)) as FolderManifest);
 }
 
+export type PublishOptions = {
+  /** Files that are there already under the prefix. */
+  readonly stored?: ReadonlySet<string>;
+  /** Files that refer to others, which are replaced in this order when all others are durable. */
+  readonly last?: readonly string[];
+};
+
 /**
  * Publishes a local folder, whose files may be gone afterwards. FFmpeg's output is not trusted to be
  * free of links.
@@ -47,12 +54,18 @@ export async function publishFolder(
   localFolder: string,
   prefix: string,
   signal?: AbortSignal,
+  { last = [], stored = new Set() }: PublishOptions = {},
 ): Promise<void> {
   if ((await storage.head(`${prefix}/${manifestName}`, signal)) !== null) {
     throw new KeyTakenError(prefix);
   }
   const files = await listFiles(localFolder, signal);
-  await putFiles(storage, { localFolder, prefix, files }, signal);
+  const missing = files.filter((name) => !stored.has(name));
+  const first = missing.filter((name) => !last.includes(name));
+  await putFiles(storage, { localFolder, prefix, files: first }, signal);
+  for (const name of last) {
+    await storage.put(`${prefix}/${name}`, { path: path.join(localFolder, name) }, signal);
+  }
   await writeManifest(storage, prefix, files, signal);
 }
 

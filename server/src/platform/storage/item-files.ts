@@ -9,7 +9,7 @@ const itemFolders = ['media/', 'sources/'] as const;
 
 /** A storage in which a job that does not declare it can't write a file of an item. */
 export function guardItemFiles(storage: Storage): Storage {
-  const guarded: Pick<Storage, 'put' | 'putMany' | 'join'> = {
+  const guarded: Pick<Storage, 'put' | 'putMany' | 'join' | 'openPieces'> = {
     async put(key, source, signal) {
       checkJob([key]);
       return storage.put(key, source, signal);
@@ -21,6 +21,10 @@ export function guardItemFiles(storage: Storage): Storage {
     async join(key, parts, options, signal) {
       checkJob([key]);
       return storage.join(key, parts, options, signal);
+    },
+    openPieces(prefix, held) {
+      checkJob([`${prefix}/`]);
+      return storage.openPieces(prefix, held);
     },
   };
   return new Proxy(storage, {

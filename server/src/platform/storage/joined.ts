@@ -1,15 +1,29 @@
 /** Objects read one after the other. */
-import type { Storage } from './storage.ts';
+import type { Piece, Storage } from './storage.ts';
 
-/** The bytes of `parts` in their order. @throws Error when one of them is absent */
+/** The bytes of `parts` in their order. @throws Error when one of them is absent or short */
 export async function* joined(
   storage: Pick<Storage, 'read'>,
-  parts: readonly string[],
+  parts: readonly (string | Piece)[],
   signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  for (const key of parts) {
-    const read = await storage.read(key, undefined, signal);
+  for (const part of parts) {
+    const { key, range } = rangeOf(part);
+    const read = await storage.read(key, range, signal);
     if (read === null) throw new Error(`the storage has no part ${key}`);
+    if (range !== undefined && read.lengthBytes !== range.end + 1) {
+      read.stream.destroy();
+      throw new Error(`the part ${key} is shorter than it was`);
+    }
     yield* read.stream as AsyncIterable<Buffer>;
   }
+}
+
+function rangeOf(part: string | Piece): { key: string; range?: { start: 0; end: number } } {
+  if (typeof part === 'string') return { key: part };
+  return { key: part.key, range: { start: 0, end: part.sizeBytes - 1 } };
+}
+
+export function keyOf(part: string | Piece): string {
+  return typeof part === 'string' ? part : part.key;
 }

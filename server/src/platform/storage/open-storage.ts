@@ -26,10 +26,17 @@ export async function openStorage(config: StorageConfig, observe?: S3Observer): 
 
 /** Null when the media are on the disk. @throws ConfigurationError */
 export function s3Options(config: StorageConfig): S3Options | null {
-  const { mediaUrl, s3Endpoint: endpoint, s3PathStyle } = config;
-  if (mediaUrl === null) return null;
+  return config.mediaUrl === null ? null : placeOptions(config, config.mediaUrl);
+}
+
+/** How to reach a place in a bucket. @throws ConfigurationError */
+export function placeOptions(
+  config: StorageConfig,
+  place: { readonly bucket: string; readonly prefix: string },
+): S3Options {
+  const { s3Endpoint: endpoint, s3PathStyle } = config;
   return {
-    ...mediaUrl,
+    ...place,
     region: config.s3Region,
     endpoint,
     publicEndpoint: config.s3PublicEndpoint,

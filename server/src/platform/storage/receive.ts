@@ -23,6 +23,11 @@ export type ReceiveOptions = {
    * The garbage collector would let tens of megabytes of them pile up first.
    */
   readonly ownsChunks?: boolean;
+  /**
+   * How long bytes may wait for a block to become full, in milliseconds, looked at when others come.
+   * Without it a block is always filled.
+   */
+  readonly maxHoldMs?: number;
 };
 
 export type WrittenFile = {
@@ -88,7 +93,7 @@ export async function receiveFile(
 }
 
 /** Passes the source on within `maxBytes`, holding the head back until it was approved. */
-async function* checkedChunks(
+export async function* checkedChunks(
   source: AsyncIterable<Uint8Array>,
   options: ReceiveOptions,
   signal?: AbortSignal,
@@ -115,21 +120,24 @@ async function* checkedChunks(
 }
 
 /** Joins chunks to blocks of `writeBytes`, the last one shorter. Each is valid until the next is asked for. */
-async function* blocksOf(
+export async function* blocksOf(
   chunks: AsyncIterable<Uint8Array>,
-  { ownsChunks = false }: ReceiveOptions,
+  { ownsChunks = false, maxHoldMs = Infinity }: Pick<ReceiveOptions, 'ownsChunks' | 'maxHoldMs'>,
 ): AsyncGenerator<Uint8Array> {
   const block = new Uint8Array(writeBytes);
   let filled = 0;
+  let yieldedAt = performance.now();
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length;) {
       const piece = chunk.subarray(at, at + writeBytes - filled);
       block.set(piece, filled);
       at += piece.length;
       filled += piece.length;
-      if (filled < writeBytes) continue;
-      yield block;
+      const nowMs = performance.now();
+      if (filled < writeBytes && nowMs - yieldedAt < maxHoldMs) continue;
+      yield block.subarray(0, filled);
       filled = 0;
+      yieldedAt = nowMs;
     }
     if (ownsChunks) freeMemory(chunk);
   }
@@ -147,7 +155,7 @@ async function requireFree(freeBytes: () => Promise<number>, neededBytes: number
 }
 
 /** One write may take only a part, for example the last one before the disk is full. */
-async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
+export async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   let offset = 0;
   while (offset < chunk.length) {
     offset += (await handle.write(chunk, offset, chunk.length - offset)).bytesWritten;

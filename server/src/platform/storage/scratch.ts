@@ -7,7 +7,12 @@ import { lstat, mkdir, opendir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { segmentProblem } from './keys.ts';
 import { receiveFile, type ReceivedFile, type ReceiveOptions } from './receive.ts';
-import { absentAsNull, asStorageError, InvalidKeyError } from './storage-errors.ts';
+import {
+  absentAsNull,
+  asStorageError,
+  InvalidKeyError,
+  StorageFullError,
+} from './storage-errors.ts';
 
 /** A fresh empty folder that only this process's user can read. Disposing removes it. */
 export type ScratchFolder = AsyncDisposable & { readonly path: string };
@@ -55,6 +60,11 @@ export class Scratch {
       this.#held.delete(filePath);
       throw error;
     }
+  }
+
+  /** @throws StorageFullError when the device has less free space */
+  async requireFree(bytes: number): Promise<void> {
+    if (bytes > 0 && (await this.freeBytes()) < bytes) throw new StorageFullError();
   }
 
   /** Bytes that an ordinary user can still write on the device. */

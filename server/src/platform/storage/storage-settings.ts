@@ -1,5 +1,5 @@
 /** The settings of the storage. The names that start with `AWS_` are those of AWS's own tools. */
-import { choice, httpUrl, optional, s3Url, text } from '../config-values.ts';
+import { bucketPlaces, choice, httpUrl, optional, s3Url, text } from '../config-values.ts';
 import { setting } from '../settings.ts';
 
 export const storageSettings = {
@@ -51,6 +51,13 @@ export const storageSettings = {
     fallback: 'auto',
     about:
       'Whether the bucket is in the path of requests and not in the host name. `auto`: if `AWS_ENDPOINT_URL_S3` is set.',
+  }),
+  importBuckets: setting({
+    env: 'REELFEED_IMPORT_BUCKETS',
+    parse: bucketPlaces(),
+    fallback: '',
+    about:
+      'Comma list of `bucket` or `bucket/prefix`: imports of every organization may read `s3://` URLs there, with the credentials of the service. Empty: none.',
   }),
   s3PublicEndpoint: setting({
     env: 'REELFEED_S3_PUBLIC_ENDPOINT',

@@ -33,6 +33,11 @@ export type ByteRange =
 export type StoredRead = StoredFile & {
   /** Must be read to its end or destroyed, or its descriptor stays open. */
   readonly stream: Readable;
+  /**
+   * Reads everything to the beginning of a buffer, in place of the stream and for less work. Absent
+   * where the storage has streams alone.
+   */
+  readonly readInto?: (buffer: Buffer) => Promise<void>;
   /** What `stream` carries: `lengthBytes` bytes from `offsetBytes` on. */
   readonly offsetBytes: number;
   readonly lengthBytes: number;
@@ -40,6 +45,27 @@ export type StoredRead = StoredFile & {
 
 /** A finished local file, such as one that `Scratch.receive` wrote. A put takes it over. */
 export type LocalFile = { readonly path: string };
+
+/** The first `sizeBytes` bytes of an object. */
+export type Piece = { readonly key: string; readonly sizeBytes: number };
+
+/**
+ * Bytes that are stored while they arrive. Disposing keeps what a `flush` has answered, and forgets
+ * the rest.
+ */
+export type PieceWriter = AsyncDisposable & {
+  /** Takes the next bytes; what comes after an error is not taken. @throws StorageFullError */
+  write(bytes: Uint8Array): Promise<void>;
+
+  /**
+   * Makes everything durable that was taken, and readable by every process.
+   *
+   * @param isLast says that no byte follows, which lets a storage tidy its pieces
+   * @returns the pieces that hold all bytes now, those before this writer included. Objects that are
+   *   no longer among them may be removed.
+   */
+  flush(isLast: boolean): Promise<readonly Piece[]>;
+};
 
 export type JoinOptions = {
   /** Local free bytes that a join must leave, or `StorageFullError`. Default 0. */
@@ -105,14 +131,20 @@ export type Storage = {
    * An upload in many parts is this: each part is put by whichever process receives it, the join
    * completes it, and `removePrefix` of the parts aborts it.
    *
-   * @throws Error when a part is absent; nothing is stored then
+   * @throws Error when a part is absent or short; nothing is stored then
    */
   join(
     key: string,
-    parts: readonly string[],
+    parts: readonly (string | Piece)[],
     options?: JoinOptions,
     signal?: AbortSignal,
   ): Promise<void>;
+
+  /**
+   * Opens a writer for bytes that follow those of `held`, below `prefix`. The object of its last piece
+   * may grow until the writer is disposed, so a piece is read as far as its size says.
+   */
+  openPieces(prefix: string, held: readonly Piece[]): PieceWriter;
 
   /** Removes an object; nothing happens when there is none. */
   remove(key: string, signal?: AbortSignal): Promise<void>;

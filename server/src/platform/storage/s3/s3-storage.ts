@@ -15,7 +15,7 @@ import { pipeline } from 'node:stream/promises';
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import { coalesce } from '../../coalesce.ts';
 import { forEachOf, makeFolder } from '../durable.ts';
-import { joined } from '../joined.ts';
+import { joined, keyOf } from '../joined.ts';
 import { isKey, keySegments } from '../keys.ts';
 import { resolveRange } from '../ranges.ts';
 import { Scratch } from '../scratch.ts';
@@ -24,6 +24,8 @@ import type {
   ByteRange,
   JoinOptions,
   LocalFile,
+  Piece,
+  PieceWriter,
   SignedUrlOptions,
   Storage,
   StoredFile,
@@ -31,6 +33,7 @@ import type {
 } from '../storage.ts';
 import { Bucket, type S3Observer, type S3Options } from './bucket.ts';
 import { ResumingBody } from './resuming-body.ts';
+import { S3Pieces } from './s3-pieces.ts';
 import { minPartBytes, Puts } from './s3-put.ts';
 
 /** S3 refuses a signed request whose time is further away. */
@@ -127,18 +130,26 @@ class S3Storage implements Storage {
 
   async join(
     key: string,
-    parts: readonly string[],
+    parts: readonly (string | Piece)[],
     _options?: JoinOptions,
     signal?: AbortSignal,
   ): Promise<void> {
     keySegments(key);
     const sizes: number[] = [];
-    for (const part of parts) sizes.push((await this.head(part, signal))?.sizeBytes ?? 0);
+    for (const part of parts) {
+      const isPiece = typeof part !== 'string';
+      sizes.push(isPiece ? part.sizeBytes : ((await this.head(part, signal))?.sizeBytes ?? 0));
+    }
     const isCopied = (size: number, index: number): boolean =>
       size > 0 && size <= maxCopyBytes && (size >= minPartBytes || index === parts.length - 1);
     const canCopy = parts.length > 0 && parts.length <= maxJoinedParts && sizes.every(isCopied);
-    if (canCopy) await this.#puts.join(key, parts, signal);
+    if (canCopy) await this.#puts.join(key, parts.map(keyOf), signal);
     else await this.#puts.putStream(key, joined(this, parts, signal), signal);
+  }
+
+  openPieces(prefix: string, held: readonly Piece[]): PieceWriter {
+    keySegments(prefix);
+    return new S3Pieces(prefix, held, { storage: this, puts: this.#puts });
   }
 
   async remove(key: string, signal?: AbortSignal): Promise<void> {

@@ -1,0 +1,68 @@
+/**
+ * Buckets that imports read from, with the credentials of the service. Which ones is a setting. The
+ * service's own media are never among them: they belong to all organizations.
+ */
+import type { Readable } from 'node:stream';
+import { placeOptions, type StorageConfig } from './open-storage.ts';
+import type { Bucket, S3Observer } from './s3/bucket.ts';
+
+export type SourceObject = { readonly sizeBytes: number; readonly stream: Readable };
+
+export type SourceBuckets = {
+  /** Why nothing may be read from an `s3://` URL, to be told to whoever sent it; null when it may. */
+  problemOf(url: string): string | null;
+
+  /**
+   * Opens an object, whose stream must be read to its end or destroyed; null when it is absent.
+   *
+   * @throws StorageUnavailableError also where the credentials don't suffice
+   */
+  open(url: string, signal: AbortSignal): Promise<SourceObject | null>;
+};
+
+type Place = { readonly bucket: string; readonly prefix: string };
+type Named = { readonly bucket: string; readonly name: string };
+
+/** @throws ConfigurationError when no bucket could be reached by the settings */
+export function openSourceBuckets(config: StorageConfig, observe: S3Observer): SourceBuckets {
+  const { importBuckets, mediaUrl } = config;
+  const buckets = new Map<string, Bucket>();
+  const bucketOf = async (bucket: string): Promise<Bucket> => {
+    // Only those who use it pay for the memory of the SDK.
+    const module = await import('./s3/bucket.ts');
+    const known = buckets.get(bucket);
+    if (known !== undefined) return known;
+    const opened = new module.Bucket(placeOptions(config, { bucket, prefix: '' }), observe);
+    buckets.set(bucket, opened);
+    return opened;
+  };
+  return {
+    problemOf(url) {
+      const named = parse(url);
+      if (named === null) return 'must be s3://bucket/key';
+      const isAllowed = importBuckets.some((place) => isIn(named, place));
+      if (isAllowed && !(mediaUrl !== null && isIn(named, mediaUrl))) return null;
+      return 'names a place that imports may not read: see REELFEED_IMPORT_BUCKETS';
+    },
+    async open(url, signal) {
+      const named = parse(url);
+      if (named === null) return null;
+      const [bucket, { openObject }] = await Promise.all([
+        bucketOf(named.bucket),
+        import('./s3/open-object.ts'),
+      ]);
+      return openObject(bucket, named.name, signal);
+    },
+  };
+}
+
+/** Keys are taken as they are written, without percent-decoding, as the tools of S3 do. */
+function parse(url: string): Named | null {
+  const [, bucket, name] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/(.+)$/s.exec(url) ?? [];
+  return bucket === undefined || name === undefined ? null : { bucket, name };
+}
+
+function isIn({ bucket, name }: Named, place: Place): boolean {
+  if (bucket !== place.bucket) return false;
+  return place.prefix === '' || name.startsWith(`${place.prefix}/`);
+}
