@@ -13,7 +13,8 @@ import type { Storage } from '../../platform/storage/storage.ts';
 import { addAsset, assetFolder, expectFiles, removeAsset } from '../assets/assets.ts';
 import { lockOrThrow, type ItemRow, type LockedItem } from '../content/content.ts';
 import { uploadErrors, type SmallForm } from '../uploads/uploads.ts';
-import { decodeCaptions, readCues, subtitlePlaylist, toWebVtt, type Cue } from './cues.ts';
+import { readCues, subtitlePlaylist, toWebVtt, type Cue } from './cues.ts';
+import { decodeCaptions } from './encoding.ts';
 import { nameOfLanguage, parseLanguage } from './languages.ts';
 
 export { readCues } from './cues.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeCaptions, readCues, toWebVtt } from './cues.ts';
+import { readCues, toWebVtt } from './cues.ts';
+import { decodeCaptions } from './encoding.ts';
 
 const subRip = `1
 00:00:01,000 --> 00:00:02,500
@@ -21,7 +22,7 @@ const webVtt = (text: string) => {
 test('SubRip becomes WebVTT', () => {
   assert.equal(
     webVtt(subRip),
-    'WEBVTT\n\n00:00:01.000 --> 00:00:02.500\nHello &amp; <i>welcome</i>\n\n' +
+    'WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:18000,LOCAL:00:00:00.000\n\n00:00:01.000 --> 00:00:02.500\nHello &amp; <i>welcome</i>\n\n' +
       '00:00:03.000 --> 00:00:04.000\nsecond\nline\n',
   );
 });
@@ -43,7 +44,7 @@ late\r
 `;
   assert.equal(
     webVtt(text),
-    'WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nearly\n\n01:00:00.000 --> 01:00:01.000\nlate\n',
+    'WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:18000,LOCAL:00:00:00.000\n\n00:00:01.000 --> 00:00:02.000\nearly\n\n01:00:00.000 --> 01:00:01.000\nlate\n',
   );
 });
 
@@ -60,7 +61,7 @@ test('nothing active survives in the text of a cue', () => {
   ];
   for (const text of hostile) {
     const rest = webVtt(`00:00.000 --> 00:01.000\nword ${text}\n`)
-      .replace(/^WEBVTT\n\n.* --> .*\n/, '')
+      .replace(/^WEBVTT\n.*\n\n.* --> .*\n/, '')
       .replaceAll(/<\/?[biu]>/g, '');
     assert.doesNotMatch(rest, /[<>]/, text);
     assert.ok(!rest.includes('\0'), text);

@@ -4,6 +4,8 @@
  * tags, positions of karaoke) is dropped, because players put cues into web pages.
  */
 
+import { TIMELINE_START_SECONDS } from '../media/media.ts';
+
 export type Cue = { startMs: number; endMs: number; text: string };
 
 const maxCues = 20_000;
@@ -11,20 +13,6 @@ const maxCueCharacters = 2_000;
 
 const timing =
   /^\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})\s*-->\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})/;
-
-/**
- * The text of a file in UTF-8, in UTF-16 with a byte order mark, or, where the bytes are not UTF-8,
- * in Windows-1252, which most old SubRip files are in.
- */
-export function decodeCaptions(bytes: Buffer): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder('windows-1252').decode(bytes);
-  }
-}
 
 /** The cues of a file in the order of their start, or the reason why it is not captions. */
 export function readCues(text: string): { cues: Cue[] } | { problem: string } {
@@ -91,12 +79,18 @@ function escapeText(text: string): string {
   );
 }
 
+/**
+ * Where cues start on the time line of the renditions, which is not 0 (RFC 8216, section 3.5). What
+ * plays the file beside an MP4 takes no notice of it.
+ */
+const timestampMap = `X-TIMESTAMP-MAP=MPEGTS:${TIMELINE_START_SECONDS * 90_000},LOCAL:00:00:00.000`;
+
 /** Cues as a WebVTT file. */
 export function toWebVtt(cues: readonly Cue[]): string {
   const blocks = cues.map(
     ({ startMs, endMs, text }) => `${clock(startMs)} --> ${clock(endMs)}\n${text}\n`,
   );
-  return `WEBVTT\n\n${blocks.join('\n')}`;
+  return `WEBVTT\n${timestampMap}\n\n${blocks.join('\n')}`;
 }
 
 function clock(ms: number): string {

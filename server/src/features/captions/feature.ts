@@ -1,10 +1,13 @@
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
+import { subtitleStores } from '../processing/processing.ts';
 import type { UploadLimits } from '../uploads/uploads.ts';
+import { storeEmbedded } from './embedded.ts';
 import { addCaptionRoutes } from './routes.ts';
 
 type Parts = {
@@ -21,6 +24,7 @@ export const captions = defineFeature({
   apiTags: {
     Captions: 'Subtitles of videos.',
   },
+  extensions: [extend(subtitleStores, storeEmbedded)],
   build: ({ mediaAccess, hints, uploadLimits, ...parts }: Parts) => ({
     routes: (app) =>
       addCaptionRoutes(app, {

@@ -5,14 +5,15 @@ import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { cagedNode, findCage, type CageContents, type CagedCommand } from './cage.ts';
 import { MediaError } from './media-error.ts';
-import { residentBytesOfTree } from './resident-memory.ts';
+import { usageOfTree } from './process-usage.ts';
+import { Standstill } from './standstill.ts';
 import { ChildMessageSchema, type ChildMessage, type MediaTask } from './tasks.ts';
 
 /** How far a task may go. All limits are enforced by killing the child. */
 export type MediaTaskLimits = {
   /** Longest time for the whole task. */
   readonly deadlineMs: number;
-  /** Longest time without any packet or frame. */
+  /** Longest time without any packet or frame; see `Standstill` for how it is counted. */
   readonly stallMs: number;
   /** Largest resident size of the child. */
   readonly memoryLimitBytes: number;
@@ -35,7 +36,7 @@ const CHILD_HEAP_MB = 256;
 const CHILD_THREADS = 16;
 
 /** Why the parent killed the child, or null where it did not. */
-type KillReason = 'aborted' | 'deadline' | 'stall' | 'memory';
+type KillReason = 'aborted' | 'deadline' | 'stall' | 'loop' | 'memory';
 
 type Outcome = {
   readonly answer: Exclude<ChildMessage, { type: 'progress' }> | null;
@@ -105,8 +106,7 @@ class Watch {
   readonly #options: MediaTaskOptions;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #onAbort = (): void => this.#kill('aborted');
-  #work = -1;
-  #lastWorkMs = performance.now();
+  readonly #standstill = new Standstill();
   #reportedBytes = 0;
   killReason: KillReason | null = null;
 
@@ -123,9 +123,7 @@ class Watch {
   /** Takes note of a progress message. */
   sawProgress(work: number, reportedBytes: number): void {
     this.#reportedBytes = reportedBytes;
-    if (work <= this.#work) return;
-    this.#work = work;
-    this.#lastWorkMs = performance.now();
+    this.#standstill.sawWork(work);
   }
 
   stop(): void {
@@ -135,9 +133,11 @@ class Watch {
 
   async #inspect(): Promise<void> {
     const { memoryLimitBytes, stallMs } = this.#options;
-    if (performance.now() - this.#lastWorkMs > stallMs) this.#kill('stall');
-    const bytes = (await residentBytesOfTree(this.#child.pid)) ?? this.#reportedBytes;
-    if (bytes > memoryLimitBytes) this.#kill('memory');
+    const usage = await usageOfTree(this.#child.pid);
+    const { busyMs, idleMs } = this.#standstill.inspect(performance.now(), usage);
+    if (busyMs > stallMs) this.#kill('loop');
+    if (idleMs > stallMs) this.#kill('stall');
+    if ((usage?.residentBytes ?? this.#reportedBytes) > memoryLimitBytes) this.#kill('memory');
   }
 
   #kill(reason: KillReason): void {
@@ -183,14 +183,15 @@ async function runToEnd(
   return { answer, killReason: watch.killReason, exit, logTail: logTail() };
 }
 
-function failed(reason: string, { exit, logTail }: Outcome): MediaError {
+function failed(reason: string, { exit, killReason, logTail }: Outcome): MediaError {
   return new MediaError('PROCESSING_FAILED', reason, {
     detail: `${reason} (${exit})\n${logTail}`.trim(),
     retryable: true,
+    isStandstill: killReason === 'stall',
   });
 }
 
-const KILL_MESSAGES: Record<Exclude<KillReason, 'aborted'>, string> = {
+const KILL_MESSAGES: Record<Exclude<KillReason, 'aborted' | 'loop'>, string> = {
   deadline: 'Processing took longer than allowed.',
   stall: 'Processing came to a standstill.',
   memory: 'Processing needed more memory than allowed.',
@@ -220,6 +221,11 @@ export async function runInChild<T extends TSchema>(
     throw new MediaError(code, message, { detail: `${detail}\n${logTail}`.trim(), retryable });
   }
   if (killReason === 'aborted') throw options.signal.reason;
+  // That much work without a packet or frame is what the bytes ask for, on any machine.
+  if (killReason === 'loop') {
+    const detail = `no packet or frame in ${options.stallMs} ms of CPU time\n${logTail}`;
+    throw new MediaError('CORRUPT_MEDIA', 'The file is damaged or incomplete.', { detail });
+  }
   if (killReason !== null) throw failed(KILL_MESSAGES[killReason], outcome);
   throw failed('Processing ended unexpectedly.', outcome);
 }

@@ -5,7 +5,7 @@
 import { ApiError } from '../../platform/http/errors.ts';
 import { BusyError, FairTurns } from '../../platform/fair-turns.ts';
 import { runMediaTask } from './run-task.ts';
-import type { ImageResult } from './tasks.ts';
+import type { ImageResult, ThumbnailFacts } from './tasks.ts';
 
 export type ImageDecoderOptions = {
   /** Images decoded at the same time. */
@@ -50,13 +50,32 @@ export class ImageDecoder {
     }
   }
 
+  /** As {@link decode}, into the thumbnails of a video. */
+  async decodeThumbnails(
+    files: ImageFiles,
+    organizationId: string,
+    signal: AbortSignal,
+  ): Promise<ThumbnailFacts> {
+    const { hash, ...size } = await this.#run(
+      { ...files, asThumbnails: true },
+      organizationId,
+      signal,
+    );
+    if (hash === undefined) throw new Error('The thumbnails have no hash.');
+    return { ...size, hash };
+  }
+
   /**
    * Decodes an image when it is its organization's turn, and writes it to `outputDir` in two sizes.
    *
    * @throws MediaError, ApiError UNAVAILABLE, or the signal's reason
    */
-  async decode(
-    files: ImageFiles,
+  decode(files: ImageFiles, organizationId: string, signal: AbortSignal): Promise<ImageResult> {
+    return this.#run(files, organizationId, signal);
+  }
+
+  async #run(
+    files: ImageFiles & { asThumbnails?: boolean },
     organizationId: string,
     signal: AbortSignal,
   ): Promise<ImageResult> {

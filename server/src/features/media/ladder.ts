@@ -15,7 +15,7 @@ export type VideoRung = {
   readonly effort?: 'fast' | 'slow';
 };
 
-/** The single rendition of a source without a picture. */
+/** The single rendition of a source without a picture, or the last resort of a bad line. */
 export type AudioRung = {
   readonly kind: 'audio';
   readonly name: string;
@@ -25,6 +25,7 @@ export type Rung = VideoRung | AudioRung;
 
 /** What the ladder depends on: the size after rotation (null: no picture) and the frame rate. */
 export type LadderSource = {
+  readonly hasAudio?: boolean;
   readonly width: number | null;
   readonly height: number | null;
   readonly maxFrameRate: number | null;
@@ -43,12 +44,29 @@ type Step = {
 };
 
 /** Rungs by the short side, so that a portrait clip of 1080 by 1920 is 1080 and not 1920. */
+const TOP_STEP: Step = { shortSide: 2160, maxBitrateBps: 16_000_000 };
 const STEPS: readonly Step[] = [
+  TOP_STEP,
+  { shortSide: 1440, maxBitrateBps: 8_500_000 },
   { shortSide: 1080, maxBitrateBps: 4_800_000 },
   { shortSide: 720, maxBitrateBps: 2_800_000 },
   { shortSide: 540, maxBitrateBps: 1_600_000 },
   { shortSide: 360, maxBitrateBps: 800_000 },
+  { shortSide: 240, maxBitrateBps: 350_000 },
 ];
+
+/** Every step that can be asked for, smallest first; `audio` is the sound alone. */
+export const LADDER_STEPS = ['audio', '240', '360', '540', '720', '1080', '1440', '2160'] as const;
+export type LadderStep = (typeof LADDER_STEPS)[number];
+
+/** 1440 and 2160 cost more work than all the others together, and phones show no difference. */
+export const DEFAULT_STEPS: readonly LadderStep[] = ['audio', '240', '360', '540', '720', '1080'];
+
+export const AUDIO_RUNG: AudioRung = { kind: 'audio', name: 'audio' };
+/** A picture with fewer lines than this keeps all of them in its first rung. */
+const COARSE_SHORT_SIDE = 360;
+/** How large a step may be beside a smaller source's own size. */
+const MAX_STEP_DOWN = 0.8;
 
 /** The rung that is ready first: good on a phone, and a third of the work of 1080. */
 const FIRST_SHORT_SIDE = 720;
@@ -95,33 +113,72 @@ function inAv1(rung: VideoRung): VideoRung {
   };
 }
 
+export type LadderOptions = {
+  readonly quality?: 'basic' | 'plus';
+  /** Which steps to make of those that the source reaches; {@link DEFAULT_STEPS} where absent. */
+  readonly steps?: readonly string[];
+};
+
 /**
- * Plans the renditions of a source: 360, 540, 720 and 1080 by the short side, never larger than the
- * source. A picture smaller than 360 gets one rung at its own size, a source without a picture one
- * audio rung. `plus` makes all but the first H.264 rung with more effort, and the upper ones in AV1
- * too: the first rung decides how soon an item plays.
+ * Plans the renditions of a source by its short side, never larger than the source. One that reaches
+ * no step, or only the smallest, gets a rung at its own size; a source without a picture one audio
+ * rung. `plus` makes all but the first H.264 rung with more effort, and the upper ones in AV1 too: the
+ * first rung decides how soon an item plays.
  */
-export function planLadder(info: LadderSource, quality: 'basic' | 'plus' = 'basic'): Ladder {
+export function planLadder(
+  info: LadderSource,
+  { quality = 'basic', steps = DEFAULT_STEPS }: LadderOptions = {},
+): Ladder {
   if (info.width === null || info.height === null) {
-    return { first: { kind: 'audio', name: 'audio' }, remaining: [] };
+    return { first: AUDIO_RUNG, remaining: [] };
   }
   const source = {
     width: info.width,
     height: info.height,
     framesPerSecond: info.maxFrameRate ?? MAX_RATE_SMALL,
   };
-  const shortSide = Math.min(source.width, source.height);
-  const rungs = STEPS.filter((step) => step.shortSide * (1 - STEP_TOLERANCE) <= shortSide).map(
-    (step) => videoRung(step, String(step.shortSide), source),
-  );
-  const first =
-    rungs.find((rung) => Number(rung.name) <= FIRST_SHORT_SIDE) ??
-    videoRung({ shortSide, maxBitrateBps: 800_000 }, String(evenSide(shortSide, 1)), source);
+  const rungs = videoRungs(source, steps);
+  const first = rungs.find((rung) => Number(rung.name) <= FIRST_SHORT_SIDE) ?? rungs.at(-1);
+  if (first === undefined) throw new Error('A picture has at least one rung.');
   const others = rungs.filter((rung) => rung !== first);
-  if (quality === 'basic') return { first, remaining: others };
-  const av1 = rungs.filter((rung) => Number(rung.name) >= MIN_AV1_SHORT_SIDE).map(inAv1);
+  const sound = info.hasAudio === true && steps.includes('audio') ? [AUDIO_RUNG] : [];
+  if (quality === 'basic') return { first, remaining: [...others, ...sound] };
   return {
     first,
-    remaining: [...others.map((rung) => ({ ...rung, effort: 'slow' as const })), ...av1],
+    remaining: [
+      ...others.map((rung) => ({ ...rung, effort: 'slow' as const })),
+      ...av1Rungs(rungs),
+      ...sound,
+    ],
   };
+}
+
+export function isAv1(rung: Rung): boolean {
+  return rung.kind === 'video' && rung.codec === 'av1';
+}
+
+/** The rungs in AV1 that go beside these in H.264. */
+export function av1Rungs(rungs: readonly VideoRung[]): VideoRung[] {
+  return rungs.filter((rung) => Number(rung.name) >= MIN_AV1_SHORT_SIDE).map(inAv1);
+}
+
+/** The H.264 rungs of a source, largest first. */
+function videoRungs(source: PictureSource, names: readonly string[]): VideoRung[] {
+  const shortSide = Math.min(source.width, source.height);
+  const reached = STEPS.filter(
+    (step) =>
+      names.includes(String(step.shortSide)) && step.shortSide * (1 - STEP_TOLERANCE) <= shortSide,
+  );
+  const isCovered = reached.some((step) => step.shortSide >= COARSE_SHORT_SIDE);
+  if (isCovered || (reached.length > 0 && shortSide >= COARSE_SHORT_SIDE)) {
+    return reached.map((step) => videoRung(step, String(step.shortSide), source));
+  }
+  // What is little smaller than the source saves too little to be worth its work.
+  const smaller = reached.filter((step) => step.shortSide <= shortSide * MAX_STEP_DOWN);
+  const above = STEPS.findLast((step) => step.shortSide >= Math.max(shortSide, COARSE_SHORT_SIDE));
+  const own = { shortSide, maxBitrateBps: (above ?? TOP_STEP).maxBitrateBps };
+  return [
+    videoRung(own, String(evenSide(shortSide, 1)), source),
+    ...smaller.map((step) => videoRung(step, String(step.shortSide), source)),
+  ];
 }

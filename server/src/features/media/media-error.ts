@@ -16,16 +16,24 @@ export class MediaError extends Error {
   readonly code: MediaErrorCode;
   readonly detail: string;
   readonly retryable: boolean;
+  /** Nothing came forward for too long. */
+  readonly isStandstill: boolean;
 
   constructor(
     code: MediaErrorCode,
     message: string,
-    options: { detail?: string; retryable?: boolean; cause?: unknown } = {},
+    options: {
+      detail?: string;
+      retryable?: boolean;
+      isStandstill?: boolean;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'MediaError';
     this.code = code;
     this.detail = options.detail ?? message;
     this.retryable = options.retryable ?? code === 'PROCESSING_FAILED';
+    this.isStandstill = options.isStandstill ?? false;
   }
 }

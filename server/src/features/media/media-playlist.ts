@@ -4,7 +4,7 @@ export type MediaPlaylistSummary = {
   readonly segmentCount: number;
   /** Of the segments and the initialization segment. */
   readonly sizeBytes: number;
-  /** The largest rate of any segment over its own length, as players measure it. */
+  /** The largest rate of any run of segments that {@link peakOf} looks at. */
   readonly peakBandwidthBps: number;
   readonly averageBandwidthBps: number;
 };
@@ -15,13 +15,15 @@ export type Segment = {
   readonly durationSeconds: number;
 };
 
+export type ParsedPlaylist = {
+  readonly segments: Segment[];
+  readonly initSegment: string | null;
+};
+
 const BITS = 8;
 
 /** Reads the segments of a media playlist; it understands what our own output contains. */
-export function parseMediaPlaylist(text: string): {
-  segments: Segment[];
-  initSegment: string | null;
-} {
+export function parseMediaPlaylist(text: string): ParsedPlaylist {
   const segments: Segment[] = [];
   let durationSeconds: number | null = null;
   let initSegment: string | null = null;
@@ -43,6 +45,71 @@ export function withTargetDuration(playlist: string): string {
   return playlist.replace(/^#EXT-X-TARGETDURATION:0$/m, '#EXT-X-TARGETDURATION:1');
 }
 
+type SizedSegment = { readonly bytes: number; readonly seconds: number };
+
+/**
+ * The peak segment bit rate (RFC 8216, section 4.1): the largest rate of any run of segments that lasts
+ * 0.5 to 1.5 times the target duration. A shorter one counts where nothing else is there.
+ */
+function peakOf(segments: readonly SizedSegment[]): number {
+  const target = Math.round(Math.max(0, ...segments.map(({ seconds }) => seconds)));
+  let peak = 0;
+  for (let first = 0; first < segments.length; first += 1) {
+    let bytes = 0;
+    let seconds = 0;
+    for (let last = first; last < segments.length && seconds <= target * 1.5; last += 1) {
+      bytes += segments[last]?.bytes ?? 0;
+      seconds += segments[last]?.seconds ?? 0;
+      const isCounted = seconds >= target * 0.5 || segments.length === 1;
+      if (isCounted && seconds > 0 && seconds <= target * 1.5)
+        peak = Math.max(peak, Math.ceil((bytes * BITS) / seconds));
+    }
+  }
+  return peak;
+}
+
+/**
+ * How long segments of a playlist that grows may become; its last one takes over what is too short for
+ * a segment of its own. Players must not see the figure change (RFC 8216, section 4.3.3.1).
+ */
+function growingTarget(segments: readonly Segment[]): number {
+  return Math.round(Math.max(0, ...segments.slice(0, GROWING_MIN_SEGMENTS).map(secondsOf)) * 1.5);
+}
+
+const secondsOf = ({ durationSeconds }: Segment): number => durationSeconds;
+
+/** A playlist that grows is shown from this many segments on. */
+export const GROWING_MIN_SEGMENTS = 3;
+
+/** A playlist that grows, as it is shown while it does; playing begins at its start. */
+export function growingPlaylist({ initSegment, segments }: ParsedPlaylist): string {
+  return [
+    '#EXTM3U',
+    '#EXT-X-VERSION:7',
+    `#EXT-X-TARGETDURATION:${growingTarget(segments)}`,
+    '#EXT-X-MEDIA-SEQUENCE:0',
+    '#EXT-X-PLAYLIST-TYPE:EVENT',
+    '#EXT-X-INDEPENDENT-SEGMENTS',
+    '#EXT-X-START:TIME-OFFSET=0,PRECISE=YES',
+    `#EXT-X-MAP:URI="${initSegment}"`,
+    ...segments.flatMap(({ durationSeconds, name }) => [
+      `#EXTINF:${durationSeconds.toFixed(6)},`,
+      name,
+    ]),
+    '',
+  ].join('\n');
+}
+
+/** The last version of a playlist that has grown. */
+export function endedPlaylist(playlist: string): string {
+  const target = growingTarget(parseMediaPlaylist(playlist).segments);
+  return playlist
+    .replace('#EXT-X-PLAYLIST-TYPE:EVENT', '#EXT-X-PLAYLIST-TYPE:VOD')
+    .replace(/^#EXT-X-TARGETDURATION:(\d+)$/m, (line, seconds: string) =>
+      Number(seconds) < target ? `#EXT-X-TARGETDURATION:${target}` : line,
+    );
+}
+
 /** Adds up a playlist; `sizeOf` gives the size in bytes of a file that the playlist names. */
 export async function summarizeMediaPlaylist(
   text: string,
@@ -51,21 +118,19 @@ export async function summarizeMediaPlaylist(
   const { segments, initSegment } = parseMediaPlaylist(text);
   let durationSeconds = 0;
   let mediaBytes = 0;
-  let peakBandwidthBps = 0;
+  const sized: SizedSegment[] = [];
   for (const segment of segments) {
     const bytes = await sizeOf(segment.name);
     mediaBytes += bytes;
     durationSeconds += segment.durationSeconds;
-    const bitsPerSecond = Math.ceil((bytes * BITS) / segment.durationSeconds);
-    if (Number.isFinite(bitsPerSecond))
-      peakBandwidthBps = Math.max(peakBandwidthBps, bitsPerSecond);
+    sized.push({ bytes, seconds: segment.durationSeconds });
   }
   const initBytes = initSegment === null ? 0 : await sizeOf(initSegment);
   return {
     durationSeconds: Math.round(durationSeconds * 1000) / 1000,
     segmentCount: segments.length,
     sizeBytes: mediaBytes + initBytes,
-    peakBandwidthBps,
+    peakBandwidthBps: peakOf(sized),
     averageBandwidthBps:
       durationSeconds === 0 ? 0 : Math.ceil((mediaBytes * BITS) / durationSeconds),
   };

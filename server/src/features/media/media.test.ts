@@ -37,7 +37,7 @@ test('prepare makes a clip playable: info, thumbnail, first rung and master', as
   });
   assert.deepEqual(
     result.remainingRungs.map((rung) => rung.name),
-    ['540', '360'],
+    ['540', '360', '240', 'audio'],
   );
   assert.deepEqual((await readdir(outputDir)).sort(), [
     '720',
@@ -75,12 +75,12 @@ test('prepare makes a clip playable: info, thumbnail, first rung and master', as
   );
 });
 
-test('every segment is two seconds, starts with a key frame and decodes by itself', async () => {
+test('the first segment is a second and every other two; each starts with a key frame and decodes by itself', async () => {
   const { outputDir, rungs } = landscape;
   const segments = await readSegments(join(outputDir, '720'));
   assert.deepEqual(
     segments.map((segment) => segment.declaredSeconds),
-    [2, 2, 1],
+    [1, 2, 2],
   );
   for (const { video, audio, declaredSeconds } of segments) {
     assert.ok(video !== undefined && audio !== undefined);
@@ -102,19 +102,23 @@ test('complete adds the other rungs and a master that lists all, the first rung 
     { ...GENEROUS, onProgress: (fraction) => fractions.push(fraction) },
   );
   assert.deepEqual((await readdir(outputDir)).sort(), [
+    '240',
     '360',
     '540',
+    'audio',
     'master.m3u8',
     'preview',
     'storyboard',
   ]);
   const master = await readFile(join(outputDir, result.master), 'utf8');
-  assert.deepEqual(master.match(/^\d+\/index\.m3u8$/gm), [
+  assert.deepEqual(master.match(/^\w+\/index\.m3u8$/gm), [
     '720/index.m3u8',
     '540/index.m3u8',
     '360/index.m3u8',
+    '240/index.m3u8',
+    'audio/index.m3u8',
   ]);
-  for (const rung of result.rungs.slice(1)) {
+  for (const rung of result.rungs.slice(1, -1)) {
     const [first] = await readSegments(join(outputDir, rung.name));
     assert.equal(first?.video?.frames[0]?.width, rung.width);
     assert.equal(first?.video?.frames[0]?.height, rung.height);
@@ -203,13 +207,14 @@ test('each kind of container comes out the same', async () => {
   }
 });
 
-test('an NTSC rate is kept, and segments are as long as 60 of its frames', async () => {
+test('an NTSC rate is kept, and segments are as long as 30 and 60 of its frames', async () => {
   await using folder = await workFolder();
   const { info, rungs, outputDir } = await prepareSample(folder, 'ntsc.mp4');
   assert.equal(info.maxFrameRate, 29.97);
   assert.equal(rungs[0]?.frameRate, 29.97);
-  const [first] = await readSegments(join(outputDir, '360'));
-  assertClose(first?.declaredSeconds ?? 0, 2.002, 0.001, 'segment');
+  const [first, second] = await readSegments(join(outputDir, '360'));
+  assertClose(first?.declaredSeconds ?? 0, 1.001, 0.001, 'first segment');
+  assertClose(second?.declaredSeconds ?? 0, 2.002, 0.001, 'segment');
 });
 
 test('a silent clip gets no audio stream', async () => {
@@ -252,7 +257,7 @@ test('picture and sound of different length both reach the end of the longer one
     const segments = await readSegments(join(outputDir, '360'));
     assert.deepEqual(
       segments.map(({ declaredSeconds }) => Math.round(declaredSeconds)),
-      [2, 2, 1],
+      [1, 2, 2],
       name,
     );
     const last = segments.at(-1);
@@ -327,14 +332,14 @@ test('plus adds AV1 renditions that decode, and names their codec in the master'
   const result = await runMediaTask(task, GENEROUS);
   assert.deepEqual(
     result.rungs.map((rung) => rung.name),
-    ['720', '540', '360', '720av1', '540av1'],
+    ['720', '540', '360', '240', '720av1', '540av1', 'audio'],
   );
   const av1 = result.rungs.find((rung) => rung.name === '720av1');
   assert.match(av1?.codecs ?? '', /^av01\.0\.\d\dM\.08[.0-9]*,mp4a\.40\.2$/);
   const segments = await readSegments(join(outputDir, '720av1'));
   assert.deepEqual(
     segments.map((segment) => segment.declaredSeconds),
-    [2, 1],
+    [1, 2],
   );
   for (const { video, declaredSeconds } of segments) {
     assert.equal(video?.frames.length, declaredSeconds * 30);

@@ -93,15 +93,19 @@ test('only what is long and has key frames close to the cuts is encoded in parts
     const path = await mediaSample(name);
     const source = await openSource(path);
     const rung = planLadder(describeSource(source)).first;
-    const parts = await planParts(path, source, rung, { segmentSeconds: 4, threads });
+    const parts = await planParts(source, rung, {
+      segmentSeconds: 4,
+      hasShortStart: true,
+      threads,
+    });
     await source.container.closeInput();
     return parts?.map(({ startFrame, endFrame }) => [startFrame, endFrame]) ?? null;
   };
   assert.deepEqual(await plan('long.mp4', 2), [
-    [0, 300],
-    [300, 600],
-    [600, 900],
-    [900, null],
+    [0, 315],
+    [315, 615],
+    [615, 915],
+    [915, null],
   ]);
   assert.equal(await plan('long.mp4', 1), null, 'a single thread');
   assert.equal(await plan('portrait.mp4', 2), null, 'too short');

@@ -33,6 +33,7 @@ const RATIO_TOLERANCE = 0.01;
 
 const COMMON_FRAME_RATES: readonly FrameRate[] = [
   { num: 12, den: 1 },
+  { num: 25, den: 2 },
   { num: 15, den: 1 },
   { num: 20, den: 1 },
   { num: 24000, den: 1001 },
@@ -40,6 +41,7 @@ const COMMON_FRAME_RATES: readonly FrameRate[] = [
   { num: 25, den: 1 },
   { num: 30000, den: 1001 },
   { num: 30, den: 1 },
+  { num: 48000, den: 1001 },
   { num: 48, den: 1 },
   { num: 50, den: 1 },
   { num: 60000, den: 1001 },

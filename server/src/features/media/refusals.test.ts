@@ -3,8 +3,8 @@ import { access, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { HostileName } from '../../../test/media-samples.ts';
-import { MediaError, type MediaErrorCode } from './media.ts';
-import { prepareSample, workFolder } from './testing/run-task.ts';
+import { MediaError, runMediaTask, type MediaErrorCode } from './media.ts';
+import { GENEROUS, prepareSample, workFolder } from './testing/run-task.ts';
 
 const EXPECTED: Record<HostileName, MediaErrorCode> = {
   'no-index.mp4': 'CORRUPT_MEDIA',
@@ -72,4 +72,15 @@ test('an output folder with something in it is never written to', async () => {
   await writeFile(join(outputDir, 'kept'), 'kept');
   await assert.rejects(prepareSample(folder, 'portrait.mp4'), /not empty/);
   await access(join(outputDir, 'kept'));
+});
+
+test('a script that begins like a GIF is taken for one, and refused', async () => {
+  await using folder = await workFolder();
+  const sourcePath = join(folder.path, 'script.gif');
+  await writeFile(sourcePath, 'GIF89a/*\u0001\u0000*/=1;alert(1)', 'latin1');
+  const outputDir = join(folder.path, 'out');
+  const task = { sourcePath, outputDir, maxDurationSeconds: 60, quality: 'basic' } as const;
+  const error = await refusal(() => runMediaTask({ type: 'prepare', ...task }, GENEROUS));
+  assert.equal(error.retryable, false);
+  assert.match(error.code, /^(CORRUPT|UNSUPPORTED)_MEDIA$/);
 });

@@ -7,6 +7,7 @@ import {
   GenerateResultSchema,
   ImageResultSchema,
   PrepareResultSchema,
+  ThumbnailFactsSchema,
   TranscribeResultSchema,
   type CompleteResult,
   type CompleteTask,
@@ -17,6 +18,8 @@ import {
   type MediaTask,
   type PrepareResult,
   type PrepareTask,
+  type StillTask,
+  type ThumbnailFacts,
   type TranscribeResult,
   type TranscribeTask,
 } from './tasks.ts';
@@ -56,6 +59,7 @@ export function runMediaTask(
   options: MediaTaskOptions,
 ): Promise<GenerateResult>;
 export function runMediaTask(task: ImageTask, options: MediaTaskOptions): Promise<ImageResult>;
+export function runMediaTask(task: StillTask, options: MediaTaskOptions): Promise<ThumbnailFacts>;
 export function runMediaTask(
   task: TranscribeTask,
   options: MediaTaskOptions,
@@ -63,7 +67,9 @@ export function runMediaTask(
 export function runMediaTask(
   task: MediaTask,
   options: MediaTaskOptions,
-): Promise<PrepareResult | CompleteResult | GenerateResult | ImageResult | TranscribeResult> {
+): Promise<
+  PrepareResult | CompleteResult | GenerateResult | ImageResult | ThumbnailFacts | TranscribeResult
+> {
   switch (task.type) {
     case 'prepare':
       return runIntoFolder(task.outputDir, () =>
@@ -76,6 +82,10 @@ export function runMediaTask(
     case 'image':
       return runIntoFolder(task.outputDir, () =>
         runInChild(task, ImageResultSchema, task.outputDir, options),
+      );
+    case 'still':
+      return runIntoFolder(task.outputDir, () =>
+        runInChild(task, ThumbnailFactsSchema, task.outputDir, options),
       );
     case 'transcribe':
       return runIntoFolder(task.outputDir, () =>

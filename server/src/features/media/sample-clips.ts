@@ -1,5 +1,6 @@
 import { runMediaTask } from './run-task.ts';
-import type { ClipSpec, GenerateResult } from './tasks.ts';
+import type { ClipSpec } from './clip-spec.ts';
+import type { GenerateResult } from './tasks.ts';
 
 const DEADLINE_MS = 120_000;
 const STALL_MS = 30_000;

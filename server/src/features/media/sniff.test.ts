@@ -38,6 +38,17 @@ test('the other allowed signatures are recognised', () => {
   assert.equal(container('RIFF\x24\0\0\0WAVEfmt '), 'wav');
   assert.equal(container('ID3\x03\0\0\0\0\0\0'), 'mp3');
   assert.equal(container('\xff\xfb\x90\x00'), 'mp3');
+  assert.equal(container(`ID3\x03\0\0\0\0\0\x05tags!${adts.toString('latin1')}`), 'aac');
+  assert.equal(container('GIF89a\x01\0\x01\0'), 'gif');
+  assert.equal(container(`RIFF\x24\0\0\0WEBPVP8X\x0a\0\0\0\x02`), 'webp_anim');
+  assert.equal(
+    container('\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\x00\xaa\x00\x62\xce\x6c'),
+    'asf',
+  );
+  const packet = `G${'\0'.repeat(187)}`;
+  assert.equal(container(packet.repeat(20)), 'mpegts');
+  assert.equal(container(packet.repeat(20).slice(100)), 'mpegts');
+  assert.equal(container(packet.repeat(5).slice(100)), null);
   assert.equal(container('\0\0\x01\xba\x44'), 'mpeg');
   assert.equal(container('\0\0\0\x08wide\0\0\x10\0mdat'), 'mov');
 });
@@ -54,8 +65,9 @@ test('whatever is not audio or video is refused', () => {
     zip: 'PK\x03\x04\x14\0\0\0',
     png: '\x89PNG\r\n\x1a\n',
     jpeg: '\xff\xd8\xff\xe0\0\x10JFIF',
-    gif: 'GIF89a\x01\0\x01\0',
+    'gif of another version': 'GIF90a\x01\0\x01\0',
     webp: 'RIFF\x24\0\0\0WEBPVP8 ',
+    'webp that stands still': `RIFF\x24\0\0\0WEBPVP8X\x0a\0\0\0\x10`,
     heic: '\0\0\0\x18ftypheic\0\0\0\0',
     avif: '\0\0\0\x1cftypavif\0\0\0\0',
     text: 'hello moov, this is only text',

@@ -10,7 +10,10 @@ export type ContainerFormat =
   | 'mp3'
   | 'aac'
   | 'wav'
-  | 'flac';
+  | 'flac'
+  | 'asf'
+  | 'gif'
+  | 'webp_anim';
 
 /** What the first bytes of a file say it is. */
 export type SniffedFormat = {
@@ -42,6 +45,14 @@ const MAX_QUICKTIME_FIRST_BOX_BYTES = 0x7fff_ffff;
 const TRANSPORT_PACKET_BYTES = 188;
 const BLU_RAY_PACKET_BYTES = 192;
 const MIN_TRANSPORT_PACKETS = 3;
+const MIN_CAPTURED_BYTES = 10 * TRANSPORT_PACKET_BYTES;
+const ID3_HEADER_BYTES = 10;
+/** The first 128 bits of every ASF file, which is what WMV and WMA are stored in. */
+const ASF_HEADER = [
+  0x30, 0x26, 0xb2, 0x75, 0x8e, 0x66, 0xcf, 0x11, 0xa6, 0xd9, 0x00, 0xaa, 0x00, 0x62, 0xce, 0x6c,
+];
+/** The bit of a WebP header that says that the pictures move. */
+const WEBP_ANIMATION = 0x02;
 
 /** Reads up to `length` bytes as Latin-1 text; past the end of the head the text is shorter. */
 function textAt(head: Uint8Array, offset: number, length: number): string {
@@ -74,11 +85,24 @@ function hasTransportSync(head: Uint8Array, packetBytes: number, firstOffset: nu
   return packets >= MIN_TRANSPORT_PACKETS;
 }
 
-function isTransportStream(head: Uint8Array): boolean {
-  return (
-    hasTransportSync(head, TRANSPORT_PACKET_BYTES, 0) ||
-    hasTransportSync(head, BLU_RAY_PACKET_BYTES, 4)
-  );
+/**
+ * Where the first whole transport packet starts, and how far apart packets are. A capture of a running
+ * stream begins anywhere. Null where there are none.
+ */
+export function transportPackets(
+  head: Uint8Array,
+): { firstOffset: number; packetBytes: number } | null {
+  if (hasTransportSync(head, BLU_RAY_PACKET_BYTES, 4)) {
+    return { firstOffset: 0, packetBytes: BLU_RAY_PACKET_BYTES };
+  }
+  for (let firstOffset = 0; firstOffset < TRANSPORT_PACKET_BYTES; firstOffset += 1) {
+    // A few sync bytes are met by chance where many places are tried.
+    const isLong = firstOffset === 0 || head.length - firstOffset > MIN_CAPTURED_BYTES;
+    if (isLong && hasTransportSync(head, TRANSPORT_PACKET_BYTES, firstOffset)) {
+      return { firstOffset, packetBytes: TRANSPORT_PACKET_BYTES };
+    }
+  }
+  return null;
 }
 
 /** MPEG audio layer I to III: eleven sync bits, no reserved version, layer, bit rate or sample rate. */
@@ -107,6 +131,25 @@ function isAdts(head: Uint8Array): boolean {
   const frameBytes = (((head[3] ?? 0) & 3) << 11) | ((head[4] ?? 0) << 3) | ((head[5] ?? 0) >> 5);
   if (frameBytes < 7) return false;
   return frameBytes >= head.length || isHeader(frameBytes);
+}
+
+/** The size of an ID3v2 tag at the start of a file, in bytes; 0 where there is none. */
+export function id3TagBytes(head: Uint8Array): number {
+  if (textAt(head, 0, 3) !== 'ID3' || (head[3] ?? 0xff) > 4) return 0;
+  // Seven bits in each byte.
+  const size = [6, 7, 8, 9].reduce((sum, at) => sum * 128 + ((head[at] ?? 0) & 0x7f), 0);
+  return size + ID3_HEADER_BYTES;
+}
+
+/** ADTS behind an ID3 tag, as in the segments of HLS. A tag longer than the head hides it. */
+function isTaggedAdts(head: Uint8Array): boolean {
+  const tagBytes = id3TagBytes(head);
+  return tagBytes > 0 && tagBytes < head.length && isAdts(head.subarray(tagBytes));
+}
+
+function isAnimatedWebp(head: Uint8Array): boolean {
+  const isExtended = textAt(head, 0, 4) === 'RIFF' && textAt(head, 8, 8) === 'WEBPVP8X';
+  return isExtended && ((head[20] ?? 0) & WEBP_ANIMATION) !== 0;
 }
 
 /** Tried in order; the exact signatures come before the weaker ones. */
@@ -147,13 +190,25 @@ const SIGNATURES: readonly Signature[] = [
     mediaType: 'video/mpeg',
     matches: (head) => uint32At(head, 0) === 0x000001ba,
   },
-  { container: 'mpegts', mediaType: 'video/mp2t', matches: isTransportStream },
+  {
+    container: 'mpegts',
+    mediaType: 'video/mp2t',
+    matches: (head) => transportPackets(head) !== null,
+  },
   { container: 'mov', mediaType: 'video/quicktime', matches: isOldQuickTime },
   {
-    container: 'mp3',
-    mediaType: 'audio/mpeg',
-    matches: (head) => textAt(head, 0, 3) === 'ID3' && (head[3] ?? 0xff) <= 4,
+    container: 'asf',
+    mediaType: 'video/x-ms-asf',
+    matches: (head) => ASF_HEADER.every((byte, index) => head[index] === byte),
   },
+  {
+    container: 'gif',
+    mediaType: 'image/gif',
+    matches: (head) => /^GIF8[79]a$/.test(textAt(head, 0, 6)),
+  },
+  { container: 'webp_anim', mediaType: 'image/webp', matches: isAnimatedWebp },
+  { container: 'aac', mediaType: 'audio/aac', matches: isTaggedAdts },
+  { container: 'mp3', mediaType: 'audio/mpeg', matches: (head) => id3TagBytes(head) > 0 },
   { container: 'aac', mediaType: 'audio/aac', matches: isAdts },
   { container: 'mp3', mediaType: 'audio/mpeg', matches: isMpegAudioFrame },
 ];

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import type { ClipSpec } from './clip-spec.ts';
 
 /**
  * The words that the service and its media child exchange, all of them plain data. What the child
@@ -50,6 +51,12 @@ export const RungSchema = Type.Union([
   Type.Object({ kind: Type.Literal('audio'), name: Type.String() }),
 ]);
 
+/** BCP 47, and what a menu shows. */
+const TrackNameSchema = Type.Object({
+  language: Type.String({ pattern: '^[A-Za-z0-9-]{2,35}$' }),
+  label: Type.String({ minLength: 1, maxLength: 120, pattern: '^[^\\p{Cc}"]+$' }),
+});
+
 export const RenditionSchema = Type.Object({
   name: Type.String({ pattern: '^[a-z0-9]+$' }),
   /** Relative to the task's output folder, as are all paths in results. */
@@ -63,9 +70,46 @@ export const RenditionSchema = Type.Object({
   durationSeconds: Type.Number(),
   segmentCount: Type.Integer(),
   sizeBytes: Type.Integer(),
+  /** Of a sound that is kept apart from the pictures, so that players can choose among several. */
+  sound: Type.Optional(TrackNameSchema),
 });
 /** One finished HLS rendition on disk. */
 export type Rendition = Static<typeof RenditionSchema>;
+
+export const SourceTrackSchema = Type.Object({
+  kind: Type.Union([
+    Type.Literal('video'),
+    Type.Literal('audio'),
+    Type.Literal('subtitle'),
+    Type.Literal('data'),
+  ]),
+  codec: Type.String({ maxLength: 100 }),
+  language: Nullable(Type.String({ maxLength: 35 })),
+  duration: Nullable(Type.Number({ minimum: 0 })),
+  used: Type.Boolean(),
+  reason: Nullable(
+    Type.Union([
+      Type.Literal('another_track'),
+      Type.Literal('codec_not_supported'),
+      Type.Literal('cover_picture'),
+      Type.Literal('empty'),
+      Type.Literal('kind_not_kept'),
+    ]),
+  ),
+});
+/** One track of the uploaded file; `reason` says why it is not used. Seconds. */
+export type SourceTrack = Static<typeof SourceTrackSchema>;
+
+export const SourceWarningSchema = Type.Object({
+  code: Type.Union([
+    Type.Literal('SOUND_NOT_SUPPORTED'),
+    Type.Literal('CLOCK_JUMPS'),
+    Type.Literal('PARTLY_DAMAGED'),
+  ]),
+  message: Type.String({ maxLength: 500 }),
+});
+/** What the owner should know of an item that plays all the same. */
+export type SourceWarning = Static<typeof SourceWarningSchema>;
 
 export const PrepareResultSchema = Type.Object({
   info: MediaInfoSchema,
@@ -77,12 +121,21 @@ export const PrepareResultSchema = Type.Object({
   rungs: Type.Array(RenditionSchema),
   master: Type.String(),
   remainingRungs: Type.Array(RungSchema),
+  /** Whether first segments are shorter than others, in every rendition; absent in older results. */
+  hasShortStart: Type.Optional(Type.Boolean()),
+  /** Where the segments of the first rendition start, in seconds; absent in older results. */
+  segmentStarts: Type.Optional(Type.Array(Type.Number())),
   /** The gain that brings the sound to the common loudness, or null; absent in older results. */
   loudness: Type.Optional(
     Nullable(Type.Object({ gainDb: Type.Number(), isLimited: Type.Boolean() })),
   ),
-  /** False where it is certain that nobody speaks; absent in older results. */
+  /** False where it is certain that nobody speaks; absent where the sound can't be heard. */
   mayBeSpeech: Type.Optional(Type.Boolean()),
+  /** Whether H.264 renditions carry captions of CEA-608; absent in older results. */
+  hasClosedCaptions: Type.Optional(Type.Boolean()),
+  /** Absent in older results. */
+  sourceTracks: Type.Optional(Type.Array(SourceTrackSchema)),
+  warnings: Type.Optional(Type.Array(SourceWarningSchema)),
 });
 export type PrepareResult = Static<typeof PrepareResultSchema>;
 
@@ -90,6 +143,15 @@ export const CompleteResultSchema = Type.Object({
   /** All renditions, those of `prepare` first; only the new ones lie in this task's folder. */
   rungs: Type.Array(RenditionSchema),
   master: Type.String(),
+  /** Subtitles that the file holds as text: SubRip files in this task's folder. */
+  subtitles: Type.Optional(
+    Type.Array(
+      Type.Object({
+        ...TrackNameSchema.properties,
+        cues: Type.String({ pattern: '^subtitles-[0-9]+\\.srt$' }),
+      }),
+    ),
+  ),
 });
 export type CompleteResult = Static<typeof CompleteResultSchema>;
 
@@ -103,6 +165,10 @@ export type PrepareTask = {
   readonly maxDurationSeconds: number;
   /** `plus` spends more time on each bit and adds AV1 renditions. */
   readonly quality: 'basic' | 'plus';
+  /** See `LadderOptions`. */
+  readonly steps?: readonly string[];
+  /** Makes playlists that grow while a long video is encoded; `master.m3u8` is there before it. */
+  readonly playsEarly?: boolean;
   /** Most threads of each decoder and encoder. Left out: one for each core. */
   readonly threads?: number;
 };
@@ -113,6 +179,8 @@ export type CompleteTask = {
   readonly sourcePath: string;
   readonly outputDir: string;
   readonly prepared: PrepareResult;
+  /** Makes no preview, storyboard, subtitles or sounds: they are there. */
+  readonly onlyRungs?: boolean;
   /** As in {@link PrepareTask}. */
   readonly threads?: number;
 };
@@ -122,12 +190,35 @@ export type ImageTask = {
   readonly type: 'image';
   readonly sourcePath: string;
   readonly outputDir: string;
+  /** Writes the files of a video's thumbnail instead. */
+  readonly asThumbnails?: boolean;
 };
+
+/** The picture of a moment as thumbnails. */
+export type StillTask = {
+  readonly type: 'still';
+  readonly sourcePath: string;
+  readonly outputDir: string;
+  /** From the start of the video. */
+  readonly seconds: number;
+};
+
+export const ThumbnailFactsSchema = Type.Object({
+  /** Of the largest file. */
+  width: Type.Integer({ minimum: 1 }),
+  height: Type.Integer({ minimum: 1 }),
+  /** ThumbHash in base64. */
+  hash: Type.String({ maxLength: 100 }),
+});
+/** Thumbnails in the sizes and formats of `thumbnail-sizes.ts`. */
+export type ThumbnailFacts = Static<typeof ThumbnailFactsSchema>;
 
 export const ImageResultSchema = Type.Object({
   /** Of the large file, upright. */
   width: Type.Integer({ minimum: 1 }),
   height: Type.Integer({ minimum: 1 }),
+  /** ThumbHash in base64, of thumbnails. */
+  hash: Type.Optional(Type.String({ maxLength: 100 })),
 });
 /** The files are `large.jpg` and `small.jpg`. */
 export type ImageResult = Static<typeof ImageResultSchema>;
@@ -154,72 +245,18 @@ export const TranscribeResultSchema = Type.Object({
 });
 export type TranscribeResult = Static<typeof TranscribeResultSchema>;
 
-/** A synthetic clip. */
-export type ClipSpec = {
-  /** Absolute path of the file to write; the container follows its extension. */
-  readonly path: string;
-  /** FFmpeg's picture source; `none` makes an audio-only file. */
-  readonly source:
-    | 'testsrc2'
-    | 'smptebars'
-    | 'mandelbrot'
-    | 'gradients'
-    | 'life'
-    | 'cellauto'
-    | 'black'
-    | 'none';
-  readonly width: number;
-  readonly height: number;
-  /** Draws this many times smaller and enlarges: smooth pictures look the same and cost less. */
-  readonly drawnSmaller?: number;
-  readonly seconds: number;
-  readonly frameRate: number;
-  /** Frequency of the sine tone in hertz; null for a silent clip without an audio stream. */
-  readonly tone: number | null;
-  /** Factor on the tone, whose amplitude is an eighth. Default 0.5. */
-  readonly toneVolume?: number;
-  /** Length of the tone where it is not that of the picture. */
-  readonly toneSeconds?: number;
-  /** Seconds of black before the picture starts. */
-  readonly blackSeconds?: number;
-  /** Clockwise turn a player has to apply; the pixels are stored unturned. */
-  readonly rotationDegrees?: 0 | 90 | 180 | 270;
-  /** Puts the index of an MP4 at the front. */
-  readonly fastStart?: boolean;
-  /** HEVC in ten bits with this transfer; `dolby-vision` labels HLG as profile 8.4. */
-  readonly hdr?: 'pq' | 'hlg' | 'dolby-vision';
-  /** H.264 in eight bits where it is absent; `h264-422` has ten bits and 4:2:2, as ProRes has. */
-  readonly codec?: 'h264-422' | 'prores' | 'theora';
-  /** Width to height of one stored pixel. */
-  readonly pixelAspect?: readonly [number, number];
-  /** Six channels instead of two. */
-  readonly surround?: boolean;
-  /** How much later than the picture the first sound is stored. */
-  readonly soundDelaySeconds?: number;
-  /** Varies colours and structure between clips of the same source. */
-  readonly seed?: number;
-  /** Stores two fields in each picture, as television cameras do. */
-  readonly interlaced?: boolean;
-  /** Pictures that may be stored out of order between two others. */
-  readonly bFrames?: number;
-  /** Keeps only the pictures for which this expression of FFmpeg holds: a varying frame rate. */
-  readonly keepPictures?: string;
-  /** Keeps only the blocks of 1,024 samples for which this expression of FFmpeg holds. */
-  readonly keepSound?: string;
-  /** Seconds of silence before the tone starts. */
-  readonly silentSeconds?: number;
-  /** Stores only the first of ten equal pictures; the others are empty packets that repeat it. */
-  readonly repeatsPictures?: boolean;
-  /** Writes an MP4 in fragments and without an edit list, as recorders do that may be cut off. */
-  readonly fragmented?: boolean;
-};
-
 export type GenerateTask = {
   readonly type: 'generate';
   readonly clip: ClipSpec;
 };
 
-export type MediaTask = PrepareTask | CompleteTask | GenerateTask | ImageTask | TranscribeTask;
+export type MediaTask =
+  | PrepareTask
+  | CompleteTask
+  | GenerateTask
+  | ImageTask
+  | StillTask
+  | TranscribeTask;
 
 export const GenerateResultSchema = Type.Object({
   sizeBytes: Type.Integer(),

@@ -1,6 +1,14 @@
 import { availableParallelism } from 'node:os';
-import { bytes, duration, integer, longestTimer, optional } from '../../platform/config-values.ts';
+import {
+  bytes,
+  choices,
+  duration,
+  integer,
+  longestTimer,
+  optional,
+} from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import { extend, type ExtensionsOf } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
@@ -9,11 +17,18 @@ import type { Role } from '../../platform/config.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
-import { findCage, ImageDecoder } from '../media/media.ts';
+import { DEFAULT_STEPS, findCage, ImageDecoder, LADDER_STEPS } from '../media/media.ts';
 import { attemptsJob } from './attempts.ts';
+import { checkMediaEngine } from './checks.ts';
 import { mediaJob } from './jobs.ts';
-import { processMedia } from './processing.ts';
+import { popularJob, queuePopular } from './popular.ts';
+import { processMedia, sourceRetries, stepsAfterReady, subtitleStores } from './processing.ts';
 import { addProcessingRoutes } from './routes.ts';
+import { contentEvents } from './webhook-events.ts';
+import { webhookEvents } from '../webhooks/webhooks.ts';
+
+/** How often items are looked for that many watch. */
+const popularIntervalMs = 5 * 60_000;
 
 type Parts = {
   db: Db;
@@ -23,6 +38,7 @@ type Parts = {
   hints: Hints;
   metrics: Metrics;
   roles: readonly Role[];
+  extensionsOf: ExtensionsOf;
 };
 
 /** The level of the cage as a metric, and in `/readyz`. Finding it takes a moment, and no job waits. */
@@ -74,6 +90,20 @@ export const processing = defineFeature({
       about:
         'Niceness of media processes. A higher value leaves more CPU time to the service and the database.',
     }),
+    mediaRenditions: setting({
+      env: 'REELFEED_MEDIA_RENDITIONS',
+      parse: choices(LADDER_STEPS),
+      fallback: DEFAULT_STEPS.join(','),
+      about:
+        'Renditions to make of a video, by the short side of their picture; none is larger than the source. 1440 and 2160 cost about three and seven times the work of 1080.',
+    }),
+    mediaAv1Plays: setting({
+      env: 'REELFEED_MEDIA_AV1_PLAYS',
+      parse: optional(integer({ min: 1, max: 1_000_000_000 })),
+      fallback: '1000',
+      about:
+        'Plays from which a video gets renditions in AV1 as well, made behind all other processing. Empty: never.',
+    }),
     mediaMaxDurationMs: setting({
       env: 'REELFEED_MEDIA_MAX_DURATION',
       parse: duration({ min: '1s' }),
@@ -89,8 +119,9 @@ export const processing = defineFeature({
     mediaStallMs: setting({
       env: 'REELFEED_MEDIA_STALL',
       parse: duration({ min: '1s', max: longestTimer }),
-      fallback: '60s',
-      about: 'A processing attempt without progress for this long is stopped and retried.',
+      fallback: '20s',
+      about:
+        'A processing attempt that uses this much CPU time without progress ends as damaged; one that waits this long for nothing is stopped and retried.',
     }),
     mediaMemoryBytes: setting({
       env: 'REELFEED_MEDIA_MEMORY_BYTES',
@@ -99,8 +130,11 @@ export const processing = defineFeature({
       about: 'Maximum memory of one processing attempt; at most 1.5 GB for an image.',
     }),
   },
-  tables: ['media_preparation'],
-  build({ db, mutations, storage, mediaAccess, hints, metrics, roles }: Parts, settings) {
+  tables: ['media_preparation', 'media_ladder'],
+  extensions: [extend(webhookEvents, contentEvents)],
+  checks: { 'Media engine': checkMediaEngine },
+  build(given: Parts, settings) {
+    const { db, mutations, storage, mediaAccess, hints, metrics, roles, extensionsOf } = given;
     if (roles.includes('media')) showCage(metrics);
     const cores = availableParallelism();
     const concurrency = settings.mediaConcurrency ?? Math.max(1, Math.floor(cores / 2));
@@ -109,16 +143,21 @@ export const processing = defineFeature({
       niceness: settings.mediaNiceness,
       memoryLimitBytes: settings.mediaMemoryBytes,
     };
-    const job = mediaJob({
+    const parts = {
       db,
       storage,
       limits: mediaLimits,
+      steps: settings.mediaRenditions,
       maxDurationMs: settings.mediaMaxDurationMs,
       deadlineMs: settings.mediaDeadlineMs,
       concurrency,
       threads: Math.ceil(cores / concurrency),
+      stepsAfterReady: extensionsOf(stepsAfterReady),
+      subtitleStores: extensionsOf(subtitleStores),
       onChange: () => hints.give(contentChanged),
-    });
+    };
+    const job = mediaJob(parts);
+    const minPlays = settings.mediaAv1Plays;
     const imageDecoder = openImageDecoder(metrics, { concurrency, ...mediaLimits });
     const onQueued = () => hints.give(processMedia.name);
     return {
@@ -127,11 +166,28 @@ export const processing = defineFeature({
         mediaNiceness: settings.mediaNiceness,
         maxMediaDurationMs: settings.mediaMaxDurationMs,
       },
-      routes: (app) => addProcessingRoutes(app, { mutations, urls: mediaAccess, onQueued }),
+      routes: (app) =>
+        addProcessingRoutes(app, {
+          mutations,
+          urls: mediaAccess,
+          sourceRetries: extensionsOf(sourceRetries),
+          onQueued,
+        }),
       jobs: [
         { ...job, roles: ['media'] },
         { ...attemptsJob({ db, storage }), roles: ['media'] },
+        { ...popularJob(parts), roles: ['media'] },
       ],
+      chores:
+        minPlays === null
+          ? []
+          : [
+              {
+                name: 'queue popular',
+                intervalMs: popularIntervalMs,
+                run: () => queuePopular(db, minPlays),
+              },
+            ],
     };
   },
 });

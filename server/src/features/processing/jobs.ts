@@ -22,39 +22,54 @@ import {
   type JobContext,
 } from '../../platform/queue/job-handler.ts';
 import { newContentId } from '../../platform/ids.ts';
-import { addToFolder, publishFolder } from '../../platform/storage/folders.ts';
+import { addToFolder, publishFolder, readManifest } from '../../platform/storage/folders.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import { addAsset, type AssetOwner } from '../assets/assets.ts';
 import {
   findMediaSource,
   lockMedia,
+  markPlayable,
   markProcessing,
   markReady,
-  recordProgress,
   type MediaSource,
 } from '../content/content.ts';
 import {
   MediaError,
   runMediaTask,
   type DerivedFile,
+  type LadderStep,
+  type PrepareResult,
   type MediaTaskOptions,
 } from '../media/media.ts';
-import { enqueueTranscription } from '../speech/speech.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { listAttempts } from './attempts.ts';
-import { enqueueProcessing, failProcessing, processMedia, removeAttempts } from './processing.ts';
-import { findPreparation, removePreparation, storePreparation } from './queries.ts';
+import { EarlyPlayback } from './early-playback.ts';
+import { addEmbeddedCaptions, storeEmbeddedCaptions } from './embedded-captions.ts';
+import {
+  enqueueProcessing,
+  failProcessing,
+  processMedia,
+  removeAttempts,
+  type StepAfterReady,
+  type SubtitleStore,
+} from './processing.ts';
+import { reportProgress } from './progress.ts';
+import { findPreparation, removePreparation, storeLadder, storePreparation } from './queries.ts';
 
 export type MediaJobParts = {
   db: Db;
   storage: Storage;
   limits: Pick<MediaTaskOptions, 'stallMs' | 'memoryLimitBytes' | 'niceness'>;
+  /** Renditions to make; see `LADDER_STEPS`. */
+  steps: readonly LadderStep[];
   maxDurationMs: number;
   deadlineMs: number;
   concurrency: number;
   /** Most threads of each decoder and encoder of one video. */
   threads: number;
+  stepsAfterReady: readonly StepAfterReady[];
+  subtitleStores: readonly SubtitleStore[];
   /** Called after an item became ready or failed. */
   onChange: () => void;
 };
@@ -82,7 +97,8 @@ export function mediaJob(parts: MediaJobParts): HandledJob {
           ? await prepare(parts, context, work)
           : await complete(parts, context, work);
       } catch (error) {
-        if (!(error instanceof MediaError) || error.retryable) throw error;
+        if (!(error instanceof MediaError)) throw error;
+        if (error.retryable && !isFaultOfBytes(error, context)) throw error;
         return await fail(context, contentId, error);
       } finally {
         parts.onChange();
@@ -112,6 +128,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
   const { contentId } = work;
   await inTransaction(db, (tx) => markProcessing(tx, organizationId, contentId));
   const progress = reportProgress(db, organizationId, contentId);
+  await using early = await playEarly(parts, context, work);
   const prepared = await runMediaTask(
     {
       type: 'prepare',
@@ -119,6 +136,8 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       outputDir: work.outputDir,
       maxDurationSeconds: parts.maxDurationMs / 1_000,
       quality: work.source.quality,
+      steps: parts.steps,
+      playsEarly: early.isAllowed,
       threads: parts.threads,
     },
     {
@@ -129,8 +148,8 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
     },
   );
   await progress.settled();
-  const mediaPrefix = `${work.source.playbackId}/${randomBytes(6).toString('hex')}`;
-  await publishFolder(storage, work.outputDir, `media/${mediaPrefix}`, signal);
+  const { mediaPrefix, stored } = await early.stop();
+  await publishPrepared(storage, work.outputDir, { mediaPrefix, stored, prepared }, signal);
   const published = await listAttempts(storage, work.source.playbackId, signal);
   let isTaken = false;
   await context.finish(async (tx) => {
@@ -139,6 +158,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       thumbnailHash: prepared.thumbnailHash ?? null,
       info: prepared.info,
       language: prepared.mayBeSpeech === false ? 'und' : null,
+      report: { sourceTracks: prepared.sourceTracks ?? [], warnings: prepared.warnings ?? [] },
     });
     isTaken = ready !== null;
     if (ready === null) return;
@@ -155,11 +175,69 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       const { durationSeconds } = prepared.info;
       await enqueueProcessing(tx, organizationId, contentId, { step: 'further', durationSeconds });
     }
-    if (prepared.mayBeSpeech === true) await enqueueTranscription(tx, organizationId, contentId);
+    const { mayBeSpeech = null } = prepared;
+    for (const step of parts.stepsAfterReady) {
+      await step(tx, { organizationId, contentId, mayBeSpeech });
+    }
     if (published.length > 1) await enqueue(tx, removeAttempts, { contentId }, { organizationId });
   });
   if (!isTaken) await storage.removePrefix(`media/${mediaPrefix}`, signal);
   return done;
+}
+
+/** Publishes what `prepare` has made; playlists last, since some of it may be played already. */
+async function publishPrepared(
+  storage: Storage,
+  outputDir: string,
+  {
+    mediaPrefix,
+    prepared,
+    stored,
+  }: { mediaPrefix: string; prepared: PrepareResult } & {
+    stored: ReadonlySet<string>;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const last = [...prepared.rungs.map(({ playlist }) => playlist), prepared.master];
+  await publishFolder(storage, outputDir, `media/${mediaPrefix}`, signal, { last, stored });
+}
+
+/** Lets an item play while it is prepared, where that is allowed. */
+async function playEarly(
+  { db, onChange, storage }: MediaJobParts,
+  { log, organizationId, signal }: JobContext,
+  { contentId, outputDir, source }: Work,
+) {
+  const fresh = `${source.playbackId}/${randomBytes(6).toString('hex')}`;
+  const { mediaPrefix: before } = source;
+  const isBefore = source.isVideo && before !== null;
+  // An attempt that was killed after its last file has left a folder that is played as it is.
+  const isWhole = isBefore && (await readManifest(storage, `media/${before}`, signal)) !== null;
+  const isAllowed = source.isVideo && source.playsEarly && !isWhole;
+  const early = isAllowed
+    ? EarlyPlayback.start({
+        storage,
+        outputDir,
+        resumed: isBefore ? before : null,
+        fresh,
+        signal,
+        onPlayable: async (mediaPrefix) => {
+          const isPlayable = await inTransaction(db, (tx) =>
+            markPlayable(tx, organizationId, contentId, mediaPrefix),
+          );
+          if (isPlayable) onChange();
+          return isPlayable;
+        },
+        onError: (error) => log.warn({ error, contentId }, 'early playback waits'),
+      })
+    : null;
+  const stop = async () =>
+    (await early?.stop()) ?? { mediaPrefix: fresh, stored: new Set<string>() };
+  return {
+    isAllowed,
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
+  };
 }
 
 async function complete(parts: MediaJobParts, context: JobContext, work: Work): Promise<JobAnswer> {
@@ -173,16 +251,29 @@ async function complete(parts: MediaJobParts, context: JobContext, work: Work): 
     { type: 'complete', sourcePath, outputDir, prepared, threads: parts.threads },
     { ...parts.limits, deadlineMs: parts.deadlineMs, signal },
   );
+  const owner = { organizationId, contentId: work.contentId };
+  const { playbackId } = work.source;
+  const captions = await storeEmbeddedCaptions(parts, {
+    completed,
+    outputDir,
+    owner,
+    playbackId,
+    prepared,
+  });
   const last = [completed.master];
   await addToFolder(storage, work.outputDir, `media/${mediaPrefix}`, { last }, signal);
   let isNamed = false;
   await context.finish(async (tx) => {
-    const owner = { organizationId, contentId: work.contentId };
     isNamed = await lockMedia(tx, owner, mediaPrefix);
     if (isNamed) {
       await addDerived(tx, owner, mediaPrefix, ['preview', 'storyboard']);
+      await addEmbeddedCaptions(tx, owner, captions);
     }
     await removePreparation(tx, organizationId, work.contentId);
+    if (isNamed) {
+      const ladder = { ...prepared, rungs: completed.rungs, remainingRungs: [] };
+      await storeLadder(tx, organizationId, work.contentId, { mediaPrefix, prepared: ladder });
+    }
   });
   // The item was purged in the meantime, perhaps before the last files were added.
   if (!isNamed) await storage.removePrefix(`media/${mediaPrefix}`, signal);
@@ -203,31 +294,14 @@ async function addDerived(
   }
 }
 
+/** One standstill may be the machine's; a second one is not. */
+function isFaultOfBytes({ isStandstill }: MediaError, { attempt }: JobContext): boolean {
+  return isStandstill && attempt > 1;
+}
+
 /** The bytes are at fault, so another run would end the same. */
 async function fail(context: JobContext, contentId: string, error: MediaError): Promise<JobAnswer> {
   context.log.info({ contentId, code: error.code, detail: error.detail }, 'media refused');
   await context.finish((tx) => failProcessing(tx, context.organizationId, contentId, error));
   return done;
-}
-
-const progressIntervalMs = 1_000;
-
-/** Writes progress at most once a second, one write at a time. A lost write does not matter. */
-function reportProgress(db: Db, organizationId: string, contentId: string) {
-  let writtenAt = performance.now();
-  let writing: Promise<void> = Promise.resolve();
-  let isWriting = false;
-  return {
-    report(fraction: number): void {
-      if (isWriting || performance.now() - writtenAt < progressIntervalMs) return;
-      writtenAt = performance.now();
-      isWriting = true;
-      writing = inTransaction(db, (tx) => recordProgress(tx, organizationId, contentId, fraction))
-        .catch(() => undefined)
-        .finally(() => {
-          isWriting = false;
-        });
-    },
-    settled: () => writing,
-  };
 }

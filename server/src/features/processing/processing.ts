@@ -1,11 +1,63 @@
 /** Processing: an uploaded item becomes playable. The steps and their rules are in `jobs.ts`. */
 import { Type } from 'typebox';
-import type { Tx } from '../../platform/database/database.ts';
+import type { Db, Tx } from '../../platform/database/database.ts';
+import { extensionPoint } from '../../platform/extension-point.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import type { AssetOwner, NewAsset } from '../assets/assets.ts';
 import { markFailed, markIncomplete } from '../content/content.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { removePreparation } from './queries.ts';
+
+/** An item that is `ready`, in the transaction that makes it so. */
+export type ReadyItem = {
+  readonly organizationId: string;
+  readonly contentId: string;
+  /** False if nobody speaks in it; null if it has no sound, or nobody has listened. */
+  readonly mayBeSpeech: boolean | null;
+};
+
+export type StepAfterReady = (tx: Tx, item: ReadyItem) => Promise<void>;
+
+/** What else happens in the transaction that makes an item ready, such as enqueuing a job. */
+export const stepsAfterReady = extensionPoint<StepAfterReady>('steps after ready');
+
+/** A text subtitle that a file brings along. */
+export type EmbeddedSubtitle = {
+  readonly owner: AssetOwner;
+  readonly playbackId: string;
+  /** A file of WebVTT cues. */
+  readonly file: string;
+  readonly label: string;
+  /** BCP 47. */
+  readonly language: string;
+  readonly videoSeconds: number;
+};
+
+/**
+ * Stores a subtitle in a folder that no row names yet: the asset is added in the transaction that
+ * completes the item, and goes again by itself without that.
+ *
+ * @returns null if it can't be read
+ */
+export type SubtitleStore = (
+  parts: { readonly db: Db; readonly storage: Storage },
+  subtitle: EmbeddedSubtitle,
+) => Promise<NewAsset | null>;
+
+/** What becomes of the subtitles of a file. */
+export const subtitleStores = extensionPoint<SubtitleStore>('subtitles of files');
+
+/**
+ * Gets the bytes of an item that failed before they came, in the background.
+ *
+ * @returns false if its bytes come from elsewhere
+ */
+export type SourceRetry = (tx: Tx, organizationId: string, contentId: string) => Promise<boolean>;
+
+/** A retry of an item without bytes asks these in turn. */
+export const sourceRetries = extensionPoint<SourceRetry>('retries without bytes');
 
 export const processMedia = defineJob({
   name: 'process-media',

@@ -1,5 +1,7 @@
 /** What the media engine remembers between the steps of one item. */
+import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
+import { totalPlays } from '../analytics/analytics.ts';
 import type { PrepareResult } from '../media/media.ts';
 
 export type Preparation = { mediaPrefix: string; prepared: PrepareResult };
@@ -44,4 +46,76 @@ export async function removePreparation(
     .where('organization_id', '=', organizationId)
     .where('content_id', '=', contentId)
     .execute();
+}
+
+/** Remembers what was made of an item, for renditions that are added later. */
+export async function storeLadder(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+  { mediaPrefix, prepared }: Preparation,
+): Promise<void> {
+  const row = {
+    media_prefix: mediaPrefix,
+    prepared: JSON.stringify(prepared),
+    extended_at: null,
+  };
+  await tx
+    .insertInto('media_ladder')
+    .values({ organization_id: organizationId, content_id: contentId, ...row })
+    .onConflict((conflict) => conflict.columns(['organization_id', 'content_id']).doUpdateSet(row))
+    .execute();
+}
+
+/** What was made of an item that waits for renditions in AV1. */
+export async function findLadder(
+  db: Db,
+  organizationId: string,
+  contentId: string,
+): Promise<Preparation | null> {
+  const row = await db
+    .selectFrom('media_ladder')
+    .select(['media_prefix', 'prepared'])
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .where('extended_at', 'is', null)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return { mediaPrefix: row.media_prefix, prepared: row.prepared as PrepareResult };
+}
+
+export async function markExtended(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+): Promise<void> {
+  await tx
+    .updateTable('media_ladder')
+    .set({ extended_at: sql<Date>`clock_timestamp()` })
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .execute();
+}
+
+export type PopularItem = { organizationId: string; contentId: string; seconds: number };
+
+/** Items with at least so many plays that wait for renditions in AV1 and have no job for them. */
+export async function findPopular(
+  db: Db,
+  jobName: string,
+  { limit, minPlays }: { limit: number; minPlays: number },
+): Promise<PopularItem[]> {
+  const { rows } = await sql<PopularItem>`
+    select ladder.organization_id as "organizationId", ladder.content_id as "contentId",
+      (ladder.prepared -> 'info' ->> 'durationSeconds')::float8 as seconds
+    from media_ladder ladder join ${totalPlays} counted using (organization_id, content_id)
+    where ladder.extended_at is null and counted.plays >= ${minPlays}
+      and not exists (
+        select from job where job.name = ${jobName}
+          and job.payload ->> 'contentId' = ladder.content_id::text
+      )
+    order by counted.plays desc
+    limit ${limit}
+  `.execute(db);
+  return rows;
 }

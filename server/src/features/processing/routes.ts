@@ -13,12 +13,12 @@ import {
   type ItemRow,
   type MediaUrls,
 } from '../content/content.ts';
-import { retryImport } from '../imports/imports.ts';
-import { enqueueProcessing, type ProcessingOrder } from './processing.ts';
+import { enqueueProcessing, type ProcessingOrder, type SourceRetry } from './processing.ts';
 
 type ProcessingRouteParts = {
   mutations: Mutations;
   urls: MediaUrls;
+  sourceRetries: readonly SourceRetry[];
   /** Called when an item waits for processing again. */
   onQueued: () => void;
 };
@@ -31,7 +31,7 @@ function orderOfRetry(row: ItemRow): ProcessingOrder {
 }
 
 export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): void {
-  const { mutations, urls, onQueued } = parts;
+  const { mutations, urls, sourceRetries, onQueued } = parts;
   app.post(
     '/v1/content/:id/retry',
     {
@@ -51,8 +51,9 @@ export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): 
       await mutations.mutate(request, reply, async (tx) => {
         const item = await lockForRetry(tx, organizationId, request.params.id);
         const row = await markPendingAgain(tx, organizationId, item.content_id);
-        if (item.source_key === null) await requireImport(tx, organizationId, item.content_id);
-        else await enqueueProcessing(tx, organizationId, item.content_id, orderOfRetry(row));
+        if (item.source_key === null) {
+          await getSourceAgain(sourceRetries, tx, organizationId, item.content_id);
+        } else await enqueueProcessing(tx, organizationId, item.content_id, orderOfRetry(row));
         return { data: presentItem(row, urls), headers: { etag: entityTag(row) } };
       });
       onQueued();
@@ -61,9 +62,14 @@ export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): 
   );
 }
 
-/** Fetches the bytes of an import again. @throws ApiError CONFLICT when there is no source */
-async function requireImport(tx: Tx, organizationId: string, contentId: string): Promise<void> {
-  if (await retryImport(tx, organizationId, contentId)) return;
+/** @throws ApiError CONFLICT if nobody knows where the bytes come from */
+async function getSourceAgain(
+  retries: readonly SourceRetry[],
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+): Promise<void> {
+  for (const retry of retries) if (await retry(tx, organizationId, contentId)) return;
   throw new ApiError('CONFLICT', {
     message: 'The original bytes never arrived, so there is nothing to retry. Upload again.',
   });

@@ -1,5 +1,9 @@
 /** The table of prepared media, between the steps of processing. */
-import type { DefaultTimestamp, Json } from '../../platform/database/column-types.ts';
+import type {
+  DefaultTimestamp,
+  Json,
+  NullableTimestamp,
+} from '../../platform/database/column-types.ts';
 
 type MediaPreparationTable = {
   organization_id: string;
@@ -9,8 +13,17 @@ type MediaPreparationTable = {
   created_at: DefaultTimestamp;
 };
 
+type MediaLadderTable = {
+  organization_id: string;
+  content_id: string;
+  media_prefix: string;
+  prepared: Json<unknown>;
+  extended_at: NullableTimestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     media_preparation: MediaPreparationTable;
+    media_ladder: MediaLadderTable;
   }
 }

@@ -2,8 +2,9 @@ import type { CodecContext, Frame, Packet } from 'node-av/lib';
 import { decode, type Coverage } from './decoding.ts';
 import { AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, encode } from './encoders.ts';
 import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
-import { MAX_INTERLEAVE_SECONDS, type HlsOutput } from './hls-output.ts';
+import type { HlsOutput } from './hls-output.ts';
 import { loudnessFilters, type LoudnessChange } from './loudness.ts';
+import type { Pace } from './pace.ts';
 import { openDecoder, type Source, type SourceStream } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
 
@@ -17,12 +18,16 @@ export type AudioStage = {
   readonly maxSeconds: number;
   readonly meter: TaskMeter;
   readonly coverage: Coverage;
+  /** That of the pictures; null for a sound alone. */
+  readonly pace: Pace | null;
   /** Applied to the sound before it is encoded; null leaves it as it is. */
   readonly loudness: LoudnessChange | null;
 };
 
 /** A picture that lasts for less than this after the sound needs no silence. */
 const MIN_SILENCE_SECONDS = 0.1;
+/** Silence after the end of the sound is made in pieces of this length, beside the pictures. */
+const SILENCE_PIECE_SECONDS = 5;
 
 /** Every frame has the encoder's length, the last one filled up. */
 const TO_ENCODER_FORMAT = [
@@ -68,21 +73,33 @@ function soundFormat(frame: Frame): string {
 class SoundWriter {
   readonly #encoder: CodecContext;
   readonly #outputs: readonly HlsOutput[];
-  nextSample = 0n;
+  readonly #pace: Pace | null;
+  #nextSample = 0n;
 
-  constructor(encoder: CodecContext, outputs: readonly HlsOutput[]) {
+  constructor({ encoder, outputs, pace }: AudioStage) {
     this.#encoder = encoder;
     this.#outputs = outputs;
+    this.#pace = pace;
+  }
+
+  get endSeconds(): number {
+    return Number(this.#nextSample) / AUDIO_SAMPLE_RATE;
   }
 
   async write(frames: AsyncIterable<Frame>): Promise<void> {
     for await (const frame of frames) {
       // Where two graphs meet, the filled-up end of one overlaps the start of the next.
-      if (frame.pts < this.nextSample) frame.pts = this.nextSample;
-      this.nextSample = frame.pts + BigInt(frame.nbSamples);
+      if (frame.pts < this.#nextSample) frame.pts = this.#nextSample;
+      this.#nextSample = frame.pts + BigInt(frame.nbSamples);
+      await this.#pace?.room(this.endSeconds);
       await this.#encode(frame);
       frame.free();
     }
+  }
+
+  async writeSilence(seconds: number): Promise<void> {
+    using graph = await FrameGraph.open(silenceGraph(this.#nextSample, seconds));
+    await this.write(graph.pull());
   }
 
   finish(): Promise<void> {
@@ -99,9 +116,9 @@ class SoundWriter {
 
 /** Decodes the sound, encodes it, and returns where it ends, in seconds. */
 export async function runAudio(stage: AudioStage): Promise<number> {
-  const { coverage, encoder, meter, outputs, source, stream } = stage;
+  const { coverage, meter, source, stream } = stage;
   const decoder = await openDecoder(stream, 1);
-  const writer = new SoundWriter(encoder, outputs);
+  const writer = new SoundWriter(stage);
   let graph: FrameGraph | null = null;
   let format = '';
   for await (const frame of decode(stage.packets, { ...stage, decoder })) {
@@ -117,7 +134,7 @@ export async function runAudio(stage: AudioStage): Promise<number> {
   }
   if (graph !== null) await writer.write(graph.push(null));
   graph?.[Symbol.dispose]();
-  await fillWithSilence(writer, source);
+  if (stage.pace !== null) await fillWithSilence(writer, stage.pace);
   await writer.finish();
   return coverage.endSeconds;
 }
@@ -126,14 +143,11 @@ export async function runAudio(stage: AudioStage): Promise<number> {
  * Goes on with silence where the picture is longer. Players buffer only what has both, and would
  * wait for sound that never comes.
  */
-async function fillWithSilence(
-  writer: SoundWriter,
-  { video, declaredSeconds }: Source,
-): Promise<void> {
-  if (video === null) return;
-  const pictureSeconds = video.declaredSeconds ?? declaredSeconds ?? 0;
-  const missing = pictureSeconds - Number(writer.nextSample) / AUDIO_SAMPLE_RATE;
-  if (missing < MIN_SILENCE_SECONDS || missing > MAX_INTERLEAVE_SECONDS) return;
-  using graph = await FrameGraph.open(silenceGraph(writer.nextSample, missing));
-  await writer.write(graph.pull());
+async function fillWithSilence(writer: SoundWriter, pace: Pace): Promise<void> {
+  for (;;) {
+    const { isOver, pictureSeconds } = await pace.beyond(writer.endSeconds + SILENCE_PIECE_SECONDS);
+    const missing = pictureSeconds - writer.endSeconds;
+    if (missing >= MIN_SILENCE_SECONDS) await writer.writeSilence(missing);
+    if (isOver) return;
+  }
 }

@@ -7,9 +7,12 @@ import type { CompleteResult, CompleteTask, Rendition } from '../tasks.ts';
 import { MASTER_PLAYLIST, segmentSeconds, sourceOrientation } from './prepare.ts';
 import { readOrientation } from './describe.ts';
 import { writeMovingPictures } from './moving-pictures.ts';
+import { makeOtherSounds } from './sound-tracks.ts';
 import { openSource, type Source } from './source.ts';
+import { writeSubtitles } from './subtitles.ts';
 import { TaskMeter } from './task-meter.ts';
 import { transcode } from './transcode.ts';
+import { verifyAll } from './verify.ts';
 
 /** `prepare` measured the length; a later decode may differ by a frame or two. */
 const SLACK_SECONDS = 2;
@@ -23,37 +26,53 @@ export async function complete(
   task: CompleteTask,
   watch: (meter: TaskMeter) => void,
 ): Promise<CompleteResult> {
-  const { rungs } = task.prepared;
-  const made = await makeRungs(task, watch);
-  const all = [...rungs, ...made];
-  await writeFile(join(task.outputDir, MASTER_PLAYLIST), masterPlaylist(all));
-  return { rungs: all, master: MASTER_PLAYLIST };
+  const { onlyRungs = false, outputDir, prepared } = task;
+  const meter = new TaskMeter();
+  watch(meter);
+  const source = await openSource(task.sourcePath, { onTurn: () => meter.addWork() });
+  meter.expect({ seconds: prepared.info.durationSeconds, bytes: source.sizeBytes });
+  const all = [...prepared.rungs, ...(await makeRungs(task, source, meter))];
+  await writeFile(join(outputDir, MASTER_PLAYLIST), masterPlaylist(all, prepared));
+  if (onlyRungs) return { rungs: all, master: MASTER_PLAYLIST };
+  const subtitles = await writeSubtitles(source, outputDir, meter);
+  return { rungs: all, master: MASTER_PLAYLIST, subtitles };
 }
 
+/** The further renditions; the sounds that a player can choose instead of the first come last. */
 async function makeRungs(
   task: CompleteTask,
-  watch: (meter: TaskMeter) => void,
+  opened: Source,
+  meter: TaskMeter,
 ): Promise<Rendition[]> {
-  const { info, remainingRungs } = task.prepared;
-  const source = await openSource(task.sourcePath);
-  const meter = new TaskMeter({ seconds: info.durationSeconds, bytes: source.sizeBytes });
-  watch(meter);
+  const { onlyRungs = false, outputDir, prepared } = task;
+  const { hasShortStart = false, info, segmentStarts = null } = prepared;
+  const { durationSeconds } = info;
+  const isSoundApart = prepared.rungs.some(({ sound }) => sound !== undefined);
+  const source = isSoundApart ? { ...opened, audio: null } : opened;
+  const cut = { segmentSeconds: segmentSeconds(source.declaredSeconds ?? 0), outputDir, meter };
   const { finish } = await transcode({
+    ...cut,
     source,
-    sourcePath: task.sourcePath,
     parts: null,
-    rungs: remainingRungs,
-    outputDir: task.outputDir,
-    segmentSeconds: segmentSeconds(source.declaredSeconds ?? 0),
+    rungs: prepared.remainingRungs.filter(
+      ({ kind }) => kind === 'video' || (info.hasAudio && !isSoundApart),
+    ),
+    hasShortStart,
     orientation: sourceOrientation(source),
     threads: task.threads ?? availableParallelism(),
-    maxSeconds: info.durationSeconds + SLACK_SECONDS,
-    meter,
-    loudness: task.prepared.loudness ?? null,
+    maxSeconds: durationSeconds + SLACK_SECONDS,
+    loudness: prepared.loudness ?? null,
     hasDownload: false,
-    watchFrames: (frames) => watchPictures(frames, source, task),
+    soundApart: null,
+    ...(isSoundApart && { soundEndSeconds: durationSeconds }),
+    ...(!onlyRungs && { watchFrames: (frames) => watchPictures(frames, source, task) }),
   });
-  return finish();
+  const made = await finish();
+  if (isSoundApart && !onlyRungs) {
+    made.push(...(await makeOtherSounds({ ...cut, source, endSeconds: durationSeconds })));
+  }
+  await verifyAll(outputDir, made, { ...info, hasShortStart, isSoundApart }, segmentStarts);
+  return made;
 }
 
 async function watchPictures(

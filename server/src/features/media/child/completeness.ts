@@ -1,9 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import type { ContainerFormat } from '../sniff.ts';
+import { SNIFF_BYTES, transportPackets, type ContainerFormat } from '../sniff.ts';
 
-const TRANSPORT_PACKET_BYTES = 188;
-const BLU_RAY_PACKET_BYTES = 192;
-const TRANSPORT_SYNC = 0x47;
 const FLV_TAG_TYPES: ReadonlySet<number> = new Set([8, 9, 18]);
 const FLV_TAG_HEADER_BYTES = 11;
 const RIFF_HEADER_BYTES = 8;
@@ -14,7 +11,7 @@ async function bytesAt(file: FileHandle, position: number, length: number): Prom
   return bytes.subarray(0, bytesRead);
 }
 
-/** AVI and WAV: chunks named RIFF in a row, each of which states its length. */
+/** AVI, WAV and WebP: chunks named RIFF in a row, each of which states its length. */
 async function riffProblem(file: FileHandle, sizeBytes: number): Promise<string | null> {
   for (let position = 0; position + RIFF_HEADER_BYTES <= sizeBytes;) {
     const header = await bytesAt(file, position, RIFF_HEADER_BYTES);
@@ -42,12 +39,12 @@ async function flvProblem(file: FileHandle, sizeBytes: number): Promise<string |
   return isTag ? null : 'the last FLV tag is cut off';
 }
 
-/** MPEG transport streams consist of whole packets. */
+/** A transport stream that begins with a whole packet consists of them; a capture is cut anywhere. */
 async function transportProblem(file: FileHandle, sizeBytes: number): Promise<string | null> {
-  const [first] = await bytesAt(file, 0, 1);
-  const packetBytes = first === TRANSPORT_SYNC ? TRANSPORT_PACKET_BYTES : BLU_RAY_PACKET_BYTES;
-  const rest = sizeBytes % packetBytes;
-  return rest === 0 ? null : `the last packet has ${rest} of ${packetBytes} bytes`;
+  const packets = transportPackets(await bytesAt(file, 0, SNIFF_BYTES));
+  if (packets === null || packets.firstOffset > 0) return null;
+  const rest = sizeBytes % packets.packetBytes;
+  return rest === 0 ? null : `the last packet has ${rest} of ${packets.packetBytes} bytes`;
 }
 
 /**
@@ -64,6 +61,7 @@ export async function missingEnd(
   switch (container) {
     case 'avi':
     case 'wav':
+    case 'webp_anim':
       return await riffProblem(file, sizeBytes);
     case 'flv':
       return await flvProblem(file, sizeBytes);
@@ -76,6 +74,8 @@ export async function missingEnd(
     case 'mp3':
     case 'aac':
     case 'flac':
+    case 'asf':
+    case 'gif':
       return null;
     default:
       return container satisfies never;

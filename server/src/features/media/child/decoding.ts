@@ -7,12 +7,12 @@ import {
   AV_NOPTS_VALUE,
 } from 'node-av/constants';
 import { MediaError } from '../media-error.ts';
-import { BoundedQueue } from './bounded-queue.ts';
+import { captionPairs } from './closed-captions.ts';
 import { check, EngineError, required } from './engine.ts';
 import { DAMAGED, type Source, type SourceStream } from './source.ts';
+import { RESTART_SECONDS, Shifter } from './survey.ts';
 import type { TaskMeter } from './task-meter.ts';
 
-const PACKETS_AHEAD = 32;
 const MICROSECONDS = 1_000_000n;
 
 /** What decoding found out about one stream. */
@@ -22,19 +22,12 @@ export type Coverage = {
   frames: number;
   /** Where the last frame ends, in seconds from the start of the source. */
   endSeconds: number;
+  /** True once a frame carried a caption of CEA-608. */
+  hasClosedCaptions: boolean;
 };
 
 export function emptyCoverage(): Coverage {
-  return { packets: 0, failures: 0, frames: 0, endSeconds: 0 };
-}
-
-export type PacketQueues = {
-  readonly video: BoundedQueue<Packet>;
-  readonly audio: BoundedQueue<Packet>;
-};
-
-export function packetQueues(): PacketQueues {
-  return { video: new BoundedQueue(PACKETS_AHEAD), audio: new BoundedQueue(PACKETS_AHEAD) };
+  return { packets: 0, failures: 0, frames: 0, endSeconds: 0, hasClosedCaptions: false };
 }
 
 /** How reading ends. A forged length of a packet asks for more memory than there is. */
@@ -62,24 +55,23 @@ export async function* readPackets(container: FormatContext): AsyncGenerator<Pac
   }
 }
 
-/** Reads the source to its end and deals packets out to the queues of the chosen streams. */
-export async function demux(
-  source: Source,
-  queues: PacketQueues,
+/** Reads the packets of one track of a source from its start; the caller frees them. */
+export async function* trackPackets(
+  container: FormatContext,
+  { shifts, stream }: SourceStream,
   meter: Pick<TaskMeter, 'reachedByte'>,
-): Promise<void> {
-  for await (const packet of readPackets(source.container)) {
+): AsyncGenerator<Packet> {
+  const shifter = new Shifter(shifts, stream.timeBase);
+  for await (const packet of readPackets(container)) {
     meter.reachedByte(packet.pos);
-    if (packet.streamIndex === source.video?.stream.index) await queues.video.push(packet);
-    else if (packet.streamIndex === source.audio?.stream.index) await queues.audio.push(packet);
-    else packet.free();
+    if (packet.streamIndex !== stream.index) {
+      packet.free();
+      continue;
+    }
+    shifter.place(packet);
+    yield packet;
   }
-  queues.video.end();
-  queues.audio.end();
 }
-
-/** A step back of more than this is a new recording appended to the first, with its own clock. */
-const RESTART_SECONDS = 0.5;
 
 /** Where a frame lies on the time line of its source, in seconds. */
 type Span = {
@@ -148,6 +140,7 @@ export async function* decode(
     const { startSeconds, endSeconds } = clock.place(frame, time);
     if (startSeconds > maxSeconds) throw pastTheEnd(source);
     coverage.frames += 1;
+    coverage.hasClosedCaptions ||= captionPairs(frame).length > 0;
     // The last frame alone decides, and it ends no later than the container says. A forged length
     // would have later stages repeat it for days.
     const declaredEnd = Math.min(source.declaredSeconds ?? maxSeconds, maxSeconds);

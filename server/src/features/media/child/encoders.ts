@@ -7,6 +7,7 @@ import {
   AV_CHANNEL_LAYOUT_STEREO,
   AV_CODEC_FLAG_CLOSED_GOP,
   AV_CODEC_FLAG_GLOBAL_HEADER,
+  AV_PICTURE_TYPE_I,
   AV_PICTURE_TYPE_NONE,
   AV_PIX_FMT_YUV420P,
   AV_SAMPLE_FMT_FLTP,
@@ -92,10 +93,17 @@ export async function openAudioEncoder(layout = AV_CHANNEL_LAYOUT_STEREO): Promi
   return context;
 }
 
-/** Feeds one frame, or null for the end, and yields finished packets, which the caller frees. */
-export async function* encode(context: CodecContext, frame: Frame | null): AsyncGenerator<Packet> {
+/**
+ * Feeds one frame, or null for the end, and yields finished packets, which the caller frees. With
+ * `isKey` the picture becomes a key frame, from which the next ones are counted.
+ */
+export async function* encode(
+  context: CodecContext,
+  frame: Frame | null,
+  isKey = false,
+): AsyncGenerator<Packet> {
   // A frame still says which type it had in the source, and the encoder would copy that choice.
-  if (frame !== null) frame.pictType = AV_PICTURE_TYPE_NONE;
+  if (frame !== null) frame.pictType = isKey ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
   check(await context.sendFrame(frame), 'encode frame');
   for (;;) {
     const packet = new Packet();
@@ -112,10 +120,10 @@ export async function* encode(context: CodecContext, frame: Frame | null): Async
 export async function encodeAll(
   frames: AsyncIterable<Frame>,
   context: CodecContext,
-  write: (packet: Packet) => Promise<void>,
+  { isKey, write }: { isKey: (frame: Frame) => boolean; write: (packet: Packet) => Promise<void> },
 ): Promise<void> {
   for await (const frame of frames) {
-    for await (const packet of encode(context, frame)) await write(packet);
+    for await (const packet of encode(context, frame, isKey(frame))) await write(packet);
     frame.free();
   }
 }

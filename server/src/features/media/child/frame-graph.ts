@@ -1,5 +1,6 @@
 import { type FilterContext, FilterGraph, Frame } from 'node-av/lib';
 import { AV_NOPTS_VALUE } from 'node-av/constants';
+import { MediaError } from '../media-error.ts';
 import { check, received, required } from './engine.ts';
 
 /** Every graph text names its ends so that they can be found after parsing. */
@@ -86,10 +87,17 @@ export function videoInput(frame: Frame, timing: InputTiming): string {
   return `${GRAPH_INPUT}=${options.join(':')}`;
 }
 
-/** The input filter for sound like `frame`. */
+/** With more channels, nothing says where each is heard unless the sound does. */
+const MAX_PLAIN_CHANNELS = 8;
+
+/** The input filter for sound like `frame`. @throws MediaError UNSUPPORTED_MEDIA for its channels */
 export function audioInput(frame: Frame, timing: InputTiming): string {
   const { num, den } = timing.timeBase;
   const { mask, nbChannels } = frame.channelLayout;
+  if (mask === 0n && nbChannels > MAX_PLAIN_CHANNELS) {
+    const message = `The sound has ${nbChannels} channels without a layout.`;
+    throw new MediaError('UNSUPPORTED_MEDIA', message);
+  }
   const layout = mask === 0n ? `${nbChannels}c` : `0x${mask.toString(16)}`;
   const options = [
     `sample_rate=${frame.sampleRate}`,

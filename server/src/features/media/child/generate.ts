@@ -5,6 +5,7 @@ import {
   Dictionary,
   FormatContext,
   Rational,
+  type Frame,
   type Packet,
   type Stream,
 } from 'node-av/lib';
@@ -30,7 +31,9 @@ import {
   type AVPixelFormat,
   type FFVideoEncoder,
 } from 'node-av/constants';
-import type { ClipSpec, GenerateResult, GenerateTask } from '../tasks.ts';
+import type { ClipSpec } from '../clip-spec.ts';
+import type { GenerateResult, GenerateTask } from '../tasks.ts';
+import { attachPair, rowPairs } from './closed-captions.ts';
 import { appendMetadata, DOLBY_VISION_CONFIGURATION } from './dolby-vision.ts';
 import { check, required } from './engine.ts';
 import { AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, encode, openAudioEncoder } from './encoders.ts';
@@ -181,12 +184,16 @@ async function openPictureEncoder(clip: ClipSpec): Promise<CodecContext> {
 /** Equal pictures in a row of which `repeatsPictures` stores the first. */
 const REPEATS = 10;
 
+/** Part of a second after which its row of captions starts, so that cuts at seconds fall into it. */
+const CAPTION_START = 2 / 3;
+
 type Part = {
   readonly stream: Stream;
   readonly encoder: CodecContext;
   readonly graph: FrameGraph;
   readonly repeats: boolean;
   readonly isDolbyVision: boolean;
+  readonly closedCaptions: string | null;
   packets: number;
   endSeconds: number;
 };
@@ -195,14 +202,15 @@ async function addPart(
   muxer: FormatContext,
   encoder: CodecContext,
   graphText: string,
-  { repeats = false, isDolbyVision = false } = {},
+  { repeats = false, isDolbyVision = false, closedCaptions = null as string | null } = {},
 ): Promise<Part> {
   const stream = muxer.newStream(null);
   check(stream.codecpar.fromContext(encoder), 'set stream parameters');
   stream.timeBase = encoder.timeBase;
   stream.sampleAspectRatio = encoder.sampleAspectRatio;
   const graph = await FrameGraph.open(graphText);
-  return { stream, encoder, graph, repeats, isDolbyVision, packets: 0, endSeconds: 0 };
+  const options = { repeats, isDolbyVision, closedCaptions };
+  return { stream, encoder, graph, ...options, packets: 0, endSeconds: 0 };
 }
 
 async function write(muxer: FormatContext, part: Part, packets: AsyncIterable<Packet>) {
@@ -218,6 +226,14 @@ async function write(muxer: FormatContext, part: Part, packets: AsyncIterable<Pa
   }
 }
 
+function addCaptions(frame: Frame, { closedCaptions, encoder }: Part): void {
+  if (closedCaptions === null) return;
+  const rate = Math.round(encoder.framerate.toDouble());
+  const place = Number(frame.pts) - Math.floor(rate * CAPTION_START);
+  const row = rowPairs(`${closedCaptions}${Math.floor(place / rate)} `);
+  attachPair(frame, { pairs: place < 0 ? [] : row, place: Math.max(0, place) % rate, rate });
+}
+
 /** Writes a part frame by frame and yields after each one, so that parts can take turns. */
 async function* writePart(
   muxer: FormatContext,
@@ -226,6 +242,7 @@ async function* writePart(
 ): AsyncGenerator<void> {
   const secondsPerTick = part.encoder.timeBase.toDouble();
   for await (const frame of part.graph.pull()) {
+    addCaptions(frame, part);
     await write(muxer, part, encode(part.encoder, frame));
     part.endSeconds = Number(frame.pts) * secondsPerTick;
     meter.reachedTime(part.endSeconds);
@@ -260,7 +277,8 @@ export async function generate(
   if (clip.source !== 'none') {
     const encoder = await openPictureEncoder(clip);
     const isDolbyVision = clip.hdr === 'dolby-vision';
-    const options = { repeats: clip.repeatsPictures === true, isDolbyVision };
+    const { closedCaptions = null } = clip;
+    const options = { repeats: clip.repeatsPictures === true, isDolbyVision, closedCaptions };
     parts.push(await addPart(muxer, encoder, pictureGraph(clip), options));
   }
   if (clip.tone !== null) {

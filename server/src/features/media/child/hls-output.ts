@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   avGetCodecString,
@@ -9,37 +9,42 @@ import {
   type Stream,
 } from 'node-av/lib';
 import type { Rung } from '../ladder.ts';
-import { summarizeMediaPlaylist, withTargetDuration } from '../media-playlist.ts';
+import type { Variant } from '../master-playlist.ts';
+import { endedPlaylist, summarizeMediaPlaylist, withTargetDuration } from '../media-playlist.ts';
 import { roundFrameRate } from '../picture.ts';
 import type { Rendition } from '../tasks.ts';
+import { TIMELINE_START_SECONDS } from '../timeline.ts';
+import { AUDIO_BITRATE_BPS } from './encoders.ts';
 import { check, required } from './engine.ts';
 import { ProgressiveFile } from './progressive-file.ts';
+import { planSegments, startsSegment, type SegmentPlan } from './segment-plan.ts';
 
 export const MEDIA_PLAYLIST = 'index.m3u8';
 export const INIT_SEGMENT = 'init.mp4';
 
 /**
- * Every rung's time line starts here and not at 0. Reordered pictures and the lead-in of AAC need
- * timestamps before the first picture; starting late keeps them positive. Otherwise the muxer
- * shifts each rung by its own reordering delay, and a switch between rungs would break the
- * synchronisation of picture and sound. With `frag_discont` the start stands in the fragments
- * themselves, since browsers ignore the empty edit that FFmpeg would write in its place.
+ * Picture and sound of a time share a segment however far apart they come: for the muxer, 0 means no
+ * limit. See `pace.ts` for what bounds the distance.
  */
-const TIMELINE_START_SECONDS = 0.2;
-
-/** How far picture and sound of a source may lie apart and still end up in the same segment. */
-export const MAX_INTERLEAVE_SECONDS = 120;
+const MAX_INTERLEAVE_DELTA = 0n;
 /**
  * A last segment shorter than this part of the others joins the one before it. RFC 8216 measures
  * bit rates over no less, and a segment of a few frames, one of them a key frame, would claim many
  * times the real rate of its rendition.
  */
 const MIN_LAST_SEGMENT = 0.5;
+/** The muxer cuts no segment shorter than this. */
+const SHORTEST_SEGMENT_SECONDS = 0.01;
 
 type HlsOptions = {
   readonly segmentSeconds: number;
+  /** See `planSegments`. */
+  readonly hasShortStart: boolean;
+  /** Whether players may follow the playlist while it is written. */
+  readonly grows: boolean;
   readonly hasDownload: boolean;
-  readonly maySoundRunAhead: boolean;
+  /** The sound goes to the download alone, and to a rendition of its own. */
+  readonly keepsSoundApart: boolean;
 };
 
 type Track = {
@@ -56,84 +61,103 @@ type Track = {
  */
 export class HlsOutput {
   readonly #rung: Rung;
+  /** Of a rung with a picture; one segment for the whole of any other. */
+  readonly segments: SegmentPlan;
   readonly #folder: string;
   readonly #muxer: FormatContext;
   readonly #video: Track | null;
   readonly #audio: Track | null;
+  readonly #grows: boolean;
+  readonly #sound: CodecContext | null;
   readonly #download: ProgressiveFile | null;
   /** Length in frames of the shortest last segment. */
   readonly #minLastFrames: bigint;
   #lastWrite: Promise<void> = Promise.resolve();
   /** Pictures from a key frame on, while they may be too few for a segment of their own. */
   #held: Packet[] = [];
+  /** Whether what is held back is to start a segment. */
+  #startsSegment = false;
   #hasStarted = false;
 
   private constructor(
     rung: Rung,
     folder: string,
     muxer: FormatContext,
-    tracks: { video: Track | null; audio: Track | null },
-    segmentSeconds: number,
+    tracks: { video: Track | null; audio: Track | null; sound: CodecContext | null },
+    { grows, hasShortStart, segmentSeconds }: HlsOptions,
     download: ProgressiveFile | null,
   ) {
     this.#download = download;
     this.#rung = rung;
+    this.#grows = grows;
     this.#folder = folder;
     this.#muxer = muxer;
     this.#video = tracks.video;
     this.#audio = tracks.audio;
+    this.#sound = tracks.sound;
     const framesPerSecond = rung.kind === 'video' ? rung.frameRate.num / rung.frameRate.den : 0;
+    this.segments =
+      rung.kind === 'video'
+        ? planSegments(rung, { segmentSeconds, hasShortStart })
+        : { leadFrames: 0, segmentFrames: 1 };
     this.#minLastFrames = BigInt(Math.floor(segmentSeconds * MIN_LAST_SEGMENT * framesPerSecond));
   }
 
   /**
    * Creates the rung's folder inside `outputDir` and writes the header for opened encoders. With
-   * `hasDownload` the rung is written as one MP4 as well. With `maySoundRunAhead` the sound waits for
-   * its pictures, however long they take; otherwise for {@link MAX_INTERLEAVE_SECONDS} of them.
+   * `hasDownload` the rung is written as one MP4 as well.
    */
   static async open(
     outputDir: string,
     rung: Rung,
     encoders: { video: CodecContext | null; audio: CodecContext | null },
-    { segmentSeconds, hasDownload, maySoundRunAhead }: HlsOptions,
+    options: HlsOptions,
   ): Promise<HlsOutput> {
+    const { segmentSeconds, hasDownload, keepsSoundApart } = options;
     const folder = join(outputDir, rung.name);
     await mkdir(folder);
     const muxer = new FormatContext();
     check(muxer.allocOutputContext2(null, 'hls', join(folder, MEDIA_PLAYLIST)), 'open HLS output');
     const tracks = {
       video: encoders.video === null ? null : addTrack(muxer, encoders.video),
-      audio: encoders.audio === null ? null : addTrack(muxer, encoders.audio),
+      audio: encoders.audio === null || keepsSoundApart ? null : addTrack(muxer, encoders.audio),
     };
-    // For the muxer, 0 means no limit.
-    const interleaveSeconds = maySoundRunAhead ? 0 : MAX_INTERLEAVE_SECONDS;
-    const maxInterleaveDelta = BigInt(interleaveSeconds * 1_000_000);
-    muxer.maxInterleaveDelta = maxInterleaveDelta;
-    using options = Dictionary.fromObject({
-      hls_time: segmentSeconds,
-      hls_playlist_type: 'vod',
+    muxer.maxInterleaveDelta = MAX_INTERLEAVE_DELTA;
+    using muxing = Dictionary.fromObject({
+      // Pictures decide where a segment starts: see `#write`.
+      hls_time: rung.kind === 'video' ? SHORTEST_SEGMENT_SECONDS : segmentSeconds,
+      hls_playlist_type: options.grows ? 'event' : 'vod',
       hls_segment_type: 'fmp4',
-      hls_flags: 'independent_segments',
+      hls_flags: `independent_segments${options.grows ? '+temp_file' : ''}`,
       hls_segment_options: 'movflags=+frag_discont',
       output_ts_offset: TIMELINE_START_SECONDS,
       // Without it pictures would be shifted by the reordering delay, which differs between rungs.
       hls_fmp4_init_filename: INIT_SEGMENT,
       hls_segment_filename: join(folder, '%03d.m4s'),
     });
-    check(await muxer.writeHeader(options), 'write HLS header');
+    check(await muxer.writeHeader(muxing), 'write HLS header');
     const opened = [encoders.video, encoders.audio].filter((encoder) => encoder !== null);
     const download = hasDownload
-      ? await ProgressiveFile.open(outputDir, opened, maxInterleaveDelta)
+      ? await ProgressiveFile.open(outputDir, opened, MAX_INTERLEAVE_DELTA)
       : null;
-    return new HlsOutput(rung, folder, muxer, tracks, segmentSeconds, download);
+    return new HlsOutput(
+      rung,
+      folder,
+      muxer,
+      { ...tracks, sound: encoders.audio },
+      options,
+      download,
+    );
   }
 
   /** Takes over a packet in the time base of the video encoder. */
   async writeVideo(packet: Packet): Promise<void> {
     // The encoder leaves durations to the muxer, which would guess that of the last frame.
     if (packet.duration === 0n) packet.duration = 1n;
-    if (packet.isKeyframe) await this.#release();
-    const start = packet.isKeyframe ? packet : this.#held[0];
+    const isStart = packet.isKeyframe && startsSegment(this.segments, packet.pts);
+    if (isStart) await this.#release();
+    this.#startsSegment ||= isStart;
+    const start = isStart ? packet : this.#held[0];
     this.#held.push(packet);
     const isLong = start === undefined || endOf(packet) - start.pts >= this.#minLastFrames;
     if (isLong) await this.#release();
@@ -144,18 +168,27 @@ export class HlsOutput {
     const packets = this.#held;
     this.#held = [];
     const track = required(this.#video, 'a video track');
-    for (const packet of packets) await this.#write(packet, track);
+    for (const packet of packets) {
+      await this.#write(packet, track, this.#startsSegment);
+      this.#startsSegment = false;
+    }
     this.#hasStarted ||= packets.length > 0;
   }
 
   /** Writes a copy of a packet in the time base of the audio encoder; it goes to every rung. */
   writeAudio(packet: Packet): Promise<void> {
-    return this.#write(required(packet.clone(), 'memory'), required(this.#audio, 'an audio track'));
+    const copy = required(packet.clone(), 'memory');
+    if (this.#audio !== null) return this.#write(copy, this.#audio, true);
+    const sound = required(this.#sound, 'a sound');
+    this.#lastWrite = this.#lastWrite.then(() => this.#download?.write(copy, sound) ?? copy.free());
+    return this.#lastWrite;
   }
 
-  #write(packet: Packet, track: Track): Promise<void> {
+  /** The muxer starts a segment at each picture that it takes for a key frame. */
+  #write(packet: Packet, track: Track, startsSegment: boolean): Promise<void> {
     const download = this.#download;
     const copy = download === null ? null : required(packet.clone(), 'memory');
+    if (!startsSegment) packet.isKeyframe = false;
     packet.rescaleTs(track.encoder.timeBase, track.stream.timeBase);
     packet.streamIndex = track.stream.index;
     const write = this.#lastWrite.then(async () => {
@@ -167,35 +200,50 @@ export class HlsOutput {
     return write;
   }
 
+  /** What this rendition will be, with the highest rate that it may have. */
+  announcement(): Variant {
+    const rung = this.#rung;
+    const isVideo = rung.kind === 'video';
+    const sound = this.#audio === null ? 0 : AUDIO_BITRATE_BPS;
+    const rate = (isVideo ? rung.maxBitrateBps : 0) + sound;
+    return {
+      playlist: `${rung.name}/${MEDIA_PLAYLIST}`,
+      peakBandwidthBps: rate,
+      averageBandwidthBps: rate,
+      codecs: this.#codecs(),
+      width: isVideo ? rung.width : null,
+      height: isVideo ? rung.height : null,
+      frameRate: isVideo ? roundFrameRate(rung.frameRate) : null,
+    };
+  }
+
+  #codecs(): string {
+    const tracks = [this.#video, this.#audio].filter((track) => track !== null);
+    return tracks
+      .map(({ stream }) => required(avGetCodecString(stream.codecpar), 'a codec string'))
+      .join(',');
+  }
+
   /** Ends the last segment and the playlist, and measures what was written. */
   async finish(): Promise<Rendition> {
-    const [start] = this.#held;
-    // The muxer cuts at key frames, so what is none any more goes to the segment before.
-    if (start !== undefined && this.#hasStarted) start.isKeyframe = false;
-    if (start !== undefined) await this.#release();
+    // What is too short for a segment of its own goes to the one before.
+    if (this.#hasStarted) this.#startsSegment = false;
+    if (this.#held.length > 0) await this.#release();
     await this.#lastWrite;
     check(await this.#muxer.writeTrailer(), 'finish HLS output');
     await this.#download?.finish();
-    const codecs = [this.#video, this.#audio].flatMap((track) =>
-      track === null ? [] : [required(avGetCodecString(track.stream.codecpar), 'a codec string')],
-    );
+    const { playlist: name, peakBandwidthBps: _, ...announced } = this.announcement();
     this.#muxer.freeContext();
     const path = join(this.#folder, MEDIA_PLAYLIST);
-    const playlist = withTargetDuration(await readFile(path, 'utf8'));
-    await writeFile(path, playlist);
+    const written = withTargetDuration(await readFile(path, 'utf8'));
+    const playlist = this.#grows ? endedPlaylist(written) : written;
+    // Under another name first: it may be read at this moment.
+    await writeFile(`${path}.tmp`, playlist);
+    await rename(`${path}.tmp`, path);
     const sizeOf = async (name: string): Promise<number> =>
       (await stat(join(this.#folder, name))).size;
     const summary = await summarizeMediaPlaylist(playlist, sizeOf);
-    const rung = this.#rung;
-    return {
-      ...summary,
-      name: rung.name,
-      playlist: `${rung.name}/${MEDIA_PLAYLIST}`,
-      width: rung.kind === 'video' ? rung.width : null,
-      height: rung.kind === 'video' ? rung.height : null,
-      frameRate: rung.kind === 'video' ? roundFrameRate(rung.frameRate) : null,
-      codecs: codecs.join(','),
-    };
+    return { ...announced, ...summary, name: this.#rung.name, playlist: name };
   }
 }
 

@@ -1,10 +1,11 @@
 /** Still images: decoded within bounds, turned upright, and written again without any metadata. */
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import sharp from 'sharp';
 import { MediaError } from '../media-error.ts';
 import { sniffImage, type ImageFormat } from '../sniff-image.ts';
 import type { ImageResult, ImageTask } from '../tasks.ts';
+import { writeStills } from './still.ts';
 
 /**
  * Above what cameras make, and below what fills the memory of the child: decoders of AVIF and HEIC
@@ -29,7 +30,11 @@ const sizes = {
  *
  * @throws MediaError UNSUPPORTED_MEDIA, CORRUPT_MEDIA
  */
-export async function convertImage({ sourcePath, outputDir }: ImageTask): Promise<ImageResult> {
+export async function convertImage({
+  asThumbnails = false,
+  outputDir,
+  sourcePath,
+}: ImageTask): Promise<ImageResult> {
   sharp.concurrency(1);
   const source = await readFile(sourcePath);
   const format = sniffImage(source) ?? 'jpeg';
@@ -37,11 +42,21 @@ export async function convertImage({ sourcePath, outputDir }: ImageTask): Promis
   try {
     const readable = format === 'heic' ? await fromHeic(source, maxPixels) : source;
     const { width, height } = await convert(readable, outputDir, 'large', maxPixels);
+    if (asThumbnails) return await thumbnailsOf(path.join(outputDir, 'large.jpg'), outputDir);
     await convert(path.join(outputDir, 'large.jpg'), outputDir, 'small', maxPixels);
     return { width, height };
   } catch (error) {
     throw error instanceof MediaError ? error : translate(error, maxPixels);
   }
+}
+
+/** Writes an upright image as the thumbnails of a video, and removes it. */
+async function thumbnailsOf(image: string, outputDir: string): Promise<ImageResult> {
+  const { data, info } = await sharp(image).raw().toBuffer({ resolveWithObject: true });
+  const { width, height } = info;
+  const hash = await writeStills({ data, width, height }, outputDir);
+  await rm(image);
+  return { width, height, hash };
 }
 
 /** Loads the decoder for HEIC, which no other image needs. */

@@ -1,8 +1,9 @@
 import type { Frame } from 'node-av/lib';
-import { decode, demux, emptyCoverage, packetQueues } from './decoding.ts';
+import { decode, emptyCoverage, trackPackets } from './decoding.ts';
 import { AUDIO_SAMPLE_RATE } from './encoders.ts';
 import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
-import { openDecoder, openSource } from './source.ts';
+import { openTrack } from './open-track.ts';
+import { openDecoder, type Source } from './source.ts';
 import { SPEECH_SAMPLE_RATE, SpeechMeter } from './speech-meter.ts';
 import type { TaskMeter } from './task-meter.ts';
 import type { Waveform } from './waveform.ts';
@@ -88,24 +89,22 @@ function toSpeechSamples(frame: Frame): Float32Array {
 }
 
 /**
- * Decodes the sound of a file once: measures its loudness, looks for speech, and draws it into
- * `waveform`. The loudness is null for a file without sound.
+ * Decodes the sound of a source once: measures its loudness, looks for speech, and draws it into
+ * `waveform`. The loudness is null for a source without sound.
  *
  * Throws {@link MediaError} where the sound can't be decoded, as `transcode` would.
  */
 export async function measureSound(
-  sourcePath: string,
+  source: Source,
   maxSeconds: number,
   meter: TaskMeter,
   waveform: Waveform | null,
 ): Promise<MeasuredSound> {
-  const opened = await openSource(sourcePath);
-  const stream = opened.audio;
-  if (stream === null) return { loudness: null, mayBeSpeech: false };
-  const source = { ...opened, video: null };
-  const queues = packetQueues();
+  if (source.audio === null) return { loudness: null, mayBeSpeech: false };
+  await using sound = await openTrack(source, 'audio');
+  const { container, stream } = sound;
   // Only the later pass, which makes the renditions, moves the progress on.
-  const ownMeter = { reachedByte: () => meter.addWork() };
+  const packets = trackPackets(container, stream, { reachedByte: () => meter.addWork() });
   const decoder = await openDecoder(stream, 1);
   let graph: FrameGraph | null = null;
   let format = '';
@@ -119,28 +118,22 @@ export async function measureSound(
       frame.free();
     }
   };
-  const measuring = async (): Promise<void> => {
-    const coverage = emptyCoverage();
-    const frames = decode(queues.audio, { source, stream, decoder, maxSeconds, coverage });
-    for await (const frame of frames) {
-      const description = audioInput(frame, { timeBase: stream.stream.timeBase });
-      graph ??= await FrameGraph.open(
-        `${description},aresample=${AUDIO_SAMPLE_RATE},aformat=channel_layouts=stereo,` +
-          `ebur128=metadata=1:peak=true,aformat=sample_fmts=flt,${GRAPH_AUDIO_OUTPUT}`,
-      );
-      format ||= description;
-      // A recording that changes its format in the middle is measured by its first part.
-      if (format === description) {
-        await waveform?.take(frame, { timeBase: stream.stream.timeBase });
-        await take(graph.push(frame));
-      }
-      frame.free();
+  const coverage = emptyCoverage();
+  for await (const frame of decode(packets, { source, stream, decoder, maxSeconds, coverage })) {
+    const description = audioInput(frame, { timeBase: stream.stream.timeBase });
+    graph ??= await FrameGraph.open(
+      `${description},aresample=${AUDIO_SAMPLE_RATE},aformat=channel_layouts=stereo,` +
+        `ebur128=metadata=1:peak=true,aformat=sample_fmts=flt,${GRAPH_AUDIO_OUTPUT}`,
+    );
+    format ||= description;
+    // A recording that changes its format in the middle is measured by its first part.
+    if (format === description) {
+      await waveform?.take(frame, { timeBase: stream.stream.timeBase });
+      await take(graph.push(frame));
     }
-    if (graph !== null) await take(graph.push(null));
-    graph?.[Symbol.dispose]();
-  };
-  // Side by side, so that an error of one is seen while the other waits.
-  await Promise.all([demux(source, queues, ownMeter), measuring()]);
-  await source.container.closeInput();
+    frame.free();
+  }
+  if (graph !== null) await take(graph.push(null));
+  graph?.[Symbol.dispose]();
   return { loudness, mayBeSpeech: speech.mayBeSpeech };
 }

@@ -44,6 +44,8 @@ async function run(task: MediaTask): Promise<unknown> {
       return (await import('./prepare.ts')).prepare(task, reportProgress);
     case 'complete':
       return (await import('./complete.ts')).complete(task, reportProgress);
+    case 'still':
+      return (await import('./cover.ts')).makeCover(task, reportProgress);
     case 'transcribe':
       return (await import('./transcribe.ts')).transcribe(task, reportProgress);
     case 'generate':

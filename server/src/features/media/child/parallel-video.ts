@@ -1,15 +1,17 @@
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
 import type { VideoRung } from '../ladder.ts';
 import { BoundedQueue } from './bounded-queue.ts';
+import { removeCaptions } from './closed-captions.ts';
 import { decode, emptyCoverage, readPackets, type Coverage } from './decoding.ts';
 import { encode, openVideoEncoder } from './encoders.ts';
 import { required } from './engine.ts';
 import { FrameGraph } from './frame-graph.ts';
 import type { HlsOutput } from './hls-output.ts';
 import type { Orientation } from './orientation.ts';
-import { openPictures, seek, type Part, type Pictures } from './parts.ts';
+import { seek, type Part } from './parts.ts';
 import { rungGraph } from './picture-filters.ts';
-import { openDecoder } from './source.ts';
+import { openTrack, type OpenTrack } from './open-track.ts';
+import { openDecoder, type Source } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
 import { isHeld } from './video-stage.ts';
 
@@ -18,7 +20,7 @@ const FRAMES_AHEAD = 4;
 const PARTS_AHEAD = 2;
 
 export type PartsStage = {
-  readonly sourcePath: string;
+  readonly source: Source;
   readonly parts: readonly Part[];
   /** Most parts at the same time; each takes one thread to decode and one to encode. */
   readonly threads: number;
@@ -38,13 +40,13 @@ export type PartsStage = {
 
 /** Encodes the parts of a picture at the same time and writes them in their order. */
 export async function runParts(stage: PartsStage): Promise<void> {
-  const { parts, sourcePath } = stage;
+  const { parts, source } = stage;
   const workers = Math.min(stage.threads, parts.length);
   const writer = new PartWriter(stage.output, workers * PARTS_AHEAD);
   const progress = new Progress(stage);
   const waiting = [...parts];
   const worker = async (): Promise<void> => {
-    await using pictures = await openPictures(sourcePath);
+    await using pictures = await openTrack(source, 'video');
     for (let part = waiting.shift(); part !== undefined; part = waiting.shift()) {
       await writer.room(part);
       await writer.take(part, await encodePart(part, pictures, stage, progress));
@@ -120,15 +122,17 @@ class PartWriter {
 
 async function encodePart(
   part: Part,
-  pictures: Pictures,
+  pictures: OpenTrack,
   stage: PartsStage,
   progress: Progress,
 ): Promise<Packet[]> {
   const encoder = await openVideoEncoder(stage.rung, 1);
   checkParameters(encoder, stage.announced);
+  const { leadFrames } = stage.output.segments;
   const packets: Packet[] = [];
   for await (const frame of partFrames(part, pictures, stage, progress)) {
-    for await (const packet of encode(encoder, frame)) packets.push(packet);
+    const isKey = part.index === 0 && leadFrames > 0 && frame.pts === BigInt(leadFrames);
+    for await (const packet of encode(encoder, frame, isKey)) packets.push(packet);
     frame.free();
     progress.encoded();
   }
@@ -148,7 +152,7 @@ function checkParameters(encoder: CodecContext, announced: CodecContext): void {
 /** The pictures of a part as the encoder wants them; the caller frees them. */
 async function* partFrames(
   part: Part,
-  pictures: Pictures,
+  pictures: OpenTrack,
   stage: PartsStage,
   progress: Progress,
 ): AsyncGenerator<Frame> {
@@ -167,6 +171,8 @@ async function* partFrames(
         // A watcher that has failed makes no more room in its queue.
         await Promise.race([watched.push(required(frame.clone(), 'memory')), watching]);
       }
+      // The filter that sets the rate would keep them for pictures of this part.
+      if (!isWithin(frame, part, timing, rung)) removeCaptions(frame);
       progress.decoded();
       for await (const output of graph.push(frame)) {
         if (end !== null && output.pts >= end) {
@@ -190,8 +196,20 @@ async function* partFrames(
   }
 }
 
-async function* picturePackets({ source, stream }: Pictures): AsyncGenerator<Packet> {
-  for await (const packet of readPackets(source.container)) {
+/** True where a frame lies in a part, by the number that the filter of the rate gives it. */
+function isWithin(
+  { pts }: Frame,
+  { endFrame, startFrame }: Part,
+  { timeBase }: { timeBase: { num: number; den: number } },
+  { frameRate }: VideoRung,
+): boolean {
+  const seconds = (Number(pts) * timeBase.num) / timeBase.den;
+  const place = Math.round((seconds * frameRate.num) / frameRate.den);
+  return place >= startFrame && (endFrame === null || place < endFrame);
+}
+
+async function* picturePackets({ container, stream }: OpenTrack): AsyncGenerator<Packet> {
+  for await (const packet of readPackets(container)) {
     if (packet.streamIndex === stream.stream.index) yield packet;
     else packet.free();
   }
@@ -200,7 +218,7 @@ async function* picturePackets({ source, stream }: Pictures): AsyncGenerator<Pac
 /** Decodes from before a part to its end or further; adds to the coverage what it has seen. */
 async function* decodePart(
   { seekSeconds }: Part,
-  pictures: Pictures,
+  pictures: OpenTrack,
   stage: PartsStage,
 ): AsyncGenerator<Frame> {
   const { source, stream } = pictures;
@@ -226,6 +244,7 @@ async function* decodePart(
     total.packets += coverage.packets;
     total.failures += coverage.failures;
     total.frames += coverage.frames;
+    total.hasClosedCaptions ||= coverage.hasClosedCaptions;
     total.endSeconds = Math.max(total.endSeconds, coverage.endSeconds);
   }
 }

@@ -1,8 +1,9 @@
-import { AVDISCARD_ALL, AVSEEK_FLAG_BACKWARD, AV_NOPTS_VALUE } from 'node-av/constants';
-import type { Rung, VideoRung } from '../ladder.ts';
+import { AVSEEK_FLAG_BACKWARD, AV_NOPTS_VALUE } from 'node-av/constants';
+import type { Rung } from '../ladder.ts';
 import { readPackets } from './decoding.ts';
-import { gopFrames } from './encoders.ts';
-import { openSource, type Source, type SourceStream } from './source.ts';
+import { openTrack, type OpenTrack } from './open-track.ts';
+import { planSegments } from './segment-plan.ts';
+import type { Source } from './source.ts';
 
 /**
  * A long video is cut into parts that are encoded at the same time. Parts start where segments do, and
@@ -35,27 +36,8 @@ const SEEK_LEADS_SECONDS = [1, 4, 12] as const;
 const SEEKABLE: ReadonlySet<string> = new Set(['mov', 'matroska']);
 const MICROSECONDS = 1_000_000;
 
-/** A source opened a second time, for its pictures alone. */
-export type Pictures = AsyncDisposable & {
-  readonly source: Source;
-  readonly stream: SourceStream;
-};
-
-/** Opens a source that has a picture. @throws as {@link openSource} */
-export async function openPictures(sourcePath: string): Promise<Pictures> {
-  const source = await openSource(sourcePath);
-  const { audio, container, video } = source;
-  if (video === null) throw new Error('The source has no picture.');
-  if (audio !== null) audio.stream.discard = AVDISCARD_ALL;
-  return {
-    source,
-    stream: video,
-    [Symbol.asyncDispose]: () => container.closeInput(),
-  };
-}
-
 /** Moves to a key frame at or before a time, counted from the start of the source. */
-export async function seek({ source, stream }: Pictures, seconds: number): Promise<boolean> {
+export async function seek({ source, stream }: OpenTrack, seconds: number): Promise<boolean> {
   const { num, den } = stream.stream.timeBase;
   const start = Number(source.startMicroseconds) / MICROSECONDS;
   const ticks = BigInt(Math.floor(((start + Math.max(0, seconds)) * den) / num));
@@ -64,7 +46,7 @@ export async function seek({ source, stream }: Pictures, seconds: number): Promi
 }
 
 /** When the picture that the next packet holds is shown; null where that is not known. */
-async function nextSeconds(pictures: Pictures): Promise<number | null> {
+async function nextSeconds(pictures: OpenTrack): Promise<number | null> {
   for await (const packet of readPackets(pictures.source.container)) {
     const { isKeyframe, pts, streamIndex } = packet;
     packet.free();
@@ -80,7 +62,7 @@ async function nextSeconds(pictures: Pictures): Promise<number | null> {
  * Where to start reading so that the picture shown at `seconds` is decoded. Indexes are in the order
  * of decoding, so the key frame that a seek finds may be shown later than what was asked for.
  */
-async function findSeek(pictures: Pictures, seconds: number): Promise<number | null> {
+async function findSeek(pictures: OpenTrack, seconds: number): Promise<number | null> {
   for (const lead of SEEK_LEADS_SECONDS) {
     const target = seconds - lead;
     if (!(await seek(pictures, target))) return null;
@@ -96,35 +78,30 @@ async function findSeek(pictures: Pictures, seconds: number): Promise<number | n
  * video, and where a part could not start reading close before its first picture.
  */
 export async function planParts(
-  sourcePath: string,
-  { format, video }: Source,
+  source: Source,
   rung: Rung,
-  { segmentSeconds, threads }: { segmentSeconds: number; threads: number },
+  { threads, ...cut }: { segmentSeconds: number; hasShortStart: boolean; threads: number },
 ): Promise<Part[] | null> {
+  const { format, video } = source;
   const seconds = video?.declaredSeconds ?? 0;
   if (rung.kind !== 'video' || threads < 2 || !SEEKABLE.has(format.container)) return null;
   if (seconds <= MIN_SECONDS || seconds > MAX_SECONDS) return null;
   const { height = 0, width = 0 } = video?.stream.codecpar ?? {};
   if (width * height > MAX_PIXELS) return null;
-  const frames = partFrames(rung, segmentSeconds);
-  const partSeconds = (frames * rung.frameRate.den) / rung.frameRate.num;
+  const { leadFrames, segmentFrames } = planSegments(rung, cut);
+  const frames = segmentFrames * Math.round(PART_SECONDS / cut.segmentSeconds);
+  const startOf = (index: number): number => (index === 0 ? 0 : leadFrames + index * frames);
+  const framesPerSecond = rung.frameRate.num / rung.frameRate.den;
   // What is left after the last cut is half a part at least.
-  const count = Math.max(1, Math.round(seconds / partSeconds));
+  const count = Math.max(1, Math.round((seconds * framesPerSecond) / frames));
   const parts: Part[] = [];
-  await using pictures = await openPictures(sourcePath);
+  await using pictures = await openTrack(source, 'video');
   for (let index = 0; index < count; index += 1) {
-    const seekSeconds = index === 0 ? 0 : await findSeek(pictures, index * partSeconds);
+    const seekSeconds =
+      index === 0 ? 0 : await findSeek(pictures, startOf(index) / framesPerSecond);
     if (seekSeconds === null) return null;
-    const endFrame = index === count - 1 ? null : (index + 1) * frames;
-    parts.push({ index, startFrame: index * frames, endFrame, seekSeconds });
+    const endFrame = index === count - 1 ? null : startOf(index + 1);
+    parts.push({ index, startFrame: startOf(index), endFrame, seekSeconds });
   }
   return parts;
-}
-
-/** Pictures of a part: whole segments, each of which is whole groups of pictures. */
-function partFrames(rung: VideoRung, segmentSeconds: number): number {
-  const group = gopFrames(rung);
-  const groupSeconds = (group * rung.frameRate.den) / rung.frameRate.num;
-  const segment = group * Math.ceil(segmentSeconds / groupSeconds - 0.001);
-  return segment * Math.round(PART_SECONDS / segmentSeconds);
 }

@@ -2,29 +2,38 @@ import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Frame } from 'node-av/lib';
-import { planLadder } from '../ladder.ts';
+import { isAv1, planLadder, type Ladder, type Rung } from '../ladder.ts';
 import { masterPlaylist } from '../master-playlist.ts';
 import { MediaError } from '../media-error.ts';
-import type { MediaInfo, PrepareResult, PrepareTask } from '../tasks.ts';
+import { withoutNeedless } from '../per-title.ts';
+import type {
+  MediaInfo,
+  PrepareResult,
+  PrepareTask,
+  Rendition,
+  SourceTrack,
+  SourceWarning,
+} from '../tasks.ts';
+import type { TrackName } from '../track-names.ts';
 import type { Coverage } from './decoding.ts';
 import { describeSource, readOrientation } from './describe.ts';
+import { AUDIO_BITRATE_BPS } from './encoders.ts';
+import { nameOfStream } from './kept-tracks.ts';
 import { loudnessChange, measureSound } from './loudness.ts';
 import { orientationFromMatrix, type Orientation } from './orientation.ts';
 import { planParts } from './parts.ts';
-import { DAMAGED, openSource, type Source, type SourceStream } from './source.ts';
+import { DAMAGED, isShort, openSource, type Source, type SourceStream } from './source.ts';
 import { TaskMeter } from './task-meter.ts';
 import { writeStills } from './still.ts';
 import { writeThumbnails } from './thumbnail.ts';
 import { transcode, type TranscodeResult } from './transcode.ts';
+import { verifyAll } from './verify.ts';
 import { Waveform } from './waveform.ts';
 
 export const MASTER_PLAYLIST = 'master.m3u8';
 
 /** Clips up to a minute get short segments, so that the first one arrives sooner. */
 const SHORT_CLIP_SECONDS = 60;
-/** Part of the declared length that has to be readable, and the slack for very short clips. */
-const MIN_READABLE = 0.95;
-const READABLE_SLACK_SECONDS = 0.5;
 /** Share of packets that may fail to decode before the file counts as damaged. */
 const MAX_FAILED_PACKETS = 0.05;
 /** Containers round lengths; a clip this little over the limit is within it. */
@@ -56,19 +65,28 @@ function checkStream(name: string, stream: SourceStream | null, coverage: Covera
   }
 }
 
-function isShort(endSeconds: number, declaredSeconds: number): boolean {
-  return endSeconds < declaredSeconds * MIN_READABLE - READABLE_SLACK_SECONDS;
-}
-
 /** Refuses a source of which too little could be read. */
 function checkCoverage(source: Source, { video, audio }: TranscodeResult): void {
   checkStream('video', source.video, video);
   // Screen recorders write a sound track without a single packet; that is a silent video.
   if (source.video === null || audio.packets > 0) checkStream('audio', source.audio, audio);
-  const endSeconds = Math.max(video.endSeconds, audio.endSeconds);
-  if (source.declaredSeconds !== null && isShort(endSeconds, source.declaredSeconds)) {
-    throw corrupt(`media ends at ${endSeconds} of ${source.declaredSeconds} seconds`);
-  }
+  const isStill = STILL_CONTAINERS.has(source.format.container) && video.frames === 1;
+  if (isStill) throw new MediaError('UNSUPPORTED_MEDIA', 'The file holds a single picture.');
+}
+
+/** Containers of images, which may hold one picture or several. */
+const STILL_CONTAINERS: ReadonlySet<string> = new Set(['gif', 'webp_anim']);
+
+/** Refuses a source that says it is too long. Returns the most seconds that may be decoded. */
+function checkLength(
+  { declaredSeconds }: Source,
+  { maxDurationSeconds }: Pick<PrepareTask, 'maxDurationSeconds'>,
+): number {
+  const maxSeconds = maxDurationSeconds + LIMIT_SLACK_SECONDS;
+  if ((declaredSeconds ?? 0) <= maxSeconds) return maxSeconds;
+  throw new MediaError('TOO_LONG', `The recording is longer than ${maxDurationSeconds} seconds.`, {
+    detail: `declared length ${declaredSeconds} seconds`,
+  });
 }
 
 /**
@@ -80,39 +98,39 @@ export async function prepare(
   task: PrepareTask,
   watch: (meter: TaskMeter) => void,
 ): Promise<PrepareResult> {
-  const source = await openSource(task.sourcePath);
-  const maxSeconds = task.maxDurationSeconds + LIMIT_SLACK_SECONDS;
-  if ((source.declaredSeconds ?? 0) > maxSeconds) {
-    throw new MediaError(
-      'TOO_LONG',
-      `The recording is longer than ${task.maxDurationSeconds} seconds.`,
-      { detail: `declared length ${source.declaredSeconds} seconds` },
-    );
-  }
-  const declared = describeSource(source);
-  const ladder = planLadder(declared, task.quality);
-  const meter = new TaskMeter({ seconds: source.declaredSeconds, bytes: source.sizeBytes });
+  const meter = new TaskMeter();
   watch(meter);
+  const source = await openSource(task.sourcePath, { onTurn: () => meter.addWork() });
+  const maxSeconds = checkLength(source, task);
+  const declared = describeSource(source);
+  const ladder = planLadder(declared, task);
+  meter.expect({ seconds: source.declaredSeconds, bytes: source.sizeBytes });
   const waveform = source.video === null ? new Waveform() : null;
-  const sound = await measureSound(task.sourcePath, maxSeconds, meter, waveform);
+  const sound = await measureSound(source, maxSeconds, meter, waveform);
   const loudness = loudnessChange(sound.loudness);
   const thumbnails = thumbnailWatcher(source, declared, task.outputDir);
+  const hasShortStart = true;
   const cut = {
     segmentSeconds: segmentSeconds(declared.durationSeconds),
+    hasShortStart,
     threads: task.threads ?? availableParallelism(),
   };
   const result = await transcode({
     ...cut,
     source,
-    sourcePath: task.sourcePath,
     rungs: [ladder.first],
-    parts: await planParts(task.sourcePath, source, ladder.first, cut),
+    parts: await planParts(source, ladder.first, cut),
     outputDir: task.outputDir,
     orientation: sourceOrientation(source),
     maxSeconds,
     meter,
     loudness,
     hasDownload: true,
+    soundApart: nameOfFirstSound(source),
+    ...(isPlayedEarly(task, declared) && {
+      announce: (variants) =>
+        writeFile(join(task.outputDir, MASTER_PLAYLIST), masterPlaylist(variants)),
+    }),
     watchFrames: (frames) => thumbnails.watch(frames),
   });
   checkCoverage(source, result);
@@ -123,16 +141,79 @@ export async function prepare(
     hasAudio: result.audio.frames > 0,
     durationSeconds: Math.round(endSeconds * 1000) / 1000,
   };
-  await writeFile(join(task.outputDir, MASTER_PLAYLIST), masterPlaylist(rungs));
+  const isSoundApart = rungs.some((rung) => rung.sound !== undefined);
+  const item = { ...info, hasShortStart, isSoundApart };
+  const segmentStarts = await verifyAll(task.outputDir, rungs, item, null);
+  await writeFile(join(task.outputDir, MASTER_PLAYLIST), masterPlaylist(rungs, result.video));
   return {
     info,
     thumbnailHash: waveform === null ? thumbnails.hash() : await drawn(waveform, task.outputDir),
     rungs,
     master: MASTER_PLAYLIST,
-    remainingRungs: [...ladder.remaining],
+    remainingRungs: neededRungs(ladder, rungs[0], { ...result.video, ...info }),
+    hasClosedCaptions: result.video.hasClosedCaptions,
+    hasShortStart,
+    segmentStarts: [...segmentStarts],
     loudness,
-    mayBeSpeech: sound.mayBeSpeech,
+    ...(!hasLostSound(source) && { mayBeSpeech: sound.mayBeSpeech }),
+    sourceTracks: toldTracks(source, result),
+    warnings: [...source.warnings, ...damageWarnings(result)],
   };
+}
+
+function hasLostSound({ warnings }: Source): boolean {
+  return warnings.some(({ code }) => code === 'SOUND_NOT_SUPPORTED');
+}
+
+/** Captions inside of the pictures, which no track of the container tells of. */
+const CLOSED_CAPTIONS: SourceTrack = {
+  kind: 'subtitle',
+  codec: 'eia_608',
+  language: null,
+  duration: null,
+  used: true,
+  reason: null,
+};
+
+/** The tracks as the owner is told of them, now that they have been decoded. */
+function toldTracks({ audio, tracks }: Source, coverage: TranscodeResult): SourceTrack[] {
+  const isEmpty = (index: number): boolean =>
+    index === audio?.stream.index && coverage.audio.frames === 0;
+  const told = tracks.map((track, index): SourceTrack =>
+    isEmpty(index) ? { ...track, used: false, reason: 'empty' } : track,
+  );
+  return coverage.video.hasClosedCaptions ? [...told, CLOSED_CAPTIONS] : told;
+}
+
+function damageWarnings({ audio, video }: TranscodeResult): SourceWarning[] {
+  const failures = audio.failures + video.failures;
+  if (failures === 0) return [];
+  const packets = audio.packets + video.packets;
+  const message = `${failures} of ${packets} packets could not be decoded and were left out.`;
+  return [{ code: 'PARTLY_DAMAGED', message }];
+}
+
+/** Shorter ones are ready before anybody could have followed them. */
+function isPlayedEarly({ playsEarly }: PrepareTask, { durationSeconds, kind }: MediaInfo): boolean {
+  return playsEarly === true && kind === 'video' && durationSeconds > SHORT_CLIP_SECONDS;
+}
+
+/** Sounds among which a player chooses are apart from the pictures. Null where there is no choice. */
+function nameOfFirstSound({ audio, otherSounds }: Source): TrackName | null {
+  if (audio === null || otherSounds.length === 0) return null;
+  return nameOfStream(audio.stream, 'Audio');
+}
+
+/** The further rungs, without those that would save nothing and those that would lose captions. */
+function neededRungs(
+  { first, remaining }: Ladder,
+  made: Rendition | undefined,
+  { hasAudio, hasClosedCaptions }: { hasAudio: boolean; hasClosedCaptions: boolean },
+): Rung[] {
+  if (first.kind !== 'video' || made === undefined) return [...remaining];
+  const kept = hasClosedCaptions ? remaining.filter((rung) => !isAv1(rung)) : remaining;
+  const sound = hasAudio && made.codecs.includes(',') ? AUDIO_BITRATE_BPS : 0;
+  return withoutNeedless(kept, first, Math.max(0, made.averageBandwidthBps - sound));
 }
 
 /** Writes the waveform as thumbnails. Returns the ThumbHash. */

@@ -1,29 +1,27 @@
 import { open } from 'node:fs/promises';
 import {
-  avGetCodecName,
-  Codec,
   CodecContext,
   Dictionary,
   FormatContext,
   InputFormat,
+  type Codec,
   type Stream,
 } from 'node-av/lib';
-import {
-  AVDISCARD_ALL,
-  AVMEDIA_TYPE_AUDIO,
-  AVMEDIA_TYPE_VIDEO,
-  AV_CODEC_ID_AV1,
-  AV_DISPOSITION_ATTACHED_PIC,
-  AV_DISPOSITION_DEFAULT,
-  AV_NOPTS_VALUE,
-  FF_DECODER_LIBDAV1D,
-  type AVMediaType,
-} from 'node-av/constants';
+import { AVDISCARD_ALL, AVMEDIA_TYPE_VIDEO, AV_NOPTS_VALUE } from 'node-av/constants';
 import { MediaError } from '../media-error.ts';
-import { SNIFF_BYTES, sniffMedia, type SniffedFormat } from '../sniff.ts';
-import { ALL_DECODERS, AUDIO_DECODERS, VIDEO_DECODERS } from './allowed-formats.ts';
+import { id3TagBytes, SNIFF_BYTES, sniffMedia, type SniffedFormat } from '../sniff.ts';
+import type { SourceTrack, SourceWarning } from '../tasks.ts';
+import { ALL_DECODERS } from './allowed-formats.ts';
 import { missingEnd } from './completeness.ts';
 import { check, EngineError, required } from './engine.ts';
+import { surveyPackets, type Shift, type Survey } from './survey.ts';
+import {
+  chooseTracks,
+  describeTracks,
+  indexedLength,
+  type Choice,
+  type ChosenTrack,
+} from './choose-tracks.ts';
 
 /** What the owner reads, whatever exactly is broken. */
 export const DAMAGED = 'The file is damaged or incomplete.';
@@ -41,29 +39,48 @@ export type SourceStream = {
   readonly stream: Stream;
   readonly decoder: Codec;
   readonly codecName: string;
-  /** Length that the container claims for this stream, or null where it claims none. */
+  /** Where the stream ends, in seconds from the start of the source; null where nothing says so. */
   readonly declaredSeconds: number | null;
+  /** See {@link Shift}; most files have none. */
+  readonly shifts: readonly Shift[];
 };
 
 /** An opened upload: its demuxer, the best picture and the best sound, at least one of them. */
 export type Source = {
+  readonly path: string;
   readonly container: FormatContext;
   readonly format: SniffedFormat;
   readonly sizeBytes: number;
   readonly video: SourceStream | null;
   readonly audio: SourceStream | null;
-  /** Length that the container claims, or null; live recordings in WebM claim none. */
+  /** See `Choice`; none of them is empty. */
+  readonly otherSounds: readonly SourceStream[];
+  readonly subtitles: readonly Stream[];
+  /** Where the later of the two ends, in seconds from the start of the source, or null. */
   readonly declaredSeconds: number | null;
   /** The timestamp that counts as zero, in microseconds. */
   readonly startMicroseconds: bigint;
+  readonly tracks: readonly SourceTrack[];
+  readonly warnings: readonly SourceWarning[];
+  readonly survey: Survey | null;
 };
 
-async function readHead(path: string): Promise<{ head: Uint8Array; sizeBytes: number }> {
+async function sniffFile(
+  path: string,
+): Promise<{ format: SniffedFormat | null; sizeBytes: number }> {
   await using file = await open(path, 'r');
   const { size } = await file.stat();
-  const head = new Uint8Array(SNIFF_BYTES);
-  const { bytesRead } = await file.read(head, 0, SNIFF_BYTES, 0);
-  return { head: head.subarray(0, bytesRead), sizeBytes: size };
+  const headAt = async (position: number): Promise<Uint8Array> => {
+    const head = new Uint8Array(SNIFF_BYTES);
+    const { bytesRead } = await file.read(head, 0, SNIFF_BYTES, position);
+    return head.subarray(0, bytesRead);
+  };
+  const head = await headAt(0);
+  const tagBytes = id3TagBytes(head);
+  // A tag with a picture in it hides what follows.
+  const tagged = tagBytes > 0 && tagBytes < size ? sniffMedia(await headAt(tagBytes)) : null;
+  const isTaggedAac = tagged?.container === 'aac';
+  return { format: isTaggedAac ? tagged : sniffMedia(head), sizeBytes: size };
 }
 
 /**
@@ -80,51 +97,6 @@ function guardedOptions(format: SniffedFormat): Dictionary {
     analyzeduration: PROBE_MICROSECONDS,
     ...(format.container === 'mov' ? { enable_drefs: 0, use_absolute_path: 0 } : {}),
   });
-}
-
-function findDecoder(stream: Stream, allowed: ReadonlySet<string>): Codec | null {
-  const { codecId } = stream.codecpar;
-  const decoder =
-    codecId === AV_CODEC_ID_AV1
-      ? Codec.findDecoderByName(FF_DECODER_LIBDAV1D)
-      : Codec.findDecoder(codecId);
-  return decoder !== null && allowed.has(decoder.name ?? '') ? decoder : null;
-}
-
-function seconds(ticks: bigint, stream: Stream): number | null {
-  if (ticks === AV_NOPTS_VALUE || ticks <= 0n) return null;
-  return Number(ticks) * stream.timeBase.toDouble();
-}
-
-/** Prefers the stream marked as default, then the larger picture or the richer sound. */
-function pickStream(
-  container: FormatContext,
-  type: AVMediaType,
-  allowed: ReadonlySet<string>,
-): SourceStream | null {
-  const weight = (stream: Stream): number => {
-    const { codecpar } = stream;
-    const isDefault = (stream.disposition & AV_DISPOSITION_DEFAULT) !== 0 ? 1 : 0;
-    return type === AVMEDIA_TYPE_VIDEO
-      ? codecpar.width * codecpar.height * 2 + isDefault
-      : isDefault * 100 + codecpar.channels;
-  };
-  const candidates = container.streams.flatMap((stream) => {
-    if (stream.codecpar.codecType !== type) return [];
-    if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) !== 0) return [];
-    const decoder = findDecoder(stream, allowed);
-    return decoder === null ? [] : [{ stream, decoder }];
-  });
-  const best = candidates.reduce<(typeof candidates)[number] | null>(
-    (found, next) => (found === null || weight(next.stream) > weight(found.stream) ? next : found),
-    null,
-  );
-  if (best === null) return null;
-  return {
-    ...best,
-    codecName: avGetCodecName(best.stream.codecpar.codecId) ?? 'unknown',
-    declaredSeconds: seconds(best.stream.duration, best.stream),
-  };
 }
 
 function checkPictureSizes(container: FormatContext): void {
@@ -167,49 +139,141 @@ function damaged(cause: EngineError): MediaError {
 }
 
 /**
- * Opens an upload for decoding.
+ * Opens an upload for decoding. `survey` is that of an earlier call for the same file; without one, a
+ * file whose container has no index of its tracks is read through once.
  *
- * Throws {@link MediaError}: UNSUPPORTED_MEDIA when the bytes are not an allowed format, hold nothing
- * that can be decoded, or show a picture beyond the limits; CORRUPT_MEDIA when the container
- * cannot be read.
+ * Throws {@link MediaError}: UNSUPPORTED_MEDIA when the bytes are not an allowed format, hold a
+ * picture or sound that can't be decoded and nothing else, or show a picture beyond the limits;
+ * CORRUPT_MEDIA when the container cannot be read.
  */
-export async function openSource(path: string): Promise<Source> {
-  const { head, sizeBytes } = await readHead(path);
+export async function openSource(
+  path: string,
+  { survey = null, onTurn = () => undefined }: { survey?: Survey | null; onTurn?: () => void } = {},
+): Promise<Source> {
+  const { format, sizeBytes } = await sniffFile(path);
   if (sizeBytes === 0) throw new MediaError('CORRUPT_MEDIA', 'The file is empty.');
-  const format = sniffMedia(head);
   if (format === null) {
     throw new MediaError('UNSUPPORTED_MEDIA', 'The file is neither a video nor a sound recording.');
   }
   const missing = await missingEnd(path, format.container, sizeBytes);
   if (missing !== null) throw new MediaError('CORRUPT_MEDIA', DAMAGED, { detail: missing });
   const container = await openContainer(path, format);
-  const video = pickStream(container, AVMEDIA_TYPE_VIDEO, VIDEO_DECODERS);
-  const audio = pickStream(container, AVMEDIA_TYPE_AUDIO, AUDIO_DECODERS);
-  if (video === null && audio === null) {
-    throw new MediaError(
-      'UNSUPPORTED_MEDIA',
-      'The file has no video or audio that can be decoded.',
-    );
-  }
-  const picture = video?.stream.codecpar;
+  const choice = chooseTracks(container);
+  const picture = choice.video?.stream.codecpar;
   if (picture !== undefined && picture.width * picture.height === 0) {
     throw new MediaError('CORRUPT_MEDIA', DAMAGED, { detail: 'the picture has no size' });
   }
-  for (const stream of container.streams) {
-    const isUsed = stream.index === video?.stream.index || stream.index === audio?.stream.index;
-    if (!isUsed) stream.discard = AVDISCARD_ALL;
+  const chosen = [choice.video, choice.audio].filter((track) => track !== null);
+  if (survey === null && !isIndexed(format, chosen)) {
+    const timed = new Set(chosen.map(({ stream }) => stream.index));
+    const found = await surveyPackets(container, { timed, container: format.container }, onTurn);
+    checkEnd(container, format, found);
+    // Seeking back is exact in few containers.
+    await container.closeInput();
+    return openSource(path, { survey: found });
   }
-  const { duration, startTime } = container;
+  const placed = placeTracks(container, choice, survey);
+  for (const stream of container.streams) {
+    const isRead = [placed.video, placed.audio].some((track) => track?.stream === stream);
+    if (!isRead) stream.discard = AVDISCARD_ALL;
+  }
+  return { path, container, format, sizeBytes, survey, ...placed };
+}
+
+/** True where the container itself says where each of these tracks starts and ends. */
+function isIndexed({ container }: SniffedFormat, chosen: readonly ChosenTrack[]): boolean {
+  // The index of a fragmented file is empty.
+  return container === 'mov' && chosen.every(({ stream }) => stream.nbFrames > 0n);
+}
+
+/** Containers whose length is a guess from the size, or from clocks that may jump. */
+const GUESSED_LENGTH: ReadonlySet<string> = new Set(['mpegts', 'mpeg', 'aac']);
+/** Part of the declared length that has to be readable, and the slack for very short clips. */
+const MIN_READABLE = 0.95;
+const READABLE_SLACK_SECONDS = 0.5;
+
+/** True where media ends too early to be all that was meant. Both are in seconds. */
+export function isShort(endSeconds: number, declaredSeconds: number): boolean {
+  return endSeconds < declaredSeconds * MIN_READABLE - READABLE_SLACK_SECONDS;
+}
+
+/** Refuses a file whose container promises more than any of its tracks holds. */
+function checkEnd(
+  { duration }: FormatContext,
+  { container }: SniffedFormat,
+  { endSeconds, spans }: Survey,
+): void {
+  if (duration === AV_NOPTS_VALUE || duration <= 0n || GUESSED_LENGTH.has(container)) return;
+  const declared = Number(duration) / MICROSECONDS;
+  const startSeconds = Math.min(0, ...[...spans.values()].map((span) => span.startSeconds));
+  if (!isShort(endSeconds - startSeconds, declared)) return;
+  const detail = `the packets end at ${endSeconds.toFixed(3)} of ${declared.toFixed(3)} seconds`;
+  throw new MediaError('CORRUPT_MEDIA', DAMAGED, { detail });
+}
+
+/** Puts the chosen tracks on one time line, and says what there is to say about all tracks. */
+function placeTracks(container: FormatContext, choice: Choice, survey: Survey | null) {
+  const lengths = new Map<number, number>();
+  const bounds = (stream: Stream): { start: number; end: number | null } => {
+    const span = survey?.spans.get(stream.index);
+    if (span !== undefined && Number.isFinite(span.startSeconds)) {
+      // What lies before 0 is the lead-in of a codec, which its decoder drops.
+      return { start: Math.max(0, span.startSeconds), end: span.endSeconds };
+    }
+    const { startTime, timeBase } = stream;
+    const start = startTime === AV_NOPTS_VALUE ? 0 : Number(startTime) * timeBase.toDouble();
+    const length = survey === null ? indexedLength(stream) : null;
+    return { start, end: length === null ? null : start + length };
+  };
+  for (const stream of container.streams) {
+    const { start, end } = bounds(stream);
+    if (end !== null) lengths.set(stream.index, end - start);
+  }
+  const isEmpty = ({ index, nbFrames }: Stream): boolean =>
+    survey === null ? nbFrames === 0n : !survey.spans.has(index);
+  const sounds = [choice.audio, ...choice.otherSounds].filter(
+    (track): track is ChosenTrack => track !== null && !isEmpty(track.stream),
+  );
+  const firstSound = sounds[0] ?? choice.audio;
+  const chosen = [choice.video, firstSound].filter((track) => track !== null);
+  // A track without a single packet has no start.
+  const filled = chosen.filter(({ stream }) => survey === null || survey.spans.has(stream.index));
+  const starts = filled.map(({ stream }) => bounds(stream).start);
+  const startSeconds = starts.length === 0 ? 0 : Math.min(...starts);
+  const place = (track: ChosenTrack): SourceStream => {
+    const { end } = bounds(track.stream);
+    return {
+      ...track,
+      declaredSeconds: end === null ? null : end - startSeconds,
+      shifts: survey?.spans.get(track.stream.index)?.shifts ?? [],
+    };
+  };
+  const video = choice.video === null ? null : place(choice.video);
+  const audio = firstSound === null ? null : place(firstSound);
+  const ends = [video, audio].flatMap((track) => track?.declaredSeconds ?? []);
   return {
-    container,
-    format,
-    sizeBytes,
     video,
     audio,
-    declaredSeconds:
-      duration === AV_NOPTS_VALUE || duration <= 0n ? null : Number(duration) / MICROSECONDS,
-    startMicroseconds: startTime === AV_NOPTS_VALUE ? 0n : startTime,
+    otherSounds: sounds.slice(1).map(place),
+    subtitles: choice.subtitles.filter((stream) => !isEmpty(stream)),
+    declaredSeconds: ends.length === 0 ? null : Math.max(...ends),
+    startMicroseconds: BigInt(Math.round(startSeconds * MICROSECONDS)),
+    tracks: describeTracks(container, choice, { isEmpty, lengths }),
+    warnings: warningsOf(choice, survey),
   };
+}
+
+function warningsOf({ lostSound }: Choice, survey: Survey | null): SourceWarning[] {
+  const warnings: SourceWarning[] = [];
+  if (lostSound !== null) {
+    const message = `The codec of the sound is not supported: ${lostSound}. The item is silent.`;
+    warnings.push({ code: 'SOUND_NOT_SUPPORTED', message });
+  }
+  if (survey !== null && survey.jumps > 0) {
+    const message = 'The clock of the file jumps. What lies behind a jump follows at once.';
+    warnings.push({ code: 'CLOCK_JUMPS', message });
+  }
+  return warnings;
 }
 
 /**

@@ -1,13 +1,19 @@
 /** Counts what a task has done, for its progress and for the watch on stalled tasks. */
 export class TaskMeter {
-  readonly #totalSeconds: number | null;
-  readonly #totalBytes: number;
+  #totalSeconds: number | null;
+  #totalBytes: number;
   #work = 0;
   #seconds = 0;
   #bytes = 0;
 
   /** `totalSeconds` is null where the container claims no length; then bytes read count. */
-  constructor(total: { seconds: number | null; bytes: number }) {
+  constructor(total: { seconds: number | null; bytes: number } = { seconds: null, bytes: 0 }) {
+    this.#totalSeconds = total.seconds;
+    this.#totalBytes = total.bytes;
+  }
+
+  /** Says how much there is to do, once that is known. */
+  expect(total: { seconds: number | null; bytes: number }): void {
     this.#totalSeconds = total.seconds;
     this.#totalBytes = total.bytes;
   }

@@ -44,7 +44,8 @@ export async function writeThumbnails(
   return chosen === null ? null : writeStills(chosen, options.folder);
 }
 
-async function makeStill(frame: Frame, options: ThumbnailOptions): Promise<Still> {
+/** The picture of a frame, upright, 720 on the short side at most. */
+export async function makeStill(frame: Frame, options: ThumbnailOptions): Promise<Still> {
   const size = fitShortSide(options, MAX_SHORT_SIDE);
   using graph = await FrameGraph.open(
     stillGraph(frame, { timeBase: options.timeBase }, size, options.orientation),

@@ -1,26 +1,30 @@
-import { AVDISCARD_ALL } from 'node-av/constants';
-import type { CodecContext, Frame, Packet } from 'node-av/lib';
-import type { Rung } from '../ladder.ts';
+import type { CodecContext, Frame } from 'node-av/lib';
+import { AUDIO_RUNG, type Rung } from '../ladder.ts';
+import type { Variant } from '../master-playlist.ts';
 import type { Rendition } from '../tasks.ts';
+import type { TrackName } from '../track-names.ts';
 import { runAudio } from './audio-stage.ts';
-import { demux, emptyCoverage, packetQueues, type Coverage } from './decoding.ts';
+import { emptyCoverage, trackPackets, type Coverage } from './decoding.ts';
 import { openAudioEncoder, openVideoEncoder } from './encoders.ts';
 import { required } from './engine.ts';
 import { HlsOutput } from './hls-output.ts';
 import type { LoudnessChange } from './loudness.ts';
 import type { Orientation } from './orientation.ts';
 import { runParts } from './parallel-video.ts';
+import { Pace } from './pace.ts';
 import type { Part } from './parts.ts';
+import { openTrack, readOnly } from './open-track.ts';
 import type { Source } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
 import { runVideo, type VideoLane } from './video-stage.ts';
 
 export type TranscodeOptions = {
-  readonly sourcePath: string;
   readonly source: Source;
   readonly rungs: readonly Rung[];
   readonly outputDir: string;
   readonly segmentSeconds: number;
+  /** See `planSegments`. */
+  readonly hasShortStart: boolean;
   readonly orientation: Orientation;
   /** Most threads of each decoder and encoder. */
   readonly threads: number;
@@ -31,6 +35,12 @@ export type TranscodeOptions = {
   readonly loudness: LoudnessChange | null;
   /** Writes the first rung as one MP4 as well. */
   readonly hasDownload: boolean;
+  /** Keeps the sound apart from the pictures, in a rendition of this name. */
+  readonly soundApart: TrackName | null;
+  /** Writes playlists that can be followed while they grow, and says what they will be. */
+  readonly announce?: (variants: readonly Variant[]) => Promise<void>;
+  /** Where a sound ends that is made elsewhere, in seconds. */
+  readonly soundEndSeconds?: number;
   /** Encodes the picture of the only rung in these parts; null makes one run of it. */
   readonly parts: readonly Part[] | null;
   /**
@@ -51,43 +61,81 @@ export type TranscodeResult = {
 /**
  * Decodes a source once and encodes all given rungs side by side.
  *
- * Stages run at the same time, joined by bounded queues: demuxer, two decoders, and for each rung
- * filters and encoder. Each native call runs on a thread of its own, so all cores have work.
+ * Stages run at the same time, joined by bounded queues: a demuxer and a decoder each for sound and
+ * pictures, and for each rung filters and encoder. Each native call runs on a thread of its own, so
+ * all cores have work.
  */
 export async function transcode(options: TranscodeOptions): Promise<TranscodeResult> {
-  const { source, meter, rungs } = options;
-  const queues = packetQueues();
+  const { parts, source, rungs } = options;
   const video = emptyCoverage();
   const audio = emptyCoverage();
   const audioEncoder = source.audio === null ? null : await openAudioEncoder();
   const { lanes, outputs } = await openOutputs(rungs, audioEncoder, options);
-  // Each worker on the parts reads the pictures itself.
-  if (options.parts !== null && source.video !== null) source.video.stream.discard = AVDISCARD_ALL;
-  const demuxing = demux(source, queues, meter);
+  await options.announce?.(announced(outputs, options));
+  const pace = parts === null ? new Pace() : Pace.known(source.video?.declaredSeconds ?? 0);
   const audioEnd =
-    source.audio === null || audioEncoder === null
-      ? Promise.resolve(0)
-      : runAudio({
-          ...options,
-          stream: source.audio,
-          packets: queues.audio,
-          encoder: audioEncoder,
-          outputs,
-          coverage: audio,
-        });
-  const stage = { ...options, coverage: video, audioEnd };
-  await Promise.all([demuxing, audioEnd, runPictures(lanes, queues.video, stage)]);
-  return { video, audio, finish: () => Promise.all(outputs.map((output) => output.finish())) };
+    audioEncoder === null
+      ? Promise.resolve(options.soundEndSeconds ?? 0)
+      : runSound(audioEncoder, outputs, source.video === null ? null : pace, audio, options);
+  const stage = { ...options, coverage: video, audioEnd, pace };
+  await Promise.all([audioEnd, runPictures(lanes, stage)]);
+  return { video, audio, finish: () => finishAll(outputs, options) };
+}
+
+/** What the renditions will be, at their highest rates. */
+function announced(
+  outputs: readonly HlsOutput[],
+  { rungs, soundApart }: TranscodeOptions,
+): Variant[] {
+  return outputs.map((output, index) => ({
+    ...output.announcement(),
+    ...(soundApart !== null && index >= rungs.length && { sound: soundApart }),
+  }));
+}
+
+async function finishAll(
+  outputs: readonly HlsOutput[],
+  { rungs, soundApart }: TranscodeOptions,
+): Promise<Rendition[]> {
+  const made = await Promise.all(outputs.map((output) => output.finish()));
+  if (soundApart === null) return made;
+  return made.map((rendition, index) =>
+    index < rungs.length ? rendition : { ...rendition, sound: soundApart },
+  );
+}
+
+/** Opens the source once more for its sound. Returns where the sound ends, in seconds. */
+async function runSound(
+  encoder: CodecContext,
+  outputs: readonly HlsOutput[],
+  pace: Pace | null,
+  coverage: Coverage,
+  options: TranscodeOptions,
+): Promise<number> {
+  const { meter, source } = options;
+  await using sound = await openTrack(source, 'audio');
+  const packets = trackPackets(sound.container, sound.stream, {
+    // Where there are pictures, they tell how far the task is.
+    reachedByte: (position) => {
+      if (source.video === null) meter.reachedByte(position);
+      else meter.addWork();
+    },
+  });
+  const { stream } = sound;
+  return await runAudio({ ...options, stream, packets, encoder, outputs, coverage, pace });
 }
 
 async function runPictures(
   lanes: readonly VideoLane[],
-  packets: AsyncIterable<Packet>,
-  stage: TranscodeOptions & { coverage: Coverage; audioEnd: Promise<number> },
+  stage: TranscodeOptions & { coverage: Coverage; audioEnd: Promise<number>; pace: Pace },
 ): Promise<void> {
-  const { parts, source } = stage;
+  const { meter, parts, source } = stage;
   if (source.video === null) return;
-  if (parts === null) return await runVideo({ ...stage, stream: source.video, packets, lanes });
+  if (parts === null) {
+    readOnly(source, [source.video.stream.index]);
+    const packets = trackPackets(source.container, source.video, meter);
+    return await runVideo({ ...stage, stream: source.video, packets, lanes });
+  }
   const { encoder, ...lane } = required(lanes[0], 'a video rung');
   await runParts({ ...stage, ...lane, parts, announced: encoder });
 }
@@ -98,6 +146,7 @@ async function openOutputs(
   options: TranscodeOptions,
 ): Promise<{ lanes: VideoLane[]; outputs: HlsOutput[] }> {
   const { outputDir, segmentSeconds, threads } = options;
+  const grows = options.announce !== undefined;
   const lanes: VideoLane[] = [];
   const outputs: HlsOutput[] = [];
   for (const [index, rung] of rungs.entries()) {
@@ -105,11 +154,24 @@ async function openOutputs(
     const encoders = { video: encoder, audio: audioEncoder };
     const output = await HlsOutput.open(outputDir, rung, encoders, {
       segmentSeconds,
+      hasShortStart: options.hasShortStart,
+      grows,
       hasDownload: options.hasDownload && index === 0,
-      maySoundRunAhead: options.parts !== null,
+      keepsSoundApart: options.soundApart !== null,
     });
     outputs.push(output);
     if (rung.kind === 'video' && encoder !== null) lanes.push({ rung, encoder, output });
+  }
+  if (options.soundApart !== null && audioEncoder !== null) {
+    const encoders = { video: null, audio: audioEncoder };
+    const output = await HlsOutput.open(outputDir, AUDIO_RUNG, encoders, {
+      segmentSeconds,
+      hasShortStart: false,
+      grows,
+      hasDownload: false,
+      keepsSoundApart: false,
+    });
+    outputs.push(output);
   }
   return { lanes, outputs };
 }

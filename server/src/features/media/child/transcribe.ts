@@ -2,10 +2,10 @@
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Filter, Log, type Frame } from 'node-av/lib';
-import { AV_LOG_DEBUG } from 'node-av/constants';
+import { AVDISCARD_ALL, AV_LOG_DEBUG } from 'node-av/constants';
 import { MediaError } from '../media-error.ts';
 import type { TranscribeResult, TranscribeTask } from '../tasks.ts';
-import { decode, demux, emptyCoverage, packetQueues, type Coverage } from './decoding.ts';
+import { decode, emptyCoverage, trackPackets, type Coverage } from './decoding.ts';
 import { required } from './engine.ts';
 import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from './frame-graph.ts';
 import { openDecoder, openSource } from './source.ts';
@@ -67,28 +67,23 @@ export async function transcribe(
   required(Filter.getByName('whisper'), 'the filter "whisper"');
   const problem = findVulkanProblem();
   if (problem !== null) throw new MediaError('PROCESSING_FAILED', problem, { retryable: false });
-  const opened = await openSource(task.sourcePath);
-  const meter = new TaskMeter({ seconds: opened.declaredSeconds, bytes: opened.sizeBytes });
+  const meter = new TaskMeter();
   watch(meter);
+  const opened = await openSource(task.sourcePath, { onTurn: () => meter.addWork() });
+  meter.expect({ seconds: opened.declaredSeconds, bytes: opened.sizeBytes });
   const stream = opened.audio;
   if (stream === null) return { language: null, probability: 0, cues: null };
   const heard = task.language === null ? listenForLanguage() : null;
   const source = { ...opened, video: null };
-  const queues = packetQueues();
+  if (opened.video !== null) opened.video.stream.discard = AVDISCARD_ALL;
   const decoder = await openDecoder(stream, 1);
   const coverage = emptyCoverage();
   const sound = { source, stream, decoder, maxSeconds: task.maxDurationSeconds, coverage };
   const { timeBase } = stream.stream;
   const untilSeconds = heard === null ? Infinity : PIECE_SECONDS;
-  const hearing = hear(task, decode(queues.audio, sound), {
-    coverage,
-    meter,
-    untilSeconds,
-    timeBase,
-  });
-  // Once the language is known, demuxing of the rest of the file ends with this process.
-  const demuxing = demux(source, queues, meter).then(() => hearing);
-  const hasSound = await Promise.race([hearing, demuxing]);
+  const packets = trackPackets(source.container, stream, meter);
+  const hearing = { coverage, meter, untilSeconds, timeBase };
+  const hasSound = await hear(task, decode(packets, sound), hearing);
   const deadline = performance.now() + (hasSound ? LOG_PATIENCE_MS : 0);
   while (heard?.detected.language === null && performance.now() < deadline) await sleep(20);
   const written = await stat(CUES).catch(() => null);

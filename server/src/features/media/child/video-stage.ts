@@ -8,6 +8,7 @@ import { FrameGraph } from './frame-graph.ts';
 import type { HlsOutput } from './hls-output.ts';
 import type { Orientation } from './orientation.ts';
 import { rungGraph } from './picture-filters.ts';
+import type { Pace } from './pace.ts';
 import { openDecoder, type Source, type SourceStream } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
 
@@ -33,6 +34,7 @@ export type VideoStage = {
   readonly maxSeconds: number;
   readonly meter: TaskMeter;
   readonly coverage: Coverage;
+  readonly pace: Pace;
   /** Resolves to the end of the sound in seconds, once all of it is decoded; 0 without sound. */
   readonly audioEnd: Promise<number>;
   /** One more reader of the decoded pictures, beside the lanes; it frees what it takes. */
@@ -58,7 +60,7 @@ function newQueue(): BoundedQueue<Frame> {
 
 /** Hands every frame to all readers, and at the end holds the last one while the sound lasts. */
 async function decodeInto(readers: BoundedQueue<Frame>[], stage: VideoStage): Promise<void> {
-  const { coverage, meter, packets } = stage;
+  const { coverage, meter, pace, packets } = stage;
   const decoder = await openDecoder(stage.stream, stage.threads);
   const share = async (frame: Frame): Promise<void> => {
     for (const reader of readers) await reader.push(required(frame.clone(), 'memory'));
@@ -66,10 +68,12 @@ async function decodeInto(readers: BoundedQueue<Frame>[], stage: VideoStage): Pr
   let last: Frame | null = null;
   for await (const frame of decode(packets, { ...stage, decoder })) {
     meter.reachedTime(coverage.endSeconds);
+    pace.reached(coverage.endSeconds);
     await share(frame);
     last?.free();
     last = frame;
   }
+  pace.end();
   if (last !== null && (await isHeld(last, stage))) await share(last);
   last?.free();
   for (const reader of readers) reader.end();
@@ -96,6 +100,8 @@ async function runLane(
   stage: VideoStage,
 ): Promise<void> {
   const { encoder, output, rung } = lane;
+  const { leadFrames } = output.segments;
+  const isKey = (frame: Frame): boolean => leadFrames > 0 && frame.pts === BigInt(leadFrames);
   const timing = { timeBase: stage.stream.stream.timeBase };
   const write = (packet: Packet): Promise<void> => {
     // One input picture can stand for minutes of output, so what comes out counts as work too.
@@ -105,11 +111,11 @@ async function runLane(
   let graph: FrameGraph | null = null;
   for await (const frame of frames) {
     graph ??= await FrameGraph.open(rungGraph(frame, timing, rung, stage.orientation));
-    await encodeAll(graph.push(frame), encoder, write);
+    await encodeAll(graph.push(frame), encoder, { isKey, write });
     frame.free();
     stage.meter.addWork();
   }
-  if (graph !== null) await encodeAll(graph.push(null), encoder, write);
+  if (graph !== null) await encodeAll(graph.push(null), encoder, { isKey, write });
   for await (const packet of encode(encoder, null)) await write(packet);
   graph?.[Symbol.dispose]();
 }

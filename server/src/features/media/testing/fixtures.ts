@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import type { ClipName } from '../../../../test/media-samples.ts';
 import { measureSound } from '../child/loudness.ts';
+import { openSource } from '../child/source.ts';
 import { TaskMeter } from '../child/task-meter.ts';
 import { readMedia, type ReadFrame } from './media-reader.ts';
 import { prepareSample, type WorkFolder } from './run-task.ts';
@@ -147,7 +148,7 @@ export async function measure(fixture: Fixture, folder: WorkFolder): Promise<Fac
   const pictures = tracks.find((track) => track.isVideo);
   const sounds = tracks.find((track) => !track.isVideo);
   const meter = new TaskMeter({ seconds: null, bytes: 0 });
-  const { loudness } = await measureSound(video, 600, meter, null);
+  const { loudness } = await measureSound(await openSource(video), 600, meter, null);
   const { width, height } = await sharp(join(outputDir, 'thumbnail.webp')).metadata();
   return {
     width: info.width,

@@ -3,7 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mediaSample, type ClipName } from '../../../../test/media-samples.ts';
 import { generateClip } from '../sample-clips.ts';
-import type { ClipSpec } from '../tasks.ts';
+import type { ClipSpec } from '../clip-spec.ts';
+import { RECIPES } from './corpus/recipes.ts';
+import { writeFileOf } from './corpus/write-file.ts';
 
 export type HostileFile = {
   readonly name: string;
@@ -172,14 +174,48 @@ const FLIPPED: readonly ClipName[] = [
   'portrait.ts',
   'portrait.flv',
 ];
+/** Of the corpus: each container and decoder that most damage has not been tried on. */
+const FLIPPED_RECIPES: readonly string[] = [
+  'mpeg2video in vob',
+  'mpeg1video in vob',
+  'wmv2 in asf',
+  'dvvideo in avi',
+  'png in mov',
+  'qtrle in mov',
+  'huffyuv in avi',
+  'cfhd in mov',
+  'jpeg2000 in mov',
+  'libtheora in ogg',
+  'libvpx-vp9 in webm',
+  'dca beside H.264 in mpegts',
+  'truehd beside H.264 in matroska',
+  'wavpack beside H.264 in matroska',
+  'aac alone in adts',
+  'animated GIF',
+  'animated WebP',
+];
 /** Damage to the headers finds more than damage to the pictures. */
 const HEADER_BYTES = 4_096;
 
 /** A clip in which a few bytes have changed, the same for the same seed. */
 export async function flippedFile(seed: number): Promise<HostileFile> {
-  const next = randomNumbers(seed);
   const name = FLIPPED[seed % FLIPPED.length] ?? 'portrait.mp4';
-  const bytes = await sample(name);
+  return { name: `seed-${seed}-${name}`, bytes: flipped(await sample(name), seed) };
+}
+
+/** The same for a file of the corpus of valid ones; `folder` is for work. */
+export async function flippedRecipe(seed: number, folder: string): Promise<HostileFile> {
+  const name = FLIPPED_RECIPES[seed % FLIPPED_RECIPES.length];
+  const recipe = RECIPES.find((one) => one.name === name);
+  if (recipe === undefined) throw new Error(`There is no recipe ${name}.`);
+  const path = join(folder, 'recipe');
+  await writeFileOf(recipe, path);
+  return { name: `seed-${seed} ${recipe.name}`, bytes: flipped(await readFile(path), seed) };
+}
+
+function flipped(clip: Buffer, seed: number): Buffer {
+  const next = randomNumbers(seed);
+  const bytes = Buffer.from(clip);
   const flips = 1 + Math.floor(next() * 16);
   for (let flip = 0; flip < flips; flip += 1) {
     const reach = next() < 0.5 ? Math.min(HEADER_BYTES, bytes.length) : bytes.length;
@@ -188,5 +224,5 @@ export async function flippedFile(seed: number): Promise<HostileFile> {
     const position = Math.floor(next() * reach);
     bytes[isAtEnd ? bytes.length - 1 - position : position] = Math.floor(next() * 256);
   }
-  return { name: `seed-${seed}-${name}`, bytes };
+  return bytes;
 }

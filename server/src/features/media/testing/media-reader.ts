@@ -20,6 +20,7 @@ import {
   AV_FRAME_DATA_DOVI_METADATA,
   AV_LOG_QUIET,
 } from 'node-av/constants';
+import { captionPairs } from '../child/closed-captions.ts';
 import { check, received, required } from '../child/engine.ts';
 import { parseMediaPlaylist } from '../media-playlist.ts';
 
@@ -37,6 +38,8 @@ export type ReadFrame = {
   readonly level: number;
   /** Seconds from the start of a sound frame to its first sample that is heard; null without one. */
   readonly onset: number | null;
+  /** What the closed captions of a picture say, without their control codes. */
+  readonly captions: string;
 };
 
 export type ReadTrack = {
@@ -118,6 +121,11 @@ function colorsOf({ colorPrimaries, colorTrc, colorSpace, colorRange }: Frame): 
   return isBt709 ? 'bt709' : [colorPrimaries, colorTrc, colorSpace, colorRange].join('/');
 }
 
+function captionsOf(frame: Frame): string {
+  const letters = captionPairs(frame).filter(([first]) => first >= 0x20);
+  return Buffer.from(letters.flat().filter((byte) => byte > 0)).toString('ascii');
+}
+
 class TrackReader {
   readonly #stream: Stream;
   readonly #decoder = new CodecContext();
@@ -152,7 +160,9 @@ class TrackReader {
       const isVideo = this.#stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO;
       const level = levelOf(frame, isVideo);
       const onset = isVideo ? null : onsetOf(frame);
-      this.#frames.push({ seconds, width: frame.width, height: frame.height, level, onset });
+      const { height, width } = frame;
+      const captions = captionsOf(frame);
+      this.#frames.push({ seconds, width, height, level, onset, captions });
       frame.free();
     }
   }

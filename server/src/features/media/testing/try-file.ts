@@ -1,20 +1,54 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MediaError, runMediaTask } from '../media.ts';
+import { MediaError, runMediaTask, TIMELINE_START_SECONDS } from '../media.ts';
+import type { PrepareResult } from '../tasks.ts';
+import { decodeFile } from './corpus/decode-file.ts';
+import { joinRendition } from './corpus/judge.ts';
 import type { HostileFile } from './hostile-files.ts';
 import { GENEROUS, workFolder } from './run-task.ts';
 
 const MAX_DURATION_SECONDS = 600;
+/** As the service sets it. */
+const STALL_MS = 20_000;
+const MAX_SOUND_EDGE_SECONDS = 0.25;
+const MS_PER_TICK = 10;
 
-/** Has the engine prepare a file. Returns `ready` or the code of its error; all else throws. */
+/** CPU time of all processes that this one has started and that have ended, in milliseconds. */
+export async function childrenCpuMs(): Promise<number> {
+  const stat = await readFile('/proc/self/stat', 'utf8').catch(() => '');
+  // Fields 16 and 17 of proc_pid_stat(5), counted from behind the name.
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(13, 15);
+  return (Number(user ?? 0) + Number(system ?? 0)) * MS_PER_TICK;
+}
+
+/** Decodes all that came out of a file; throws where a player would not get to the end. */
+async function assertPlays(result: PrepareResult, outputDir: string): Promise<void> {
+  for (const rendition of result.rungs) {
+    const { height, width } = rendition;
+    const size = width === null || height === null ? null : { width, height };
+    const made = await decodeFile(await joinRendition(outputDir, rendition), size);
+    assert.ok(size === null || made.pictures.length > 0, 'it has a picture');
+    const end = TIMELINE_START_SECONDS + result.info.durationSeconds;
+    const isWhole = Math.abs(made.soundEndSeconds - end) <= MAX_SOUND_EDGE_SECONDS;
+    assert.ok(!result.info.hasAudio || isWhole, `sound ends at ${made.soundEndSeconds} of ${end}`);
+  }
+}
+
+/**
+ * Has the engine prepare a file. Returns `ready` or the code of its error; all else throws, also an
+ * item that is ready and does not play.
+ */
 export async function tryFile({ name, bytes }: HostileFile, deadlineMs: number): Promise<string> {
   await using folder = await workFolder();
   const sourcePath = join(folder.path, name);
   await writeFile(sourcePath, bytes);
   const outputDir = join(folder.path, 'prepared');
   try {
-    await runMediaTask(
+    const result = await runMediaTask(
       {
         type: 'prepare',
         sourcePath,
@@ -22,8 +56,9 @@ export async function tryFile({ name, bytes }: HostileFile, deadlineMs: number):
         maxDurationSeconds: MAX_DURATION_SECONDS,
         quality: 'basic',
       },
-      { ...GENEROUS, deadlineMs },
+      { ...GENEROUS, deadlineMs, stallMs: STALL_MS },
     );
+    await assertPlays(result, outputDir);
     return 'ready';
   } catch (error) {
     if (!(error instanceof MediaError)) throw error;

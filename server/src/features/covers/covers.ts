@@ -1,0 +1,56 @@
+/** Covers: chosen thumbnails of videos. What they are and who moves them is in `content/cover.ts`. */
+import type { Tx } from '../../platform/database/database.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import { addAsset, removeAsset, type AssetOwner } from '../assets/assets.ts';
+import {
+  coverOf,
+  lockOrThrow,
+  requirePicture,
+  setThumbnailTime,
+  type ItemRow,
+} from '../content/content.ts';
+import type { ThumbnailFacts } from '../media/media.ts';
+
+export type NewCover = { assetId: string; folder: string; facts: ThumbnailFacts };
+
+/** Puts a cover in the place of the one before. The transaction has locked the item. */
+export async function replaceCover(
+  tx: Tx,
+  owner: AssetOwner,
+  row: ItemRow,
+  { assetId, facts, folder }: NewCover,
+): Promise<ItemRow> {
+  await dropCover(tx, owner, row);
+  return addAsset(tx, owner, { assetId, kind: 'cover', folder, metadata: facts, state: 'ready' });
+}
+
+/** Removes a cover, if there is one, and its files. */
+export async function dropCover(tx: Tx, owner: AssetOwner, row: ItemRow): Promise<void> {
+  const cover = coverOf(row);
+  if (cover !== null) await removeAsset(tx, owner, { assetId: cover.id, kind: 'cover' });
+}
+
+/** Shows an uploaded image. @throws ApiError NOT_FOUND, VALIDATION_ERROR, CONTENT_NOT_READY */
+export async function setUploadedCover(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  cover: NewCover,
+): Promise<ItemRow> {
+  const row = await lockOrThrow(tx, organizationId, id);
+  requirePicture(row, 'file');
+  const owner = { organizationId, contentId: row.content_id };
+  await replaceCover(tx, owner, row, cover);
+  return setThumbnailTime(tx, organizationId, row.content_id, null);
+}
+
+/** Goes back to the first picture, at once. @throws ApiError NOT_FOUND */
+export async function removeCover(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+): Promise<ItemRow> {
+  const row = await lockOrThrow(tx, organizationId, id);
+  await dropCover(tx, { organizationId, contentId: row.content_id }, row);
+  return setThumbnailTime(tx, organizationId, row.content_id, null);
+}

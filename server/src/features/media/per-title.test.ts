@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { planLadder } from './ladder.ts';
+import { withoutNeedless } from './per-title.ts';
+
+function kept(videoBps: number, quality: 'basic' | 'plus' = 'basic'): string[] {
+  const source = { width: 1080, height: 1920, maxFrameRate: 30, hasAudio: true };
+  const { first, remaining } = planLadder(source, { quality });
+  assert.ok(first.kind === 'video');
+  return withoutNeedless(remaining, first, videoBps).map(({ name }) => name);
+}
+
+test('a title with many bits gets every rendition', () => {
+  assert.deepEqual(kept(2_000_000), ['1080', '540', '360', '240', 'audio']);
+});
+
+test('below a rendition that is small already, none is made', () => {
+  assert.deepEqual(kept(400_000), ['1080', '540', '360', 'audio']);
+  assert.deepEqual(kept(100_000), ['1080', 'audio']);
+});
+
+test('what is small in H.264 is not made again in AV1', () => {
+  assert.deepEqual(kept(140_000, 'plus'), ['1080', '1080av1', 'audio']);
+});

@@ -1,0 +1,65 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+const BYTES_PER_KILOBYTE = 1024;
+/** `/proc` counts CPU time in hundredths of a second, on every Linux. */
+const MS_PER_TICK = 10;
+
+/** What a process and all that it has started use. */
+export type Usage = {
+  readonly residentBytes: number;
+  /** CPU time so far, of all threads, in milliseconds. */
+  readonly cpuMs: number;
+  /** Whether a thread wants to run, or waits for a disk: then standing still is not its choice. */
+  readonly isHeldUp: boolean;
+};
+
+/** A file of `/proc`, or the empty string where it does not exist or the process is gone. */
+function readProc(path: string): Promise<string> {
+  return readFile(`/proc/${path}`, 'utf8').catch(() => '');
+}
+
+/** The fields of a `stat` file from the state on; the name before it may hold anything. */
+function statFields(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+async function anyHeldUp(pid: string): Promise<boolean> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  for (const thread of threads) {
+    const [state] = statFields(await readProc(`${pid}/task/${thread}/stat`));
+    if (state === 'R' || state === 'D') return true;
+  }
+  return false;
+}
+
+/** From `/proc`; null where that does not exist or the process is gone. */
+export async function usageOfTree(pid: number | undefined): Promise<Usage | null> {
+  if (pid === undefined) return null;
+  const all: Usage[] = [];
+  const pids = [String(pid)];
+  for (let next = pids.pop(); next !== undefined; next = pids.pop()) {
+    const [status, stat, children, isHeldUp] = await Promise.all([
+      readProc(`${next}/status`),
+      readProc(`${next}/stat`),
+      readProc(`${next}/task/${next}/children`),
+      anyHeldUp(next),
+    ]);
+    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
+    if (kilobytes !== undefined) {
+      const fields = statFields(stat);
+      all.push({
+        residentBytes: Number(kilobytes) * BYTES_PER_KILOBYTE,
+        // Own time in user and system mode: fields 14 and 15 of proc_pid_stat(5).
+        cpuMs: (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK,
+        isHeldUp,
+      });
+    }
+    pids.push(...children.split(' ').filter((child) => child !== ''));
+  }
+  if (all.length === 0) return null;
+  return {
+    residentBytes: all.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
+    cpuMs: all.reduce((sum, { cpuMs }) => sum + cpuMs, 0),
+    isHeldUp: all.some(({ isHeldUp }) => isHeldUp),
+  };
+}

@@ -1,0 +1,520 @@
+/** The corpus: valid files by codec, container, layout of tracks, timing and colour. */
+import type { AudioRecipe, Expected, Recipe, StreamRecipe, VideoRecipe } from './recipe.ts';
+
+type Options = Readonly<Record<string, string | number>>;
+
+const X264: Options = { preset: 'ultrafast', crf: 12 };
+const GOOD: Options = { qmin: 2, qmax: 4 };
+
+const video = (encoder: string, more: Partial<VideoRecipe> = {}): VideoRecipe => ({
+  kind: 'video',
+  encoder,
+  ...more,
+});
+const audio = (encoder: string, more: Partial<AudioRecipe> = {}): AudioRecipe => ({
+  kind: 'audio',
+  encoder,
+  ...more,
+});
+const h264 = (more: Partial<VideoRecipe> = {}): VideoRecipe =>
+  video('libx264', { options: X264, ...more });
+const aac = (more: Partial<AudioRecipe> = {}): AudioRecipe => audio('aac', more);
+
+const plays = (more: Partial<Extract<Expected, { verdict: 'ready' }>> = {}): Expected => ({
+  verdict: 'ready',
+  seconds: 2,
+  hasSound: true,
+  ...more,
+});
+const refused = (names: string): Expected => ({ verdict: 'UNSUPPORTED_MEDIA', names });
+
+function recipe(
+  name: string,
+  format: string,
+  streams: readonly StreamRecipe[],
+  expected: Expected = plays(),
+  more: Partial<Recipe> = {},
+): Recipe {
+  return { name, format, streams, expected, ...more };
+}
+
+/** Pictures by encoder: what each takes, and the containers that hold it. */
+const PICTURES: readonly (readonly [string, readonly string[], Partial<VideoRecipe>])[] = [
+  ['libx264', ['mp4', 'mov', 'matroska', 'mpegts', 'avi', 'flv', 'ipod', '3gp'], { options: X264 }],
+  [
+    'libx265',
+    ['mp4', 'mov', 'matroska', 'mpegts'],
+    { options: { preset: 'ultrafast', crf: 12, 'x265-params': 'log-level=none' } },
+  ],
+  ['libvpx', ['webm', 'matroska', 'avi'], { options: { deadline: 'realtime', 'cpu-used': 8 } }],
+  ['libvpx-vp9', ['webm', 'mp4', 'matroska'], { options: { deadline: 'realtime', 'cpu-used': 8 } }],
+  ['libsvtav1', ['webm', 'mp4', 'matroska'], { options: { preset: 10, crf: 20, b: 0 } }],
+  ['mpeg1video', ['vob', 'mpegts', 'mpeg'], { options: GOOD }],
+  ['mpeg2video', ['vob', 'mpegts', 'mov', 'matroska', 'avi'], { options: GOOD }],
+  ['mpeg4', ['mp4', 'avi', 'mov', 'matroska', '3gp'], { options: GOOD }],
+  ['msmpeg4v2', ['avi', 'matroska'], { options: GOOD }],
+  ['msmpeg4', ['avi', 'asf'], { options: GOOD }],
+  ['flv', ['flv', 'avi'], { options: GOOD }],
+  ['h263', ['3gp', 'avi'], { width: 352, height: 288, rate: '25/1', options: GOOD }],
+  ['mjpeg', ['mov', 'avi', 'matroska'], { pixels: 'yuvj420p', options: GOOD }],
+  ['prores_ks', ['mov', 'matroska'], { pixels: 'yuv422p10le' }],
+  [
+    'dnxhd',
+    ['mov', 'matroska'],
+    { pixels: 'yuv422p', width: 1280, height: 720, options: { b: '90M' } },
+  ],
+  ['libtheora', ['ogg', 'matroska'], { width: 320, height: 176 }],
+  ['ffv1', ['matroska', 'avi', 'mov'], {}],
+  ['dvvideo', ['mov', 'avi', 'matroska'], { width: 720, height: 576 }],
+  ['png', ['mov', 'avi', 'matroska'], { pixels: 'rgb24' }],
+  ['qtrle', ['mov'], { pixels: 'rgb24' }],
+  ['rawvideo', ['mov', 'avi', 'matroska'], { pixels: 'yuv420p' }],
+  ['v210', ['mov', 'avi'], { pixels: 'yuv422p10le' }],
+  ['huffyuv', ['avi', 'matroska', 'mov'], { pixels: 'yuv422p' }],
+  ['ffvhuff', ['avi', 'matroska'], { pixels: 'yuv420p' }],
+  ['utvideo', ['avi', 'matroska', 'mov'], { pixels: 'yuv420p' }],
+  ['cfhd', ['mov', 'avi'], { pixels: 'yuv422p10le', width: 320, height: 192 }],
+  ['jpeg2000', ['mov', 'matroska'], { options: { b: '20M' } }],
+  ['wmv1', ['asf', 'avi', 'matroska'], { options: GOOD }],
+  ['wmv2', ['asf', 'avi', 'matroska'], { options: GOOD }],
+];
+
+/** The sound that fits beside a picture in a container. */
+const SOUND_OF: Readonly<Record<string, AudioRecipe>> = {
+  webm: audio('libopus'),
+  avi: audio('libmp3lame'),
+  vob: audio('mp2'),
+  mpeg: audio('mp2'),
+  asf: audio('wmav2'),
+  ogg: audio('libvorbis'),
+  flv: aac({ sampleRate: 44_100 }),
+};
+const soundOf = (format: string): AudioRecipe => SOUND_OF[format] ?? aac();
+
+const byPicture = PICTURES.flatMap(([encoder, formats, more]) =>
+  formats.map((format) =>
+    recipe(`${encoder} in ${format}`, format, [video(encoder, more), soundOf(format)]),
+  ),
+);
+
+/** Sounds by encoder, beside H.264. */
+const SOUNDS: readonly (readonly [string, readonly string[], Partial<AudioRecipe>])[] = [
+  ['aac', ['mp4', 'matroska', 'mpegts'], { sampleRate: 44_100 }],
+  ['libmp3lame', ['mp4', 'matroska', 'mpegts', 'mov'], {}],
+  ['mp2', ['matroska', 'mpegts', 'avi'], {}],
+  ['ac3', ['mp4', 'matroska', 'mpegts', 'avi'], {}],
+  ['eac3', ['mp4', 'matroska', 'mpegts'], {}],
+  ['dca', ['matroska', 'mpegts'], { layout: '5.1(side)', options: { b: '768k' } }],
+  ['truehd', ['matroska'], {}],
+  ['mlp', ['matroska'], {}],
+  ['libopus', ['mp4', 'matroska', 'mpegts'], {}],
+  ['libvorbis', ['matroska'], {}],
+  ['flac', ['mp4', 'matroska'], {}],
+  ['alac', ['mov', 'mp4'], {}],
+  ['wmav1', ['matroska', 'avi'], { sampleRate: 44_100 }],
+  ['wmav2', ['matroska', 'avi'], { sampleRate: 44_100 }],
+  ['wavpack', ['matroska'], {}],
+  ['tta', ['matroska'], {}],
+  ['pcm_s16le', ['mov', 'avi', 'matroska'], {}],
+  ['pcm_s16be', ['mov'], {}],
+  ['pcm_s24le', ['mov', 'matroska'], {}],
+  ['pcm_s24be', ['mov'], {}],
+  ['pcm_s32le', ['mov', 'matroska'], {}],
+  ['pcm_s32be', ['mov'], {}],
+  ['pcm_f32le', ['mov', 'matroska'], {}],
+  ['pcm_f32be', ['mov'], {}],
+  ['pcm_f64le', ['mov', 'matroska'], {}],
+  ['pcm_u8', ['avi', 'mov'], {}],
+  ['pcm_alaw', ['mov', 'avi'], { sampleRate: 8_000, layout: 'mono' }],
+  ['pcm_mulaw', ['mov', 'avi'], { sampleRate: 8_000, layout: 'mono' }],
+  ['adpcm_ms', ['avi'], { sampleRate: 44_100 }],
+  ['adpcm_ima_wav', ['avi'], { sampleRate: 44_100 }],
+  ['adpcm_ima_qt', ['mov'], { sampleRate: 44_100 }],
+  ['nellymoser', ['flv'], { sampleRate: 44_100, layout: 'mono' }],
+  ['adpcm_swf', ['flv'], { sampleRate: 44_100 }],
+];
+const bySound = SOUNDS.flatMap(([encoder, formats, more]) =>
+  formats.map((format) =>
+    recipe(`${encoder} beside H.264 in ${format}`, format, [h264(), audio(encoder, more)]),
+  ),
+);
+
+/** Sounds without a picture. */
+const soundAlone = (
+  [
+    ['aac', 'adts'],
+    ['aac', 'ipod'],
+    ['libmp3lame', 'mp3'],
+    ['flac', 'flac'],
+    ['libopus', 'ogg'],
+    ['libvorbis', 'ogg'],
+    ['pcm_s16le', 'wav'],
+    ['pcm_f32le', 'wav'],
+    ['pcm_mulaw', 'wav'],
+    ['wmav2', 'asf'],
+    ['ac3', 'mpegts'],
+    ['libopus', 'webm'],
+  ] as const
+).map(([encoder, format]) => recipe(`${encoder} alone in ${format}`, format, [audio(encoder)]));
+
+const layouts = ['mono', 'stereo', '5.1', '7.1'].flatMap((layout) =>
+  [8_000, 22_050, 44_100, 48_000, 96_000].map((sampleRate) =>
+    recipe(`${layout} of ${sampleRate} Hz`, 'matroska', [h264(), aac({ layout, sampleRate })]),
+  ),
+);
+
+const rates = (
+  [
+    ['10/1', 10],
+    ['12/1', 12],
+    ['25/2', 12.5],
+    ['15/1', 15],
+    ['24000/1001', 23.976],
+    ['24/1', 24],
+    ['25/1', 25],
+    ['30000/1001', 29.97],
+    ['30/1', 30],
+    ['50/1', 50],
+    ['60000/1001', 59.94],
+    ['60/1', 60],
+    ['120/1', 120],
+  ] as const
+).flatMap(([rate, shown]) =>
+  ['mp4', 'matroska', 'mpegts'].map((format) =>
+    recipe(
+      `${shown} frames a second in ${format}`,
+      format,
+      [h264({ rate, options: { ...X264, bf: 2, preset: 'veryfast' } }), aac()],
+      plays({ rate: shown }),
+    ),
+  ),
+);
+
+const sizes = (
+  [
+    [16, 16],
+    [64, 48],
+    [176, 144],
+    [180, 320],
+    [318, 178],
+    [480, 270],
+    [640, 360],
+    [360, 640],
+    [720, 720],
+    [1280, 720],
+  ] as const
+).map(([width, height]) =>
+  recipe(
+    `${width}x${height}`,
+    'mp4',
+    [h264({ width, height }), aac()],
+    plays({ size: [width, height] }),
+  ),
+);
+
+const colors = [
+  recipe('BT.709', 'mp4', [h264({ color: 'bt709' }), aac()]),
+  recipe('BT.601', 'mp4', [h264({ color: 'bt601' }), aac()]),
+  recipe('full range', 'mp4', [h264({ color: 'full', pixels: 'yuvj420p' }), aac()]),
+  ...(['pq', 'hlg'] as const).map((color) =>
+    recipe(
+      `HDR, ${color}`,
+      'mp4',
+      [
+        video('libx265', {
+          color,
+          pixels: 'yuv420p10le',
+          options: { preset: 'ultrafast', crf: 12, 'x265-params': 'log-level=none' },
+        }),
+        aac(),
+      ],
+      plays({ isComparable: false }),
+    ),
+  ),
+  ...(
+    [
+      ['libx264', 'yuv420p10le', X264],
+      ['libx264', 'yuv422p', X264],
+      ['libx264', 'yuv444p', X264],
+      ['libx264', 'yuv422p10le', X264],
+      ['ffv1', 'yuv444p16le', {}],
+      ['ffv1', 'gbrp10le', {}],
+      ['ffv1', 'gray', {}],
+      ['ffv1', 'yuva420p', {}],
+      ['png', 'rgba', {}],
+      ['png', 'rgb48be', {}],
+      ['png', 'gray', {}],
+      ['png', 'pal8', {}],
+      ['qtrle', 'argb', {}],
+      ['rawvideo', 'uyvy422', {}],
+      ['rawvideo', 'yuyv422', {}],
+      ['prores_ks', 'yuv444p10le', {}],
+      ['huffyuv', 'rgb24', {}],
+      ['utvideo', 'gbrp', {}],
+    ] as const
+  ).map(([encoder, pixels, options]) =>
+    recipe(
+      `${encoder} of ${pixels}`,
+      encoder === 'ffv1' || encoder === 'libx264'
+        ? 'matroska'
+        : encoder === 'huffyuv' || encoder === 'utvideo'
+          ? 'avi'
+          : 'mov',
+      [video(encoder, { pixels, options }), encoder === 'huffyuv' ? audio('libmp3lame') : aac()],
+      plays({ isComparable: pixels !== 'pal8' }),
+    ),
+  ),
+];
+
+const shapes = [
+  ...([90, 180, 270] as const).map((rotation) =>
+    recipe(`turned by ${rotation}`, 'mp4', [h264({ rotation }), aac()]),
+  ),
+  ...(
+    [
+      [64, 45],
+      [12, 11],
+      [4, 3],
+    ] as const
+  ).map((aspect) => recipe(`pixels of ${aspect.join(':')}`, 'mp4', [h264({ aspect }), aac()])),
+  recipe(
+    'interlaced',
+    'mpegts',
+    [
+      h264({
+        height: 192,
+        options: { ...X264, 'x264-params': 'tff=1' },
+        filter: 'interlace=scan=tff',
+        rate: '50/1',
+      }),
+      aac(),
+    ],
+    plays({ isComparable: false }),
+  ),
+];
+
+const timing = [
+  recipe('sound 0.4 s late', 'mp4', [h264(), aac({ delaySeconds: 0.4 })], plays({ seconds: 2.4 })),
+  recipe(
+    'picture 0.4 s late',
+    'mp4',
+    [h264({ delaySeconds: 0.4 }), aac()],
+    plays({ seconds: 2.4 }),
+  ),
+  recipe(
+    'sound 0.4 s late in Matroska',
+    'matroska',
+    [h264(), aac({ delaySeconds: 0.4 })],
+    plays({ seconds: 2.4 }),
+  ),
+  recipe(
+    'sound 0.4 s late in TS',
+    'mpegts',
+    [h264(), aac({ delaySeconds: 0.4 })],
+    plays({ seconds: 2.4 }),
+  ),
+  recipe('starts at 10 s in Matroska', 'matroska', [h264(), aac()], plays(), { offsetSeconds: 10 }),
+  recipe('starts at 3600 s in Matroska', 'matroska', [h264(), aac()], plays(), {
+    offsetSeconds: 3_600,
+  }),
+  recipe('starts at 1000 s in TS', 'mpegts', [h264(), aac()], plays(), { offsetSeconds: 1_000 }),
+  recipe(
+    'TS around the wrap of its clock',
+    'mpegts',
+    [h264({ seconds: 4 }), aac({ seconds: 4 })],
+    plays({ seconds: 4 }),
+    { offsetSeconds: 95_441.7 },
+  ),
+  ...[0, 20, 100, 5_000].map((offsetSeconds) =>
+    recipe(
+      `two recordings in TS, the second at ${offsetSeconds} s`,
+      'mpegts',
+      [h264(), aac()],
+      plays({ seconds: 4, warning: 'CLOCK_JUMPS', isComparable: false }),
+      { edit: { type: 'append', offsetSeconds }, offsetSeconds: 0 },
+    ),
+  ),
+  recipe(
+    'TS from the middle of a packet',
+    'mpegts',
+    [h264({ options: { ...X264, g: 5 } }), aac()],
+    plays({ isComparable: false }),
+    { edit: { type: 'drop-start', bytes: 100 } },
+  ),
+  recipe('ADTS behind a short ID3 tag', 'adts', [aac()], plays(), {
+    edit: { type: 'id3', bytes: 73 },
+  }),
+  recipe('ADTS behind a long ID3 tag', 'adts', [aac()], plays(), {
+    edit: { type: 'id3', bytes: 20_000 },
+  }),
+  recipe('MP3 behind a long ID3 tag', 'mp3', [audio('libmp3lame')], plays(), {
+    options: { id3v2_version: 0 },
+    edit: { type: 'id3', bytes: 20_000 },
+  }),
+  recipe('varying rate', 'mp4', [h264({ filter: 'select=not(mod(n\\,3))+gt(n\\,30)' }), aac()]),
+  recipe('varying rate in Matroska', 'matroska', [
+    h264({ filter: 'select=not(mod(n\\,3))+gt(n\\,30)' }),
+    aac(),
+  ]),
+  recipe('B frames', 'mp4', [h264({ options: { preset: 'veryfast', crf: 12, bf: 3 } }), aac()]),
+  recipe('B frames in AVI', 'avi', [
+    h264({ options: { preset: 'veryfast', crf: 12, bf: 2 } }),
+    audio('libmp3lame'),
+  ]),
+  recipe('fragments', 'mp4', [h264(), aac()], plays(), {
+    options: { movflags: '+frag_keyframe+empty_moov+default_base_moof' },
+  }),
+  recipe('fragments of every frame', 'mp4', [h264(), aac()], plays(), {
+    options: { movflags: '+frag_every_frame+empty_moov' },
+  }),
+  recipe('index at the start', 'mp4', [h264(), aac()], plays(), {
+    options: { movflags: '+faststart' },
+  }),
+  recipe('sound longer than picture', 'mp4', [h264(), aac({ seconds: 4 })], plays({ seconds: 4 })),
+  recipe('picture longer than sound', 'mp4', [h264({ seconds: 4 }), aac()], plays({ seconds: 4 })),
+  recipe(
+    'picture longer than sound in Matroska',
+    'matroska',
+    [h264({ seconds: 4 }), aac()],
+    plays({ seconds: 4 }),
+  ),
+  recipe(
+    'a jingle before a long silent picture',
+    'mp4',
+    [h264({ seconds: 130, width: 64, height: 48, rate: '10/1' }), aac({ seconds: 4 })],
+    plays({ seconds: 130 }),
+  ),
+  recipe(
+    'sound that starts after two minutes',
+    'matroska',
+    [
+      h264({ seconds: 130, width: 64, height: 48, rate: '10/1' }),
+      aac({ seconds: 4, delaySeconds: 125 }),
+    ],
+    plays({ seconds: 130 }),
+  ),
+];
+
+const tracks = [
+  recipe('no sound', 'mp4', [h264()], plays({ hasSound: false })),
+  recipe('no sound in TS', 'mpegts', [h264()], plays({ hasSound: false })),
+  recipe('sound first', 'mp4', [aac(), h264()]),
+  ...['mp4', 'matroska', 'mpegts'].map((format) =>
+    recipe(`a second language that is longer in ${format}`, format, [
+      h264(),
+      aac({ language: 'eng', isDefault: true }),
+      aac({ language: 'deu', seconds: 20 }),
+    ]),
+  ),
+  recipe('other languages that are shorter, later and much longer', 'matroska', [
+    h264(),
+    aac({ language: 'eng', isDefault: true }),
+    aac({ language: 'deu', seconds: 1.5 }),
+    aac({ language: 'fra', delaySeconds: 0.4 }),
+    aac({ language: 'spa', delaySeconds: 0.4, seconds: 60 }),
+  ]),
+  recipe('a subtitle far behind the end', 'matroska', [
+    h264(),
+    aac(),
+    {
+      kind: 'subtitle',
+      codec: 'subrip',
+      cues: [
+        [0.5, 1],
+        [40, 2],
+      ],
+    },
+  ]),
+  recipe('a subtitle in MP4', 'mp4', [
+    h264(),
+    aac(),
+    {
+      kind: 'subtitle',
+      codec: 'mov_text',
+      cues: [
+        [0.5, 1],
+        [5, 2],
+      ],
+    },
+  ]),
+  recipe(
+    'two pictures, the small one is the default',
+    'matroska',
+    [h264({ width: 640, height: 360 }), h264({ isDefault: true }), aac()],
+    plays({ size: [320, 180] }),
+  ),
+  recipe('two sounds, the first can not be decoded', 'matroska', [
+    h264(),
+    audio('g722', { sampleRate: 16_000, layout: 'mono' }),
+    aac(),
+  ]),
+  recipe(
+    'sound that can not be decoded',
+    'mpegts',
+    [h264(), audio('s302m')],
+    plays({ hasSound: false, warning: 'SOUND_NOT_SUPPORTED' }),
+  ),
+  recipe(
+    'sound that can not be decoded, alone',
+    'wav',
+    [audio('g722', { sampleRate: 16_000, layout: 'mono' })],
+    refused('g722'),
+  ),
+  ...(
+    [
+      ['snow', 'matroska', 'yuv420p', 'snow'],
+      ['svq1', 'mov', 'yuv410p', 'svq1'],
+      ['magicyuv', 'avi', 'yuv420p', 'magicyuv'],
+      ['zmbv', 'avi', 'bgr0', 'zmbv'],
+      ['flashsv', 'flv', 'bgr24', 'flashsv'],
+    ] as const
+  ).map(([encoder, format, pixels, names]) =>
+    recipe(
+      `${encoder}, which is not supported`,
+      format,
+      [video(encoder, { pixels }), soundOf(format)],
+      refused(names),
+    ),
+  ),
+  recipe(
+    'Dolby Vision profile 5',
+    'mp4',
+    [
+      video('libx265', {
+        pixels: 'yuv420p10le',
+        doviProfile: 5,
+        tag: 'dvh1',
+        options: { preset: 'ultrafast', 'x265-params': 'log-level=none' },
+      }),
+      aac(),
+    ],
+    refused('profile 5'),
+    { options: { strict: 'unofficial' } },
+  ),
+  recipe(
+    'animated GIF',
+    'gif',
+    [video('gif', { pixels: 'rgb8', rate: '10/1' })],
+    plays({ hasSound: false, isComparable: false }),
+  ),
+  recipe(
+    'animated WebP',
+    'webp',
+    [video('libwebp_anim', { pixels: 'bgra', rate: '10/1', options: { lossless: 1 } })],
+    plays({ hasSound: false }),
+  ),
+];
+
+/** Every valid file, each with a name of its own. */
+export const RECIPES: readonly Recipe[] = [
+  ...byPicture,
+  ...bySound,
+  ...soundAlone,
+  ...layouts,
+  ...rates,
+  ...sizes,
+  ...colors,
+  ...shapes,
+  ...timing,
+  ...tracks,
+];

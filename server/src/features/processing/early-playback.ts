@@ -1,0 +1,197 @@
+/**
+ * Playing a long video while the rest of it is encoded. The engine's playlists grow in its output
+ * folder; what is finished of them is copied to the storage, and the item plays from there:
+ *
+ *   nothing → the first segments, their playlists and the master are stored → the item names them
+ *           → more segments, then a playlist that lists them, again and again → `publishFolder`
+ *
+ * 1. A segment is durable before a playlist lists it, and no segment is ever replaced.
+ * 2. An attempt that follows a killed one continues its playlists: segments are cut at the same
+ *    pictures, each can be decoded by itself, and the parameters in the initialization segments are
+ *    compared. Where they differ, the attempt has a folder of its own.
+ * 3. The engine's process is not trusted: what it writes is read without following links.
+ */
+import { constants } from 'node:fs';
+import { open, readlink, realpath, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { awaitedLater } from '../../platform/awaited-later.ts';
+import type { Storage } from '../../platform/storage/storage.ts';
+import { growingPlaylist, GROWING_MIN_SEGMENTS, parseMediaPlaylist } from '../media/media.ts';
+
+const pollMs = 1_000;
+/** Once it plays, there are minutes ahead of whoever watches; each round rewrites the playlists. */
+const playingPollMs = 4_000;
+const master = 'master.m3u8';
+const maxTextBytes = 4_000_000;
+
+export type EarlyPlaybackParts = {
+  storage: Storage;
+  /** Where the engine writes. */
+  outputDir: string;
+  /** Below `media/`: the folder of an attempt before this one, which has no manifest; or null. */
+  resumed: string | null;
+  /** A folder that nobody else has. */
+  fresh: string;
+  signal: AbortSignal;
+  /** Lets the item play from a folder; false ends the copying. */
+  onPlayable: (mediaPrefix: string) => Promise<boolean>;
+  onError: (error: unknown) => void;
+};
+
+type GrownPlaylist = {
+  /** Of its file, relative to the output folder. */
+  name: string;
+  folder: string;
+  initSegment: string;
+  segments: readonly { name: string; durationSeconds: number }[];
+};
+
+export class EarlyPlayback {
+  readonly #parts: EarlyPlaybackParts;
+  readonly #stop = new AbortController();
+  readonly #stored = new Set<string>();
+  /** How many segments each published playlist lists. */
+  readonly #listed = new Map<string, number>();
+  readonly #running: Promise<void>;
+  #prefix: string | null = null;
+  #isPlaying = false;
+
+  private constructor(parts: EarlyPlaybackParts) {
+    this.#parts = parts;
+    this.#running = awaitedLater(this.#run());
+  }
+
+  static start(parts: EarlyPlaybackParts): EarlyPlayback {
+    return new EarlyPlayback(parts);
+  }
+
+  /** Ends the copying. @returns where all files go, and which of them are there already */
+  async stop(): Promise<{ mediaPrefix: string; stored: ReadonlySet<string> }> {
+    this.#stop.abort();
+    await this.#running;
+    return { mediaPrefix: this.#prefix ?? this.#parts.fresh, stored: this.#stored };
+  }
+
+  async #run(): Promise<void> {
+    const signal = AbortSignal.any([this.#stop.signal, this.#parts.signal]);
+    while (!signal.aborted) {
+      try {
+        if (!(await this.#copy())) return;
+      } catch (error) {
+        // The next round tries again; what is missing at the end is published then.
+        this.#parts.onError(error);
+      }
+      await sleep(this.#isPlaying ? playingPollMs : pollMs, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Copies what is new. @returns false when the item is not to play */
+  async #copy(): Promise<boolean> {
+    const { onPlayable, outputDir } = this.#parts;
+    const text = await readText(outputDir, master);
+    if (text === null) return true;
+    const playlists = playlistsOf(text);
+    const grown = await Promise.all(playlists.map((name) => this.#grown(name)));
+    if (grown.length === 0 || grown.some((one) => one === null)) return true;
+    this.#prefix ??= await this.#choosePrefix(playlists);
+    const prefix = `media/${this.#prefix}`;
+    for (const one of grown) if (one !== null) await this.#copyOne(prefix, one);
+    if (this.#isPlaying) return true;
+    await this.#put(`${prefix}/${master}`, text);
+    this.#isPlaying = await onPlayable(this.#prefix);
+    return this.#isPlaying;
+  }
+
+  /** A playlist with what is finished of it; null while that is too little. */
+  async #grown(name: string): Promise<GrownPlaylist | null> {
+    const text = await readText(this.#parts.outputDir, name);
+    if (text === null) return null;
+    const { initSegment, segments } = parseMediaPlaylist(text);
+    if (initSegment === null || segments.length < GROWING_MIN_SEGMENTS) return null;
+    return { name, folder: path.posix.dirname(name), initSegment, segments };
+  }
+
+  async #copyOne(
+    prefix: string,
+    { name, folder, initSegment, segments }: GrownPlaylist,
+  ): Promise<void> {
+    const { outputDir, signal, storage } = this.#parts;
+    for (const file of [initSegment, ...segments.map((segment) => segment.name)]) {
+      const relative = `${folder}/${file}`;
+      if (this.#stored.has(relative)) continue;
+      await using handle = await openInside(outputDir, relative);
+      if (handle === null) throw new Error(`${relative} can not be read.`);
+      await storage.put(
+        `${prefix}/${relative}`,
+        handle.createReadStream({ autoClose: false }),
+        signal,
+      );
+      this.#stored.add(relative);
+    }
+    if ((this.#listed.get(name) ?? 0) >= segments.length) return;
+    await this.#put(`${prefix}/${name}`, growingPlaylist({ initSegment, segments: [...segments] }));
+    this.#listed.set(name, segments.length);
+  }
+
+  /** The folder of the attempt before, with its segments, if this one makes the same kind of them. */
+  async #choosePrefix(playlists: readonly string[]): Promise<string> {
+    const { fresh, outputDir, resumed, storage } = this.#parts;
+    if (resumed === null) return fresh;
+    for (const name of playlists) {
+      const init = `${path.posix.dirname(name)}/init.mp4`;
+      await using handle = await openInside(outputDir, init);
+      const own = handle === null ? null : await handle.readFile();
+      const before = await storage.read(`media/${resumed}/${init}`);
+      if (own === null || before === null || !own.equals(await buffer(before.stream))) return fresh;
+    }
+    for (const name of playlists) {
+      const folder = path.posix.dirname(name);
+      const read = await storage.read(`media/${resumed}/${name}`);
+      if (read === null) continue;
+      const { initSegment, segments } = parseMediaPlaylist((await buffer(read.stream)).toString());
+      this.#listed.set(name, segments.length);
+      for (const file of [initSegment, ...segments.map((one) => one.name)]) {
+        this.#stored.add(`${folder}/${file}`);
+      }
+    }
+    return resumed;
+  }
+
+  async #put(key: string, text: string): Promise<void> {
+    await this.#parts.storage.put(key, Readable.from([Buffer.from(text)]), this.#parts.signal);
+  }
+}
+
+/** The media playlists that a master playlist names, each once. */
+export function playlistsOf(text: string): string[] {
+  const named = text.matchAll(/^(?:#EXT-X-MEDIA:.*URI="([^"]+)"|([^#\n].*))$/gm);
+  const names = [...named].map(([, uri, line]) => uri ?? line ?? '');
+  return [...new Set(names)].filter((name) => /^[a-z0-9]+\/index\.m3u8$/.test(name));
+}
+
+async function readText(folder: string, name: string): Promise<string | null> {
+  await using handle = await openInside(folder, name);
+  if (handle === null || (await handle.stat()).size > maxTextBytes) return null;
+  return handle.readFile('utf8');
+}
+
+/**
+ * Opens a plain file inside a folder that another process may change at this moment; null when there
+ * is none. Where the system does not say what was really opened (other than Linux), there is none.
+ */
+async function openInside(folder: string, name: string): Promise<FileHandle | null> {
+  // The engine can change what is in its folder, and not where that is.
+  const parent = await realpath(path.dirname(folder));
+  const target = path.join(parent, path.basename(folder), name);
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const handle = await open(target, flags).catch(() => null);
+  if (handle === null) return null;
+  const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => null);
+  const stats = await handle.stat();
+  if (opened === target && stats.isFile() && stats.nlink === 1) return handle;
+  await handle.close();
+  return null;
+}

@@ -1,0 +1,24 @@
+import { inTransaction, type Db } from '../../platform/database/database.ts';
+import { recordProgress } from '../content/content.ts';
+
+const progressIntervalMs = 1_000;
+
+/** Writes progress at most once a second, one write at a time. A lost write does not matter. */
+export function reportProgress(db: Db, organizationId: string, contentId: string) {
+  let writtenAt = performance.now();
+  let writing: Promise<void> = Promise.resolve();
+  let isWriting = false;
+  return {
+    report(fraction: number): void {
+      if (isWriting || performance.now() - writtenAt < progressIntervalMs) return;
+      writtenAt = performance.now();
+      isWriting = true;
+      writing = inTransaction(db, (tx) => recordProgress(tx, organizationId, contentId, fraction))
+        .catch(() => undefined)
+        .finally(() => {
+          isWriting = false;
+        });
+    },
+    settled: () => writing,
+  };
+}
