@@ -38,6 +38,42 @@ async function failuresOf(jobId: string, parameters = '') {
 
 const pattern = { job: /^job_[0-9a-z]{26}$/, time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/ };
 
+test('a filter takes what the content list takes: search, upload status, archived', async () => {
+  const make = async (title: string) =>
+    (await createReadyItems(service, 1, () => ({ title, section: 'filters' })))[0] ?? '';
+  const first = await make('Slow gradients');
+  const second = await make('Slow gradients');
+  const third = await make('Quiet harbour');
+  await service.call('DELETE', `/v1/content/${second}`);
+  const preview = async (operation: string, filter: object) => {
+    const update = operation === 'update' ? { title: 'x' } : undefined;
+    const { body } = await createJob({ operation, filter, update, dryRun: true });
+    return body.data?.sample.map(({ id }: { id: string }) => id).toSorted() ?? body.error;
+  };
+  assert.deepEqual(await preview('update', { search: 'slow grad', section: 'filters' }), [first]);
+  assert.deepEqual(await preview('update', { search: 'harb' }), [third]);
+  const waiting = { uploadStatus: 'pending', section: 'filters' };
+  assert.deepEqual(await preview('publish', waiting), []);
+  assert.equal((await preview('publish', { uploadStatus: 'ready', section: 'filters' })).length, 2);
+  const all = [first, second, third].toSorted();
+  const mine = { section: 'filters' };
+  assert.deepEqual(await preview('delete', mine), all);
+  assert.deepEqual(await preview('delete', { ...mine, archived: 'true' }), all);
+  assert.deepEqual(await preview('delete', { ...mine, archived: 'only' }), [second]);
+  assert.deepEqual(
+    await preview('delete', { ...mine, archived: 'false' }),
+    [first, third].toSorted(),
+  );
+  assert.equal((await preview('update', { ...mine, archived: 'false' })).length, 2);
+  for (const archived of ['true', 'only']) {
+    const refused = await preview('update', { ...mine, archived });
+    assert.equal(refused.code, 'VALIDATION_ERROR');
+    assert.equal(refused.details[0].path, 'filter.archived');
+  }
+  const made = await run({ operation: 'delete', filter: { search: 'slow', archived: 'only' } });
+  assert.equal(made.totalItems, 1);
+});
+
 describe('the shapes of the specification', () => {
   test('create, progress, end', async () => {
     const ids = await createReadyItems(service, 3, () => ({ tags: ['shape', 'old'] }));

@@ -79,9 +79,10 @@ export const runBulkJob = defineJob({
 export async function createBulkJob(
   tx: Tx,
   organizationId: OrganizationId,
-  { operation, filter, update }: NewJob,
+  job: NewJob,
 ): Promise<BulkJobRow> {
-  readJobChange(operation, update);
+  checkJob(job);
+  const { operation, filter, update } = job;
   if ((await countProcessing(tx, organizationId)) >= maxProcessing) {
     throw new ApiError('LIMIT_EXCEEDED', {
       message: `At most ${maxProcessing} bulk jobs can be unfinished. Wait, or cancel some.`,
@@ -89,19 +90,16 @@ export async function createBulkJob(
   }
   const jobId = newTypeId('job');
   const request = { operation, filter, changes: update ?? null };
-  const job = await insertJob(tx, organizationId, jobId, request);
-  if (job.total_items === 0) return completeJob(tx, organizationId, jobId);
+  const row = await insertJob(tx, organizationId, jobId, request);
+  if (row.total_items === 0) return completeJob(tx, organizationId, jobId);
   await enqueueBulkJob(tx, organizationId, jobId);
-  return job;
+  return row;
 }
 
 /** Previews a job without changing anything (dry run). @throws ApiError VALIDATION_ERROR */
-export async function previewBulkJob(
-  db: Db,
-  organizationId: OrganizationId,
-  { operation, filter, update }: NewJob,
-) {
-  readJobChange(operation, update);
+export async function previewBulkJob(db: Db, organizationId: OrganizationId, job: NewJob) {
+  checkJob(job);
+  const { operation, filter } = job;
   const [totalItems, sample] = await Promise.all([
     countMatches(db, organizationId, { filter, operation }),
     sampleMatches(db, organizationId, { filter, operation }, maxSampled),
@@ -163,6 +161,16 @@ export async function enqueueBulkJob(
   jobId: BulkJobId,
 ): Promise<void> {
   await enqueue(tx, runBulkJob, { jobId }, { organizationId, uniqueKey: jobId });
+}
+
+/** @throws ApiError VALIDATION_ERROR */
+function checkJob({ operation, filter, update }: NewJob): void {
+  readJobChange(operation, update);
+  if (operation === 'delete' || (filter.archived ?? 'false') === 'false') return;
+  throw fieldError(
+    'filter.archived',
+    `can't be ${filter.archived}: only delete takes archived items`,
+  );
 }
 
 /** The change that an operation makes to each item; null for a deletion. */

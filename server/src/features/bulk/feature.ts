@@ -1,15 +1,17 @@
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { hourMs } from '../../platform/time.ts';
 import { contentChanged } from '../content/content.ts';
-import { webhookDeliveries } from '../webhooks/webhooks.ts';
+import { webhookDeliveries, webhookEvents } from '../webhooks/webhooks.ts';
 import { runBulkJob } from './bulk-job.ts';
 import { addBulkJobRoutes } from './job-routes.ts';
 import { bulkJobHandler, pruneBulkJobs } from './jobs.ts';
 import { addBulkRoutes } from './routes.ts';
+import { bulkJobEvents } from './webhook-events.ts';
 
 type Parts = { db: Db; cursors: ListCursors; mutations: Mutations; hints: Hints };
 
@@ -20,6 +22,7 @@ export const bulk = defineFeature({
     'Bulk jobs': 'Changes of any number of items, in the background.',
   },
   tables: ['bulk_job', 'bulk_job_chunk', 'bulk_job_failure', 'bulk_allowance'],
+  extensions: [extend(webhookEvents, bulkJobEvents)],
   build({ db, cursors, mutations, hints }: Parts) {
     const onQueued = () => {
       hints.give(runBulkJob.name);

@@ -38,11 +38,11 @@ export type BulkJobRow = {
 
 /** The items that a filter matches. A deletion takes archived items as well, a change does not. */
 function matches(db: Db, organizationId: OrganizationId, { filter, operation }: JobMatch) {
-  const { tags, ...conditions } = filter;
+  const { tags, archived = operation === 'delete' ? 'true' : 'false', ...conditions } = filter;
   return matchingItems(db, organizationId, {
     ...conditions,
     ...(tags !== undefined && { allTags: tags }),
-    ...(operation === 'delete' && { archived: 'true' as const }),
+    ...(archived !== 'false' && { archived }),
   });
 }
 

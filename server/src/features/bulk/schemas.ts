@@ -1,6 +1,13 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../platform/http/schemas.ts';
-import { ContentPatch, contentTypes, publishStatuses, visibilities } from '../content/content.ts';
+import {
+  ContentPatch,
+  contentTypes,
+  publishStatuses,
+  SearchText,
+  uploadStatuses,
+  visibilities,
+} from '../content/content.ts';
 
 /**
  * Maximum number of items in a request. A larger request is rejected as a whole, with its own error
@@ -146,9 +153,17 @@ export const BulkJobFilter = Closed(
     section: word,
     author: word,
     visibility: Type.Optional(OneOf(visibilities)),
+    uploadStatus: Type.Optional(OneOf(uploadStatuses)),
     publishStatus: Type.Optional(OneOf(publishStatuses)),
+    search: Type.Optional(SearchText),
     createdAfter: Type.Optional(Timestamp),
     createdBefore: Type.Optional(Timestamp),
+    archived: Type.Optional(
+      OneOf(
+        ['false', 'true', 'only'] as const,
+        'For deletions alone: without archived items, with them (the default), or only them.',
+      ),
+    ),
   },
   { minProperties: 1, description: 'All conditions must hold; at least one is needed.' },
 );

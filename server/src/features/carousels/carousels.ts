@@ -27,6 +27,9 @@ import {
 } from '../content/content.ts';
 import { maxEntries } from './schemas.ts';
 
+export { maxAltTextLength, maxImageBytes, requireImage, storeImage } from './receive-image.ts';
+export { maxEntries } from './schemas.ts';
+
 export type VideoReference = { contentId: string; position?: number };
 
 /** @throws ApiError NOT_FOUND, VALIDATION_ERROR, LIMIT_EXCEEDED, CONTENT_NOT_READY, CONFLICT */

@@ -11,8 +11,8 @@ import { MediaError, sniffImage, type ImageDecoder } from '../media/media.ts';
 import { receiveSmallForm, uploadErrors, type UploadLimits } from '../uploads/uploads.ts';
 import type { NewImage } from './carousels.ts';
 
-const maxImageBytes = 10 * 1024 * 1024;
-const maxAltTextLength = 1000;
+export const maxImageBytes = 10 * 1024 * 1024;
+export const maxAltTextLength = 1000;
 
 export type ImageParts = {
   db: Db;
@@ -40,6 +40,30 @@ export async function receiveImage(
   });
   await using file = form.file;
   const altText = readAltText(form.fields);
+  const image = await storeImage(
+    { db, storage, imageDecoder },
+    { file, altText, organizationId, playbackId },
+    signal,
+  );
+  return { ...image, sha256: file.sha256 };
+}
+
+/**
+ * Stores an image in two sizes, under a folder of its own that no row names yet.
+ *
+ * @throws ApiError INVALID_MEDIA, UNAVAILABLE
+ */
+export async function storeImage(
+  { db, storage, imageDecoder }: Omit<ImageParts, 'upload'>,
+  image: {
+    file: { readonly path: string };
+    altText: string | null;
+    organizationId: string;
+    playbackId: string;
+  },
+  signal: AbortSignal,
+): Promise<NewImage> {
+  const { file, altText, organizationId, playbackId } = image;
   const imageId = newContentId();
   await using work = await storage.scratch.createFolder('image');
   const outputDir = path.join(work.path, 'out');
@@ -50,10 +74,11 @@ export async function receiveImage(
   const folder = assetFolder(playbackId, imageId);
   await expectFiles(db, organizationId, folder);
   await publishFolder(storage, outputDir, `media/${folder}`);
-  return { imageId, folder, altText, sha256: file.sha256 };
+  return { imageId, folder, altText };
 }
 
-function requireImage(head: Buffer): void {
+/** @throws ApiError INVALID_MEDIA */
+export function requireImage(head: Buffer): void {
   if (sniffImage(head) !== null) return;
   throw new ApiError(uploadErrors.INVALID_MEDIA, {
     message: 'The bytes are not a JPEG, PNG, WebP, AVIF or HEIC image.',

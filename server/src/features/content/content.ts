@@ -2,9 +2,8 @@
  * Content items: their metadata, their publication, their archiving. This feature owns the table;
  * every other feature reads and changes items through this file.
  *
- * States and their movers are in `transitions.ts`, what a change does in `item-change.ts` and
- * `change-parts.ts`, which items a filter matches in `filter.ts`, and which are in the feed in
- * `feed-items.ts`. An archived item is unknown to clients: its id answers NOT_FOUND.
+ * States and their movers are in `transitions.ts`, what a change does in `item-change.ts` and in
+ * `change-parts.ts`. An archived item is unknown to clients: its id answers NOT_FOUND.
  */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { brokenConstraint } from '../../platform/database/database-errors.ts';
@@ -91,6 +90,7 @@ export {
   type LockedItem,
   type PlaybackRules,
 } from './queries.ts';
+export { coverOf, makeCover, requirePicture, setThumbnailTime } from './cover.ts';
 export { setLanguage } from './language.ts';
 export { liveFolderOf, markLive, markRecorded, type LiveMedia } from './live-items.ts';
 export {
@@ -104,8 +104,10 @@ export {
 export {
   failWithoutSource,
   markFailed,
+  markComplete,
   markIncomplete,
   markPendingAgain,
+  markPlayable,
   markProcessing,
   markReady,
   recordProgress,
@@ -122,6 +124,8 @@ export {
   NewCarousel,
   NewContentMetadata,
   publishStatuses,
+  SearchText,
+  uploadStatuses,
   visibilities,
 } from './schemas.ts';
 
@@ -153,16 +157,17 @@ export async function createLiveItem(
   return createItem(tx, organizationId, 'live_stream', metadata);
 }
 
-/** Makes a carousel, which is ready at once. @throws ApiError VALIDATION_ERROR, CONFLICT */
+/** Makes a carousel, ready unless it waits for images. @throws ApiError VALIDATION_ERROR, CONFLICT */
 export async function createCarousel(
   tx: Tx,
   organizationId: OrganizationId,
   { contentType, ...fields }: NewCarouselFields,
+  isWaiting = false,
 ): Promise<ItemRow> {
   if (contentType !== 'carousel' && fields.autoScrollInterval != null) {
     throw fieldError('autoScrollInterval', 'is for image carousels only');
   }
-  return createItem(tx, organizationId, contentType, fields);
+  return createItem(tx, organizationId, contentType, fields, isWaiting);
 }
 
 async function createItem(
@@ -170,6 +175,7 @@ async function createItem(
   organizationId: OrganizationId,
   contentType: ContentType,
   metadata: Metadata & { autoScrollInterval?: number | null },
+  isWaiting = false,
 ): Promise<ItemRow> {
   const { customMetadata, ...fields } = metadata;
   const columns = toColumns(fields);
@@ -182,6 +188,7 @@ async function createItem(
     playbackId: randomName(playbackIdBytes),
     columns: { ...columns, title: metadata.title },
     customMetadata: mergeCustomMetadata({}, customMetadata ?? {}),
+    isWaiting,
   }).catch(translateTakenExternalId);
 }
 
@@ -310,8 +317,6 @@ function translateTakenExternalId(error: unknown): never {
 }
 
 function takenExternalId(message: string): ApiError {
-  return new ApiError('CONFLICT', {
-    message,
-    details: [{ path: 'externalId', message: 'is taken' }],
-  });
+  const details = [{ path: 'externalId', message: 'is taken' }];
+  return new ApiError('CONFLICT', { message, details });
 }

@@ -8,6 +8,7 @@ import { setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { hourMs } from '../../platform/time.ts';
 import { contentChanged, contentErrors, type MediaUrls } from './content.ts';
+import { makeCover } from './cover.ts';
 import { cleanUpArchived } from './maintenance.ts';
 import { addContentRoutes } from './routes.ts';
 
@@ -25,6 +26,7 @@ export const content = defineFeature({
   apiTags: {
     Content: 'Items of the library: upload, metadata, publication, archive.',
   },
+  areas: { content: 'content' },
   settings: {
     archiveRetentionMs: setting({
       env: 'REELFEED_ARCHIVE_RETENTION',
@@ -45,6 +47,7 @@ export const content = defineFeature({
           urls: mediaAccess,
           archiveRetentionMs,
           onChange: () => hints.give(contentChanged),
+          onCover: () => hints.give(makeCover.name),
         }),
       chores: [
         {

@@ -51,7 +51,8 @@ const columns = sql`
   content_type, section, author, tags, duration_seconds,
   custom_metadata -> 'geoTargeting' as geo_targeting, changed_xid::text as changed_xid`;
 
-const membersAtOnce = 20_000;
+/** Requests of this process wait while the rows of one fetch are read. */
+const membersAtOnce = 1_000;
 
 /**
  * Gives every item of one organization that is or will be in the feed to `take`, in no particular
@@ -61,7 +62,7 @@ const membersAtOnce = 20_000;
 export async function readFeedItems(
   db: Db,
   organizationId: OrganizationId,
-  take: (row: FeedItemRow) => void,
+  take: (rows: readonly FeedItemRow[]) => Promise<void>,
 ): Promise<void> {
   await inTransaction(db, async (tx) => {
     await sql`
@@ -75,11 +76,11 @@ export async function readFeedItems(
       const { rows } = await sql<FeedItemRow>`fetch ${sql.lit(membersAtOnce)} from members`.execute(
         tx,
       );
-      for (const row of rows) take(row);
+      await take(rows);
       if (rows.length < membersAtOnce) break;
     }
     const carousels = await readVideoCarousels(tx, sql`organization_id = ${organizationId}`);
-    for (const row of carousels) if (row.is_member) take(row);
+    await take(carousels.filter((row) => row.is_member));
   });
 }
 

@@ -36,6 +36,7 @@ export const itemColumns = [
   'media_prefix',
   'has_thumbnail',
   'thumbnail_hash',
+  'thumbnail_time',
   'assets',
   'created_at',
   'updated_at',
@@ -87,7 +88,8 @@ export function presentItem(row: ItemRow, urls: MediaUrls) {
     duration: row.duration_seconds,
     protected: row.protected,
     thumbnailUrl: urls.thumbnailUrl(row),
-    thumbnailHash: row.thumbnail_hash,
+    thumbnailHash: thumbnailHashOf(row),
+    thumbnailTime: row.thumbnail_time,
     ...urls.derived(row),
     customMetadata: row.custom_metadata,
     captionTracks: presentCaptions(row, urls),
@@ -107,6 +109,12 @@ export function presentItem(row: ItemRow, urls: MediaUrls) {
     createdAt: formatTimestamp(row.created_at),
     updatedAt: formatTimestamp(row.updated_at),
   };
+}
+
+/** The hash of the cover where there is one, else that of the video's own picture. */
+function thumbnailHashOf(row: ItemRow): string | null {
+  const cover = row.assets.find(({ kind, state }) => kind === 'cover' && state === 'ready');
+  return cover === undefined ? row.thumbnail_hash : String(cover.metadata['hash']);
 }
 
 /** The images of a carousel in their order. */

@@ -20,11 +20,13 @@ export type NewItem = {
   playbackId: string;
   columns: MetadataColumns & { title: string };
   customMetadata: Record<string, unknown>;
+  /** Whether a carousel is `pending` until its images have come. */
+  isWaiting?: boolean;
 };
 
 /**
- * Inserts an item: a video in `pending`, a carousel `ready` and published where its organization
- * publishes by itself. `protected` falls back to the organization's default.
+ * Inserts an item: a video in `pending`, a carousel that does not wait `ready` and published where its
+ * organization publishes by itself. `protected` falls back to the organization's default.
  */
 export async function insertItem(tx: Tx, item: NewItem): Promise<ItemRow> {
   const { columns } = item;
@@ -46,11 +48,13 @@ export async function insertItem(tx: Tx, item: NewItem): Promise<ItemRow> {
         ? { video_quality: columns.video_quality ?? 'basic' }
         : {
             video_quality: null,
-            upload_status: 'ready' as const,
-            progress: 1,
-            publish_status: sql<PublishStatus>`case
-              when ${organizationSetting('auto_publish', sql`${item.organizationId}`)}
-              then 'published' else 'unpublished' end`,
+            ...(item.isWaiting !== true && {
+              upload_status: 'ready' as const,
+              progress: 1,
+              publish_status: sql<PublishStatus>`case
+                when ${organizationSetting('auto_publish', sql`${item.organizationId}`)}
+                then 'published' else 'unpublished' end`,
+            }),
           }),
       custom_metadata: JSON.stringify(item.customMetadata),
       protected:
@@ -248,6 +252,8 @@ export type PlaybackRules = {
   captions: StoredAsset[];
   /** Where the item plays from; null before that. */
   mediaPrefix: string | null;
+  /** Whether what is there is still being added to. */
+  isGrowing: boolean;
   /** The folders below `media/` that belong to the item; no file of another one is served. */
   folders: ReadonlySet<string>;
 };
@@ -256,7 +262,7 @@ export type PlaybackRules = {
 export async function findPlaybackRules(db: Db, playbackId: string): Promise<PlaybackRules | null> {
   const row = await db
     .selectFrom('content')
-    .select(['visibility', 'protected', 'content_type', 'assets', 'media_prefix'])
+    .select(['visibility', 'protected', 'content_type', 'assets', 'media_prefix', 'upload_status'])
     .where('playback_id', '=', playbackId)
     .where('archived_at', 'is', null)
     .executeTakeFirst();
@@ -267,6 +273,7 @@ export async function findPlaybackRules(db: Db, playbackId: string): Promise<Pla
     isProtected: row.protected,
     captions: row.assets.filter(isCaption),
     mediaPrefix: row.media_prefix,
+    isGrowing: row.upload_status === 'processing',
     folders: new Set(
       [
         row.media_prefix,
@@ -295,8 +302,8 @@ export async function selectExisting(
  * features may join. These are the columns that others may rely on.
  */
 export const contentItems = sql.raw(
-  `(select organization_id, content_id, serial_number, content_type, title, tags, author, section
-    from content)`,
+  `(select organization_id, content_id, serial_number, content_type, title, tags, author, section,
+      external_id, upload_status, error_code, error_message from content)`,
 );
 
 /**

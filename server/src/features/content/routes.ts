@@ -5,11 +5,14 @@ import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams, ListEnvelope } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
+import { isNotModified } from '../../platform/http/conditional.ts';
 import { archive, getItem, patchItem, restore } from './content.ts';
+import { requestCover } from './cover.ts';
 import { entityTag, presentItem, type ItemRow, type MediaUrls } from './item.ts';
 import { createItemCounter } from './list-count.ts';
-import { listItems, toFilter, type ListSort } from './list-queries.ts';
-import { ContentItem, ContentListQuery, ContentPatch } from './schemas.ts';
+import { isSelective, listItems, toFilter, type ListSort } from './list-queries.ts';
+import { ContentDetails, ContentItem, ContentListQuery, ContentPatch } from './schemas.ts';
+import { findSourceReport } from './source-report-queries.ts';
 
 export type ContentRouteParts = {
   db: Db;
@@ -19,6 +22,8 @@ export type ContentRouteParts = {
   archiveRetentionMs: number;
   /** Called after a change was committed. */
   onChange: () => void;
+  /** Called after a cover was asked for. */
+  onCover: () => void;
 };
 
 const tags = ['Content'];
@@ -29,6 +34,14 @@ const IfMatch = Type.Object({
     Type.String({ description: 'The `ETag` of the item that this change was made for.' }),
   ),
 });
+
+const IfNoneMatch = Type.Object({
+  'if-none-match': Type.Optional(
+    Type.String({ description: 'An `ETag` that is known: 304 while the item is the same.' }),
+  ),
+});
+
+const NotModified = Type.Null({ description: 'The item is the one that `If-None-Match` names.' });
 
 export function addContentRoutes(app: HttpApp, parts: ContentRouteParts): void {
   addListRoute(app, parts);
@@ -63,12 +76,14 @@ function addListRoute(app: HttpApp, { db, cursors, urls }: ContentRouteParts): v
         ...(limit !== undefined && { limit }),
         ...(cursor !== undefined && { cursor }),
       };
+      const total = isSelective(filter) ? await count(organizationId, filter) : null;
       return readPage(cursors, scope, page, {
-        count: () => count(organizationId, filter),
+        count: async () => total ?? count(organizationId, filter),
         read: (limit, after) =>
           listItems(db, organizationId, filter, sort, {
             limit,
             after: after && { value: String(after[0]), contentId: String(after[1]) },
+            total,
           }),
         position: (row) => [row.position, row.content_id],
         present: (row) => presentItem(row, urls),
@@ -87,13 +102,20 @@ function addGetRoute(app: HttpApp, { db, urls }: ContentRouteParts): void {
         summary: 'Get a content item',
         tags,
         params: IdParams,
-        response: answers({ 200: Envelope(ContentItem) }),
+        headers: IfNoneMatch,
+        response: answers({ 200: Envelope(ContentDetails), 304: NotModified }),
       },
     },
     async (request, reply) => {
-      const row = await getItem(db, principalOf(request).organizationId, request.params.id);
-      reply.header('etag', entityTag(row));
-      return { data: presentItem(row, urls) };
+      const { organizationId } = principalOf(request);
+      const row = await getItem(db, organizationId, request.params.id);
+      const etag = entityTag(row);
+      reply.header('etag', etag);
+      // Progress moves without a new version, so an item that is being worked on is always sent.
+      const isSettled = row.upload_status === 'ready' || row.upload_status === 'error';
+      if (isSettled && isNotModified(request.headers, { etag })) return reply.status(304).send();
+      const report = await findSourceReport(db, organizationId, row.content_id);
+      return { data: { ...presentItem(row, urls), ...report } };
     },
   );
 }
@@ -103,7 +125,10 @@ function shown(row: ItemRow, urls: MediaUrls): Answer {
   return { data: presentItem(row, urls), headers: { etag: entityTag(row) } };
 }
 
-function addPatchRoute(app: HttpApp, { mutations, urls, onChange }: ContentRouteParts): void {
+function addPatchRoute(
+  app: HttpApp,
+  { mutations, urls, onChange, onCover }: ContentRouteParts,
+): void {
   app.patch(
     '/v1/content/:id',
     {
@@ -124,12 +149,16 @@ function addPatchRoute(app: HttpApp, { mutations, urls, onChange }: ContentRoute
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const ifMatch = request.headers['if-match'];
-      await mutations.mutate(request, reply, async (tx) =>
-        shown(
-          await patchItem(tx, organizationId, request.params.id, request.body, { ifMatch }),
+      const { thumbnailTime, ...patch } = request.body;
+      await mutations.mutate(request, reply, async (tx) => {
+        const row = await patchItem(tx, organizationId, request.params.id, patch, { ifMatch });
+        const isCover = thumbnailTime !== undefined;
+        return shown(
+          isCover ? await requestCover(tx, organizationId, row, thumbnailTime) : row,
           urls,
-        ),
-      );
+        );
+      });
+      if (thumbnailTime !== undefined) onCover();
       onChange();
       return reply;
     },

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../platform/http/schemas.ts';
 
 export const contentTypes = ['video', 'carousel', 'video_carousel', 'live_stream'] as const;
-const uploadStatuses = ['pending', 'processing', 'ready', 'error'] as const;
+export const uploadStatuses = ['pending', 'processing', 'ready', 'error'] as const;
 export const publishStatuses = ['published', 'unpublished'] as const;
 export const visibilities = ['public', 'unlisted', 'private'] as const;
 const resolutionTiers = ['audio-only', 'SD', 'HD', 'FHD', 'UHD'] as const;
@@ -12,6 +12,7 @@ const errorReasons = [
   'TOO_LARGE',
   'TOO_LONG',
   'SOURCE_UNREACHABLE',
+  'INSUFFICIENT_STORAGE',
   'PROCESSING_FAILED',
 ] as const;
 
@@ -76,6 +77,16 @@ export const ContentPatch = Closed(
     ...metadataFields,
     autoScrollInterval,
     publishStatus: Type.Optional(OneOf(publishStatuses)),
+    thumbnailTime: Type.Optional(
+      Nullable(
+        Type.Number({
+          minimum: 0,
+          maximum: 86_400,
+          description:
+            'Videos only. The moment whose picture becomes the thumbnail, in seconds, at most the duration; it is made in the background. null: the first picture that is not black.',
+        }),
+      ),
+    ),
   },
   { minProperties: 1 },
 );
@@ -150,6 +161,11 @@ export const ContentItem = Type.Object(
     thumbnailHash: Nullable(
       Type.String({ description: 'ThumbHash in base64: what to show until a thumbnail is there.' }),
     ),
+    thumbnailTime: Nullable(
+      Type.Number({
+        description: 'The moment that was chosen for the thumbnail, in seconds; null: none was.',
+      }),
+    ),
     ...DerivedMediaFields,
     customMetadata: Type.Record(Type.String(), Type.Unknown()),
     captionTracks: Type.Array(CaptionTrack),
@@ -171,6 +187,59 @@ export const ContentItem = Type.Object(
   { title: 'Content' },
 );
 
+export const SearchText = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description:
+    'Every word must begin a word of the title or the description; Chinese and Japanese text is found anywhere in it.',
+});
+
+export const SourceTrack = Type.Object(
+  {
+    kind: OneOf(['video', 'audio', 'subtitle', 'data'] as const),
+    codec: Type.String({ examples: ['h264'] }),
+    language: Nullable(Type.String({ description: 'As the file names it.', examples: ['eng'] })),
+    duration: Nullable(Type.Number({ description: 'Seconds.' })),
+    used: Type.Boolean({
+      description: 'Whether it is played: in a rendition, as a sound to choose, or as captions.',
+    }),
+    reason: Nullable(
+      OneOf(
+        [
+          'another_track',
+          'codec_not_supported',
+          'cover_picture',
+          'empty',
+          'kind_not_kept',
+        ] as const,
+        'Why it is not used.',
+      ),
+    ),
+  },
+  { title: 'SourceTrack' },
+);
+
+const SourceWarning = Type.Object(
+  {
+    code: OneOf(['SOUND_NOT_SUPPORTED', 'CLOCK_JUMPS', 'PARTLY_DAMAGED'] as const),
+    message: Type.String(),
+  },
+  { title: 'SourceWarning' },
+);
+
+export const ContentDetails = Type.Object(
+  {
+    ...ContentItem.properties,
+    sourceTracks: Type.Array(SourceTrack, {
+      description: 'The tracks of the uploaded file, at most fifty. Empty until it is ready.',
+    }),
+    warnings: Type.Array(SourceWarning, {
+      description: 'What is wrong with the file of an item that plays all the same.',
+    }),
+  },
+  { title: 'ContentDetails' },
+);
+
 export const ContentListQuery = Closed({
   ...pageQuery,
   tags: Type.Optional(
@@ -183,13 +252,7 @@ export const ContentListQuery = Closed({
   section: Type.Optional(text(200)),
   author: Type.Optional(text(200)),
   externalId: Type.Optional(text(255)),
-  search: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 200,
-      description: 'Every word must begin a word of the title or the description.',
-    }),
-  ),
+  search: Type.Optional(SearchText),
   createdAfter: Type.Optional(Timestamp),
   createdBefore: Type.Optional(Timestamp),
   archived: Type.Optional(OneOf(['true', 'only'] as const, 'Archived items too, or only them.')),

@@ -2,13 +2,10 @@
 import { sql, type RawBuilder } from 'kysely';
 
 /**
- * True for items that hold every word of the search, each as the beginning of a word. Both sides go
- * through `content_search_fold` of the database, so accents and signs between words do not matter.
+ * True for items that hold every word of the search, each as the beginning of a word, and runs of
+ * Chinese and Japanese signs anywhere. Both sides go through `content_search_fold` of the database, so
+ * accents and signs between words do not matter.
  */
 export function searchCondition(search: string): RawBuilder<boolean> {
-  return sql<boolean>`search_text @@ (
-    select to_tsquery('simple', string_agg('''' || word || ''':*', ' & '))
-    from regexp_split_to_table(content_search_fold(${search}::text), ' +') as word
-    where word <> ''
-  )`;
+  return sql<boolean>`search_text @@ (select content_search_query(${search}::text))`;
 }

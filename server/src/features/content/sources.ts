@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
+import { organizationSetting } from '../organizations/organizations.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 import { touched } from './touched.ts';
 
@@ -28,11 +29,14 @@ export async function setSource(
 }
 
 export type MediaSource = {
+  isVideo: boolean;
+  /** Whether its organization lets it play while it is processed. */
+  playsEarly: boolean;
   uploadStatus: ItemRow['upload_status'];
   playbackId: string;
   sourceKey: string | null;
   quality: 'basic' | 'plus';
-  /** The folder of the attempt that made the item ready; null before that. */
+  /** The folder that the item plays from; null before it does. */
   mediaPrefix: string | null;
 };
 
@@ -48,11 +52,17 @@ export async function findMediaSource(
   const row = await db
     .selectFrom('content')
     .select(['upload_status', 'playback_id', 'source_key', 'video_quality', 'media_prefix'])
+    .select('content_type')
+    .select(
+      organizationSetting('early_playback', sql.ref('content.organization_id')).as('plays_early'),
+    )
     .where('organization_id', '=', organizationId)
     .where('content_id', '=', contentId)
     .executeTakeFirst();
   if (row === undefined) return null;
   return {
+    isVideo: row.content_type === 'video',
+    playsEarly: row.plays_early,
     uploadStatus: row.upload_status,
     playbackId: row.playback_id,
     sourceKey: row.source_key,

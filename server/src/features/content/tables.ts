@@ -1,6 +1,7 @@
 /** The table of content items. */
 import type { ColumnType, Generated } from 'kysely';
 import type { DefaultTimestamp, NullableTimestamp } from '../../platform/database/column-types.ts';
+import type { SourceTrack, SourceWarning } from '../media/media.ts';
 
 export type ContentType = 'video' | 'carousel' | 'video_carousel' | 'live_stream';
 
@@ -14,7 +15,7 @@ export type VideoQuality = 'basic' | 'plus';
 
 export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
 
-export type AssetKind = 'image' | 'caption' | 'preview' | 'storyboard' | 'download';
+export type AssetKind = 'image' | 'caption' | 'preview' | 'storyboard' | 'download' | 'cover';
 export type AssetState = 'preparing' | 'ready';
 
 /** An asset as the column `assets` keeps it; its row is in the table of the feature `assets`. */
@@ -72,8 +73,11 @@ type ContentTable = {
   media_prefix: Generated<string | null>;
   has_thumbnail: Generated<boolean>;
   thumbnail_hash: Generated<string | null>;
+  thumbnail_time: Generated<number | null>;
   source_key: Generated<string | null>;
   source_format: Generated<string | null>;
+  source_tracks: ColumnType<SourceTrack[], string | undefined, string>;
+  source_warnings: ColumnType<SourceWarning[], string | undefined, string>;
   created_at: DefaultTimestamp;
   updated_at: DefaultTimestamp;
   archived_at: NullableTimestamp;

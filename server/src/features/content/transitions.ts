@@ -6,6 +6,7 @@
  *     further renditions could not be made stays ready, with an errorReason, and can be retried.
  *   publishStatus: unpublished → published when the item becomes ready and its organization
  *     publishes by itself, or by a change; back by a change, a failure or a restore.
+ *   An item that is `processing` may play already, from a folder that grows (`markPlayable`).
  *   archived: see `archive.ts`.
  *
  * Changes of metadata and of `publishStatus` by clients are in `change-parts.ts`.
@@ -13,6 +14,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
 import type { MediaInfo } from '../media/media.ts';
+import type { SourceReport } from './source-report-queries.ts';
 import { organizationSetting } from '../organizations/organizations.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 import { withLanguage } from './language.ts';
@@ -32,6 +34,30 @@ export async function markProcessing(
     .where('content_id', '=', contentId)
     .where('upload_status', '=', 'pending')
     .execute();
+}
+
+/**
+ * Lets an item that is `processing` play from this folder, which grows, where its organization allows
+ * it. What a stream has recorded plays as it was broadcast.
+ *
+ * @returns whether it does
+ */
+export async function markPlayable(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+  mediaPrefix: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('content')
+    .set({ media_prefix: mediaPrefix, ...touched() })
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .where('content_type', '=', 'video')
+    .where('upload_status', '=', 'processing')
+    .where(organizationSetting('early_playback', sql.ref('content.organization_id')))
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
 }
 
 /** Progress does not count as a change of the item: it moves neither `updatedAt` nor the ETag. */
@@ -74,14 +100,19 @@ export type ReadyMedia = {
   info: MediaInfo;
   /** BCP 47, `und` for no speech; null where it is not known. */
   language: string | null;
+  report: SourceReport;
 };
+
+const publishedByItself = sql<'published'>`case
+  when ${organizationSetting('auto_publish', sql.ref('content.organization_id'))}
+  then 'published' else publish_status end`;
 
 /** `processing` → `ready`, and `published` where the organization publishes by itself. */
 export async function markReady(
   tx: Tx,
   organizationId: string,
   contentId: string,
-  { mediaPrefix, thumbnailHash, info, language }: ReadyMedia,
+  { mediaPrefix, thumbnailHash, info, language, report }: ReadyMedia,
 ): Promise<ItemRow | null> {
   const row = await tx
     .updateTable('content')
@@ -99,15 +130,37 @@ export async function markReady(
       aspect_ratio: info.aspectRatio,
       max_frame_rate: info.maxFrameRate,
       resolution_tier: info.resolutionTier,
+      source_tracks: JSON.stringify(report.sourceTracks),
+      source_warnings: JSON.stringify(report.warnings),
       custom_metadata: withLanguage(language),
-      publish_status: sql<'published'>`case
-        when ${organizationSetting('auto_publish', sql.ref('content.organization_id'))}
-        then 'published' else publish_status end`,
+      publish_status: publishedByItself,
       ...touched(),
     })
     .where('organization_id', '=', organizationId)
     .where('content_id', '=', contentId)
     .where('upload_status', 'in', ['pending', 'processing'])
+    .returning(itemColumns)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** `pending` → `ready` for a carousel whose images have come; null when it is in another state. */
+export async function markComplete(
+  tx: Tx,
+  organizationId: string,
+  contentId: string,
+): Promise<ItemRow | null> {
+  const row = await tx
+    .updateTable('content')
+    .set({
+      upload_status: 'ready',
+      progress: 1,
+      publish_status: publishedByItself,
+      ...touched(),
+    })
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .where('upload_status', '=', 'pending')
     .returning(itemColumns)
     .executeTakeFirst();
   return row ?? null;
@@ -125,6 +178,8 @@ export async function markFailed(
     .set({
       upload_status: 'error',
       publish_status: 'unpublished',
+      // What played while it was processed goes; what was broadcast stays.
+      media_prefix: sql`case when content_type = 'video' then null else media_prefix end`,
       error_code: reason.code,
       error_message: reason.message,
       ...touched(),

@@ -1,23 +1,31 @@
 import { duration, integer } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import type { MediaUrls } from '../content/content.ts';
-import { processMedia } from '../processing/processing.ts';
+import type { SourceBuckets } from '../../platform/storage/source-buckets.ts';
+import { contentChanged, type MediaUrls } from '../content/content.ts';
+import type { ImageDecoder } from '../media/media.ts';
+import { processMedia, sourceRetries } from '../processing/processing.ts';
 import type { UploadLimits } from '../uploads/uploads.ts';
-import { importMedia } from './imports.ts';
+import { webhookEvents } from '../webhooks/webhooks.ts';
+import { finishImports } from './finished.ts';
+import { importMedia, retryImport } from './imports.ts';
 import { importJob } from './jobs.ts';
 import { addImportRoutes } from './routes.ts';
+import { importEvents } from './webhook-events.ts';
 
 type Parts = {
   db: Db;
   mutations: Mutations;
   storage: Storage;
   egress: Egress;
+  sourceBuckets: SourceBuckets;
+  imageDecoder: ImageDecoder;
   mediaAccess: MediaUrls;
   hints: Hints;
   uploadLimits: UploadLimits;
@@ -42,13 +50,16 @@ export const imports = defineFeature({
       about: 'How long fetching the bytes of one import may take.',
     }),
   },
-  tables: ['import_source'],
-  build({ db, mutations, storage, egress, mediaAccess, hints, uploadLimits }: Parts, settings) {
+  tables: ['import_source', 'content_import', 'content_import_item'],
+  extensions: [extend(sourceRetries, retryImport), extend(webhookEvents, importEvents)],
+  build(parts: Parts, settings) {
+    const { db, mutations, storage, egress, mediaAccess, hints, uploadLimits } = parts;
+    const { sourceBuckets: buckets, imageDecoder } = parts;
     return {
       routes: (app) =>
         addImportRoutes(app, {
           db,
-          egress,
+          sourceRules: { egress, buckets },
           mutations,
           urls: mediaAccess,
           onQueued: () => hints.give(importMedia.name),
@@ -58,6 +69,8 @@ export const imports = defineFeature({
           db,
           storage,
           egress,
+          buckets,
+          imageDecoder,
           upload: uploadLimits,
           limits: {
             maxBytes: uploadLimits.maxUploadBytes,
@@ -66,7 +79,15 @@ export const imports = defineFeature({
           },
           concurrency: settings.importConcurrency,
           onImported: () => hints.give(processMedia.name),
+          onReady: () => hints.give(contentChanged),
         }),
+      ],
+      chores: [
+        {
+          name: 'finish imports',
+          intervalMs: 2_000,
+          run: (signal) => finishImports(db, signal),
+        },
       ],
     };
   },

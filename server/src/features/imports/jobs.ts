@@ -1,6 +1,5 @@
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
-import { ApiError } from '../../platform/http/errors.ts';
 import {
   done,
   failed,
@@ -10,8 +9,11 @@ import {
   type JobAnswer,
   type JobContext,
 } from '../../platform/queue/job-handler.ts';
+import type { SourceBuckets } from '../../platform/storage/source-buckets.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
+import { dayMs } from '../../platform/time.ts';
 import { recordTransfer } from '../content/content.ts';
+import type { ImageDecoder } from '../media/media.ts';
 import {
   acceptReceived,
   arrivedMedia,
@@ -19,57 +21,95 @@ import {
   withStoredSource,
   type UploadLimits,
 } from '../uploads/uploads.ts';
+import { faultOf, isShortage } from './faults.ts';
+import { fetchImages } from './fetch-images.ts';
 import { failImport, importMedia } from './imports.ts';
-import { deleteSource, findSourceUrl } from './queries.ts';
-import { readSource, SourceError, type SourceLimits } from './source-body.ts';
+import { readObject } from './object-body.ts';
+import { deleteSource, findSource, type ImageSource, type StoredSource } from './queries.ts';
+import { readSource, type SourceLimits } from './source-body.ts';
 
 export type ImportJobParts = {
   db: Db;
   storage: Storage;
   egress: Egress;
+  buckets: SourceBuckets;
+  imageDecoder: ImageDecoder;
   upload: UploadLimits;
   limits: SourceLimits;
   concurrency: number;
   /** Called when an item waits for processing. */
   onImported: () => void;
+  /** Called when a carousel is ready. */
+  onReady: () => void;
 };
 
 const progressIntervalMs = 1_000;
+/** How long an import waits for room on the disk. */
+const shortageMs = dayMs;
 
 /** Fetches the bytes of one item, stores them and enqueues their processing. */
 export function importJob(parts: ImportJobParts): HandledJob {
   return handle(
     importMedia,
     async ({ contentId }, context) => {
-      const url = await findSourceUrl(parts.db, context.organizationId, contentId);
-      if (url === null) return skipped('the bytes are there, or the item is gone');
+      const stored = await findSource(parts.db, context.organizationId, contentId);
+      if (stored === null) return skipped('the bytes are there, or the item is gone');
+      const { source } = stored;
       try {
-        await fetchInto(parts, context, contentId, url);
-        parts.onImported();
+        if ('url' in source) await fetchVideo(parts, context, contentId, source.url);
+        else await fetchCarousel(parts, context, contentId, source.images);
         return done;
       } catch (error) {
-        return await judge(context, contentId, error);
+        return await judge(context, contentId, stored, error);
       }
     },
     { concurrency: parts.concurrency, timeoutMs: parts.limits.deadlineMs + 60_000 },
   );
 }
 
-async function fetchInto(
-  { db, storage, egress, upload, limits }: ImportJobParts,
+type OnProgress = (bytes: number, total: number | null) => void;
+
+/** The bytes of a source, wherever it is. @throws SourceError */
+function openSource(
+  { egress, buckets, limits }: ImportJobParts,
+  url: string,
+  signal: AbortSignal,
+  onProgress: OnProgress,
+): AsyncGenerator<Buffer> {
+  return url.startsWith('s3:')
+    ? readObject(url, { buckets, limits, signal, onProgress })
+    : readSource(url, { egress, limits, signal, onProgress });
+}
+
+async function fetchCarousel(
+  parts: ImportJobParts,
+  context: JobContext,
+  contentId: string,
+  images: readonly ImageSource[],
+): Promise<void> {
+  const { db, storage, upload, imageDecoder } = parts;
+  const progress = reportTransfer(db, context.organizationId, contentId);
+  const open = (url: string) => openSource(parts, url, context.signal, () => undefined);
+  const fetching = { db, storage, upload, imageDecoder, open, onProgress: progress.report };
+  try {
+    await fetchImages(fetching, context, contentId, images);
+  } finally {
+    await progress.settled();
+  }
+  parts.onReady();
+}
+
+async function fetchVideo(
+  parts: ImportJobParts,
   context: JobContext,
   contentId: string,
   url: string,
 ): Promise<void> {
+  const { db, storage, upload } = parts;
   const { organizationId, signal } = context;
   const progress = reportTransfer(db, organizationId, contentId);
   // A body that is refused would stay open, and its connection with it.
-  await using body = readSource(url, {
-    egress,
-    limits,
-    signal,
-    onProgress: (bytes, total) => progress.report(bytes, total),
-  });
+  await using body = openSource(parts, url, signal, progress.report);
   const received = await receiveMedia(storage, body, upload, null, signal);
   await progress.settled();
   await using _file = received.file;
@@ -82,28 +122,31 @@ async function fetchInto(
     });
     if (!isTaken) await storage.remove(key);
   });
+  parts.onImported();
 }
 
 /** Bytes that are at fault fail the item at once; everything else is tried again. */
-async function judge(context: JobContext, contentId: string, error: unknown): Promise<JobAnswer> {
-  const reason = reasonOf(error);
-  if (reason === null) throw error;
-  context.log.info({ contentId, err: error }, 'a source could not be imported');
-  if (!reason.isFinal) return failed(reason.message, { retryable: true });
-  await context.finish((tx) => failImport(tx, context.organizationId, contentId, reason));
-  return done;
-}
-
-function reasonOf(error: unknown): { code: string; message: string; isFinal: boolean } | null {
-  if (error instanceof SourceError) {
-    const { code, message, isFinal } = error;
-    return { code, message, isFinal };
+async function judge(
+  context: JobContext,
+  contentId: string,
+  { ageMs }: StoredSource,
+  error: unknown,
+): Promise<JobAnswer> {
+  const { organizationId, log } = context;
+  const fail = async (fault: { code: string; message: string }): Promise<JobAnswer> => {
+    await context.finish((tx) => failImport(tx, organizationId, contentId, fault));
+    return done;
+  };
+  if (isShortage(error)) {
+    // The source is not at fault: its import waits, and no attempt is counted.
+    log.warn({ contentId, err: error }, 'an import waits for room');
+    if (ageMs < shortageMs) return { outcome: 'outage', reason: error.message };
+    return fail({ code: 'INSUFFICIENT_STORAGE', message: 'There was no room for the bytes.' });
   }
-  if (!(error instanceof ApiError)) return null;
-  const { message } = error;
-  if (error.code === 'INVALID_MEDIA') return { code: 'UNSUPPORTED_MEDIA', message, isFinal: true };
-  if (error.code === 'PAYLOAD_TOO_LARGE') return { code: 'TOO_LARGE', message, isFinal: true };
-  return null;
+  const fault = faultOf(error);
+  if (fault === null) throw error;
+  log.info({ contentId, err: error }, 'a source could not be imported');
+  return fault.isFinal ? fail(fault) : failed(fault.message, { retryable: true });
 }
 
 /** Writes how far a transfer is, at most once a second. A lost write does not matter. */
@@ -111,7 +154,7 @@ function reportTransfer(db: Db, organizationId: string, contentId: string) {
   let writtenAt = performance.now();
   let writing: Promise<unknown> | null = null;
   return {
-    report(bytes: number, total: number | null): void {
+    report: (bytes: number, total: number | null): void => {
       const nowMs = performance.now();
       if (total === null || writing !== null || nowMs - writtenAt < progressIntervalMs) return;
       writtenAt = nowMs;

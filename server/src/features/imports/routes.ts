@@ -1,16 +1,16 @@
 import type { Db } from '../../platform/database/database.ts';
-import type { Egress } from '../../platform/egress/egress.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { presentItem, type MediaUrls } from '../content/content.ts';
-import { checkItems, createImports, type Imported } from './imports.ts';
+import { checkItems, type SourceRules } from './check-items.ts';
+import { createImports, type Imported } from './imports.ts';
 import { DescribedImport, ImportResults, NewImport } from './schemas.ts';
 
 export type ImportRouteParts = {
   db: Db;
-  egress: Egress;
+  sourceRules: SourceRules;
   mutations: Mutations;
   urls: MediaUrls;
   /** Called when an import waits for a worker. */
@@ -18,7 +18,7 @@ export type ImportRouteParts = {
 };
 
 export function addImportRoutes(app: HttpApp, parts: ImportRouteParts): void {
-  const { egress, mutations, urls, onQueued } = parts;
+  const { sourceRules, mutations, urls, onQueued } = parts;
   app.post(
     '/v1/content/import',
     {
@@ -29,7 +29,7 @@ export function addImportRoutes(app: HttpApp, parts: ImportRouteParts): void {
       },
       schema: {
         operationId: 'importContent',
-        summary: 'Import up to 100 videos from URLs',
+        summary: 'Import up to 100 videos and image carousels from URLs',
         description:
           'The items are made at once and their bytes fetched in the background. An `externalId` ' +
           'that has an item already answers that item. An item with a wrong value fails alone.',
@@ -43,7 +43,7 @@ export function addImportRoutes(app: HttpApp, parts: ImportRouteParts): void {
       await mutations.mutateAfter(
         request,
         reply,
-        () => checkItems(egress, request.body.items),
+        () => checkItems(sourceRules, request.body.items),
         async (tx, checked) => ({
           statusCode: 201,
           data: present(await createImports(tx, organizationId, checked), urls),
@@ -55,7 +55,9 @@ export function addImportRoutes(app: HttpApp, parts: ImportRouteParts): void {
   );
 }
 
-function present(imported: readonly Imported[], urls: MediaUrls) {
+type Created = Awaited<ReturnType<typeof createImports>>;
+
+function present({ imported, importId }: Created, urls: MediaUrls) {
   const count = (status: Imported['status']) =>
     imported.filter((one) => one.status === status).length;
   return {
@@ -64,6 +66,7 @@ function present(imported: readonly Imported[], urls: MediaUrls) {
         ? { index, status: one.status, error: one.error }
         : { index, status: one.status, item: presentItem(one.row, urls) },
     ),
+    importId,
     totalCreated: count('created'),
     totalExisting: count('existing'),
     totalFailed: count('failed'),

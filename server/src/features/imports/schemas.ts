@@ -1,19 +1,40 @@
 import { Type } from 'typebox';
 import { secretQuery } from '../../platform/http/secret-fields.ts';
-import { Closed, OneOf } from '../../platform/http/schemas.ts';
-import { ContentItem, NewContentMetadata } from '../content/content.ts';
+import { Closed, Nullable, OneOf } from '../../platform/http/schemas.ts';
+import { maxAltTextLength, maxEntries } from '../carousels/carousels.ts';
+import { ContentItem, NewCarousel, NewContentMetadata } from '../content/content.ts';
 
 export const maxItems = 100;
 
+const SourceUrl = Type.String({
+  ...secretQuery,
+  minLength: 1,
+  maxLength: 2048,
+  description:
+    'http or https, on a public address, with at most 3 redirects; or s3://bucket/key in a bucket ' +
+    'that the service allows.',
+});
+
+const ImageToImport = Closed({
+  sourceUrl: SourceUrl,
+  altText: Type.Optional(Type.String({ maxLength: maxAltTextLength })),
+});
+
 /** What an item of an import may say; one that breaks these rules fails alone. */
 export const ImportItem = Closed({
-  sourceUrl: Type.String({
-    ...secretQuery,
-    minLength: 1,
-    maxLength: 2048,
-    description: 'http or https, on a public address. At most 3 redirects are followed.',
-  }),
+  sourceUrl: Type.Optional(SourceUrl),
+  images: Type.Optional(
+    Type.Array(ImageToImport, {
+      minItems: 1,
+      maxItems: maxEntries,
+      description: 'In place of `sourceUrl`: the images of a carousel, in their order.',
+    }),
+  ),
+  contentType: Type.Optional(
+    OneOf(['video', 'carousel'] as const, 'Must fit: a carousel has `images`, a video none.'),
+  ),
   ...NewContentMetadata.properties,
+  autoScrollInterval: Type.Optional(NewCarousel.properties.autoScrollInterval),
 });
 
 const size = { minItems: 1, maxItems, 'x-error-code': 'LIMIT_EXCEEDED' } as const;
@@ -34,6 +55,11 @@ export const ImportResults = Type.Object({
       error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
     }),
     { description: 'In the order of the request. `existing`: the externalId has an item already.' },
+  ),
+  importId: Nullable(
+    Type.String({
+      description: 'Of the webhook event `content.import.finished`; null where no item was made.',
+    }),
   ),
   totalCreated: Type.Integer(),
   totalExisting: Type.Integer(),

@@ -5,7 +5,11 @@
 import { EgressError, type EgressFailure } from '../../platform/egress/egress-errors.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { sleep } from '../../platform/lifecycle.ts';
-import { schemes, sourcePrefix } from './imports.ts';
+
+export const schemes = ['https:', 'http:'] as const;
+
+/** The messages of failed imports begin with this; they name the source only as it was given. */
+export const sourcePrefix = 'The source';
 
 const maxResumes = 5;
 const maxRedirects = 3;
@@ -145,7 +149,7 @@ function tooLate(cause: SourceError): SourceError {
   return new SourceError('did not send all of its bytes in time.', { isFinal: true, cause });
 }
 
-function tooLarge({ maxBytes }: SourceLimits): SourceError {
+export function tooLarge({ maxBytes }: SourceLimits): SourceError {
   return new SourceError(`has more than ${maxBytes} bytes, the maximum.`, {
     code: 'TOO_LARGE',
     isFinal: true,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { integer } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
@@ -18,6 +19,8 @@ import { LiveStates } from './live-states.ts';
 import { makeRecording } from './recording-job.ts';
 import { cleanUpSegments, recordingJob } from './recording.ts';
 import { addLiveRoutes } from './routes.ts';
+import { liveEvents } from './webhook-events.ts';
+import { webhookEvents } from '../webhooks/webhooks.ts';
 
 type Parts = {
   db: Db;
@@ -40,6 +43,7 @@ export const live = defineFeature({
   apiTags: {
     'Live streams': 'Broadcasts: an encoder publishes by RTMP, viewers play HLS.',
   },
+  areas: { 'live-streams': 'live' },
   settings: {
     rtmpPort: setting({
       env: 'REELFEED_RTMP_PORT',
@@ -50,6 +54,7 @@ export const live = defineFeature({
     }),
   },
   tables: ['live_stream', 'live_segment'],
+  extensions: [extend(webhookEvents, liveEvents)],
   build(parts: Parts, { rtmpPort }) {
     const { db, log, metrics, storage, cursors, mutations, hints, publicUrl } = parts;
     const liveStreams = new LiveStates(db);

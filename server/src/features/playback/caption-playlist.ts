@@ -6,7 +6,7 @@ const group = 'captions';
 /** The master playlist with the captions that are ready as a group of subtitles. */
 export function withCaptions(master: string, captions: readonly StoredAsset[]): string {
   if (captions.length === 0) return master;
-  const names = new Map<string, number>();
+  const names = new Set<string>();
   const media = captions.map(({ folder, metadata }) => {
     const attributes = [
       'TYPE=SUBTITLES',
@@ -29,9 +29,10 @@ export function withCaptions(master: string, captions: readonly StoredAsset[]): 
   return lines.join('\n');
 }
 
-/** Names within a group must differ. */
-function uniqueName(label: string, names: Map<string, number>): string {
-  const seen = (names.get(label) ?? 0) + 1;
-  names.set(label, seen);
-  return seen === 1 ? label : `${label} ${seen}`;
+/** Names within a group must differ, also from those that look as if they had been made so. */
+function uniqueName(label: string, names: Set<string>): string {
+  let name = label;
+  for (let count = 2; names.has(name); count += 1) name = `${label} ${count}`;
+  names.add(name);
+  return name;
 }

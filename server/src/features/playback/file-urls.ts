@@ -1,5 +1,11 @@
 /** The paths of an item's files, with or without a token. Who gets which is decided in `media-urls.ts`. */
-import type { AssetKind, DerivedMedia, ItemRow, StoredAsset } from '../content/content.ts';
+import {
+  coverOf,
+  type AssetKind,
+  type DerivedMedia,
+  type ItemRow,
+  type StoredAsset,
+} from '../content/content.ts';
 import { DERIVED_FILES, THUMBNAIL_FORMATS, thumbnailSizes, WAVEFORM_SIZE } from '../media/media.ts';
 
 export type FileUrls = {
@@ -9,6 +15,10 @@ export type FileUrls = {
   thumbnail: (row: ItemRow, token: string | null) => string | null;
   derived: (row: ItemRow, token: string | null) => DerivedMedia;
 };
+
+function sizeOf({ metadata }: StoredAsset): { width: number; height: number } {
+  return { width: Number(metadata['width']), height: Number(metadata['height']) };
+}
 
 export function createFileUrls(publicUrl: string): FileUrls {
   const file = (row: ItemRow, name: string, token: string | null) =>
@@ -21,6 +31,8 @@ export function createFileUrls(publicUrl: string): FileUrls {
 
   /** The first frame of a video, the first image of a carousel. */
   function thumbnail(row: ItemRow, token: string | null): string | null {
+    const cover = coverOf(row);
+    if (cover !== null) return assetFile(cover, 'thumbnail.jpg', token);
     if (row.media_prefix !== null && row.has_thumbnail) return file(row, 'thumbnail.jpg', token);
     const image = row.assets.find(({ kind }) => kind === 'image');
     return image === undefined ? null : assetFile(image, 'small.jpg', token);
@@ -28,12 +40,15 @@ export function createFileUrls(publicUrl: string): FileUrls {
 
   /** Items of before there were hashes have one JPEG alone. */
   function thumbnails(row: ItemRow, token: string | null): DerivedMedia['thumbnails'] {
-    if (row.media_prefix === null || row.thumbnail_hash === null) return [];
-    const { width, height } = row;
+    const cover = coverOf(row);
+    if (cover === null && (row.media_prefix === null || row.thumbnail_hash === null)) return [];
+    const { width, height } = cover === null ? row : sizeOf(cover);
+    const url = (name: string) =>
+      cover === null ? file(row, name, token) : assetFile(cover, name, token);
     const size = width === null || height === null ? WAVEFORM_SIZE : { width, height };
     return thumbnailSizes(size).flatMap(({ name, ...pixels }) =>
       THUMBNAIL_FORMATS.map(({ ending, type }) => ({
-        url: file(row, `${name}.${ending}`, token),
+        url: url(`${name}.${ending}`),
         type,
         ...pixels,
       })),

@@ -110,6 +110,7 @@ function addFileRoutes(app: HttpApp, { storage, access, fileRules }: PlaybackRou
     return sendMedia(request, reply, storage, {
       key: `media/${file.playbackId}/${file.rest}`,
       isPrivate,
+      isGrowing: rules?.isGrowing ?? false,
       captions: rules?.captions ?? [],
     });
   }

@@ -13,6 +13,7 @@ import type { StoredAsset } from '../content/content.ts';
 import { DERIVED_FILES } from '../media/media.ts';
 import { withCaptions } from './caption-playlist.ts';
 import { playbackErrors } from './errors.ts';
+import { SendBuffers } from './send-buffers.ts';
 
 /** The types that media files are served with. A file with another ending is not served at all. */
 const contentTypes: Record<string, string> = {
@@ -26,7 +27,7 @@ const contentTypes: Record<string, string> = {
 
 /** A master playlist is replaced when further renditions are there; all else never changes. */
 const masterCaching = 'public, max-age=2';
-/** That of a live stream changes with each segment. */
+/** That of a live stream, or of a video that plays while it is processed, changes with each segment. */
 const liveCaching = 'public, max-age=1';
 const foreverCaching = 'public, max-age=31536000, immutable';
 
@@ -36,6 +37,8 @@ const signedForMs = 5 * 60_000;
 type MediaFile = {
   key: string;
   isPrivate: boolean;
+  /** Whether segments are being added to its media playlists. */
+  isGrowing: boolean;
   /** Captions of the item that are ready; a master playlist is sent with them. */
   captions: readonly StoredAsset[];
 };
@@ -49,7 +52,7 @@ export async function sendMedia(
   request: FastifyRequest,
   reply: FastifyReply,
   storage: Storage,
-  { key, isPrivate, captions }: MediaFile,
+  { key, isPrivate, isGrowing, captions }: MediaFile,
 ): Promise<FastifyReply> {
   const contentType = contentTypes[key.slice(key.lastIndexOf('.') + 1)];
   if (contentType === undefined) throw new ApiError('NOT_FOUND');
@@ -68,7 +71,7 @@ export async function sendMedia(
     'content-disposition': 'inline',
     'content-security-policy': "sandbox; default-src 'none'",
     'cross-origin-resource-policy': 'cross-origin',
-    'cache-control': cachingOf(key, isPrivate),
+    'cache-control': cachingOf(key, { isGrowing, isPrivate }),
     'accept-ranges': 'bytes',
     etag: file.etag,
     'last-modified': file.modifiedAt.toUTCString(),
@@ -88,8 +91,18 @@ export async function sendMedia(
   return sendRead(reply, read);
 }
 
-function sendRead(reply: FastifyReply, { lengthBytes, stream }: StoredRead): FastifyReply {
-  return reply.header('content-length', lengthBytes).send(stream);
+const buffers = new SendBuffers();
+
+/** A segment is read by one call, and anything larger as a stream. */
+async function sendRead(reply: FastifyReply, read: StoredRead): Promise<FastifyReply> {
+  reply.header('content-length', read.lengthBytes);
+  const { raw } = reply;
+  const canLend = read.readInto !== undefined && !raw.destroyed;
+  const lent = canLend ? buffers.lend(read.lengthBytes) : null;
+  if (lent === null) return reply.send(read.stream);
+  raw.once('close', () => lent.end({ isUnused: raw.writableFinished }));
+  await read.readInto?.(lent.bytes);
+  return reply.send(lent.bytes);
 }
 
 /** Downloads are large and are fetched once, so the storage sends them where it can. */
@@ -102,8 +115,11 @@ function downloadFromStorage(
   return storage.signedUrl(key, signing);
 }
 
-function cachingOf(key: string, isPrivate: boolean): string {
-  const isLive = key.endsWith('/live/index.m3u8');
+function cachingOf(
+  key: string,
+  { isGrowing, isPrivate }: Pick<MediaFile, 'isGrowing' | 'isPrivate'>,
+): string {
+  const isLive = key.endsWith('/live/index.m3u8') || (isGrowing && key.endsWith('/index.m3u8'));
   const isMaster = key.endsWith('/master.m3u8');
   const caching = isLive ? liveCaching : isMaster ? masterCaching : foreverCaching;
   return isPrivate ? caching.replace('public', 'private') : caching;

@@ -1,12 +1,16 @@
 import path from 'node:path';
 import { bytes, optional, text } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged } from '../content/content.ts';
+import { stepsAfterReady } from '../processing/processing.ts';
+import { checkSpeech } from './checks.ts';
 import { speechJob } from './jobs.ts';
+import { transcribeReady } from './speech.ts';
 
 type Parts = { db: Db; storage: Storage; hints: Hints; mediaNiceness: number };
 
@@ -27,6 +31,8 @@ export const speech = defineFeature({
       about: 'Maximum memory of speech recognition: the size of the model plus 500 MB.',
     }),
   },
+  extensions: [extend(stepsAfterReady, transcribeReady)],
+  checks: { Speech: async (settings) => [await checkSpeech(settings)] },
   build({ db, storage, hints, mediaNiceness }: Parts, settings) {
     const job = speechJob({
       db,

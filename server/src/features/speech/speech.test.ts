@@ -52,7 +52,10 @@ test('a voice gets its language and captions, which the stream names', withEngin
   assert.equal(item.captionTracks.length, 1);
   assert.deepEqual([track.language, track.label, track.source], ['de', 'Deutsch', 'generated']);
   const text = await (await fetch(local(service, track.url))).text();
-  assert.match(text, /^WEBVTT\n\n00:00:00\.000 --> 00:00:02\.000\nGuten Tag\n/);
+  assert.match(
+    text,
+    /^WEBVTT\nX-TIMESTAMP-MAP=[^\n]+\n\n00:00:00\.000 --> 00:00:02\.000\nGuten Tag\n/,
+  );
   assert.match(text, /00:00:30\.000 --> 00:00:32\.000\nGuten Tag/, 'the second half minute');
   const files = await fetchAll(service, item.streamingUrl);
   assert.match(files[0]?.reply.text ?? '', /TYPE=SUBTITLES.*LANGUAGE="de"/);

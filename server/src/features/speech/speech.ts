@@ -15,6 +15,7 @@ import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts
 import { enqueue } from '../../platform/queue/queue.ts';
 import { assetFolder, removeAsset, removeAssetFiles, type AssetOwner } from '../assets/assets.ts';
 import { lockEvenArchived, type ItemRow, type StoredAsset } from '../content/content.ts';
+import type { StepAfterReady } from '../processing/processing.ts';
 
 /** Recognises what is said in one item; the handler is in `jobs.ts`. */
 export const transcribeSpeech = defineJob({
@@ -29,14 +30,12 @@ export const transcribeSpeech = defineJob({
   },
 });
 
-/** Enqueues the recognition of an item, in the transaction that makes it ready. */
-export async function enqueueTranscription(
-  tx: Tx,
-  organizationId: string,
-  contentId: string,
-): Promise<void> {
+/** Enqueues the recognition of an item in which somebody may speak. */
+export const transcribeReady: StepAfterReady = async (tx, item) => {
+  const { organizationId, contentId, mayBeSpeech } = item;
+  if (mayBeSpeech !== true) return;
   await enqueue(tx, transcribeSpeech, { contentId }, { organizationId });
-}
+};
 
 /** The captions that the service makes of an item; null where it makes none. */
 export function generatedTrack(row: ItemRow): StoredAsset | null {

@@ -25,6 +25,7 @@ type Parts = {
 
 export const uploads = defineFeature({
   name: 'uploads',
+  areas: { uploads: 'content' },
   settings: {
     maxUploadBytes: setting({
       env: 'REELFEED_MAX_UPLOAD_BYTES',

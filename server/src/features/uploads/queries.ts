@@ -37,9 +37,13 @@ export type UploadSession = {
   /** Of a resumable upload; null before it was created. */
   lengthBytes: number | null;
   parts: UploadPart[];
+  /** The upload that this one is a part of (`concatenation` of tus). */
+  wholeId: string | null;
+  /** `Upload-Concat` as it was sent when parts were joined. */
+  concat: string | null;
 };
 
-function selectSession(db: Db, tokenHash: Buffer) {
+function selectSessions(db: Db) {
   return db
     .selectFrom('upload_session')
     .select([
@@ -50,9 +54,14 @@ function selectSession(db: Db, tokenHash: Buffer) {
       'expires_at',
       'upload_length',
       'parts',
+      'whole_session_id',
+      'upload_concat',
     ])
-    .select(sql<boolean>`expires_at <= now()`.as('is_expired'))
-    .where('token_hash', '=', tokenHash);
+    .select(sql<boolean>`expires_at <= now()`.as('is_expired'));
+}
+
+function selectSession(db: Db, tokenHash: Buffer) {
+  return selectSessions(db).where('token_hash', '=', tokenHash);
 }
 
 type SessionRow = {
@@ -64,10 +73,11 @@ type SessionRow = {
   expires_at: Date;
   upload_length: number | null;
   parts: UploadPart[];
+  whole_session_id: string | null;
+  upload_concat: string | null;
 };
 
-function toSession(row: SessionRow | undefined): UploadSession | null {
-  if (row === undefined) return null;
+function toSession(row: SessionRow): UploadSession {
   return {
     organizationId: row.organization_id as OrganizationId,
     sessionId: row.upload_session_id as UploadSessionId,
@@ -77,23 +87,38 @@ function toSession(row: SessionRow | undefined): UploadSession | null {
     expiresAt: row.expires_at,
     lengthBytes: row.upload_length,
     parts: row.parts,
+    wholeId: row.whole_session_id,
+    concat: row.upload_concat,
   };
 }
 
 /** The session of an upload URL. Its item may be archived. */
 export async function findSession(db: Db, tokenHash: Buffer): Promise<UploadSession | null> {
-  return toSession(await selectSession(db, tokenHash).executeTakeFirst());
+  const row = await selectSession(db, tokenHash).executeTakeFirst();
+  return row === undefined ? null : toSession(row);
 }
 
 /** The same, locked until the transaction ends: of two senders one completes it. */
 export async function lockSession(tx: Tx, tokenHash: Buffer): Promise<UploadSession | null> {
-  return toSession(await selectSession(tx, tokenHash).forUpdate().executeTakeFirst());
+  const row = await selectSession(tx, tokenHash).forUpdate().executeTakeFirst();
+  return row === undefined ? null : toSession(row);
 }
 
-export async function completeSession(tx: Tx, session: UploadSession): Promise<void> {
+/** `joined` says what the upload was joined from, and how long it is. */
+export async function completeSession(
+  tx: Tx,
+  session: UploadSession,
+  joined?: { concat: string; lengthBytes: number },
+): Promise<void> {
   await tx
     .updateTable('upload_session')
-    .set({ completed_at: sql<Date>`now()` })
+    .set({
+      completed_at: sql<Date>`now()`,
+      ...(joined !== undefined && {
+        upload_concat: joined.concat,
+        upload_length: joined.lengthBytes,
+      }),
+    })
     .where('organization_id', '=', session.organizationId)
     .where('upload_session_id', '=', session.sessionId)
     .execute();
@@ -113,23 +138,83 @@ export async function setUploadLength(
     .execute();
 }
 
-/** Names a part behind those that are there. @returns false when the upload has moved on */
-export async function appendPart(
-  tx: Tx,
+/**
+ * Makes `writer` the only one that names bytes of an upload: whoever did before can no more.
+ *
+ * @returns the pieces before `offset`, or null when the upload is at another offset, or complete
+ */
+export async function claimOffset(
+  db: Db,
   session: UploadSession,
   offset: number,
-  part: UploadPart,
-): Promise<boolean> {
-  const { numAffectedRows = 0n } = await sql`
-    update upload_session set parts = parts || ${JSON.stringify([part])}::jsonb
+  writer: string,
+): Promise<UploadPart[] | null> {
+  const { rows } = await sql<{ parts: UploadPart[] }>`
+    update upload_session set writer = ${writer}
     where organization_id = ${session.organizationId}
       and upload_session_id = ${session.sessionId} and completed_at is null
       and ${offset}::bigint = (
         select coalesce(sum((part ->> 'sizeBytes')::bigint), 0)
         from jsonb_array_elements(parts) as part
       )
-  `.execute(tx);
+    returning parts
+  `.execute(db);
+  return rows[0]?.parts ?? null;
+}
+
+/** Names the pieces that hold the bytes of an upload. @returns false when another one writes it now */
+export async function namePieces(
+  db: Db,
+  session: UploadSession,
+  writer: string,
+  pieces: readonly UploadPart[],
+): Promise<boolean> {
+  const { numAffectedRows = 0n } = await sql`
+    update upload_session set parts = ${JSON.stringify(pieces)}::jsonb
+    where organization_id = ${session.organizationId} and upload_session_id = ${session.sessionId}
+      and writer = ${writer} and completed_at is null
+  `.execute(db);
   return numAffectedRows === 1n;
+}
+
+/** Opens a part of an upload; it expires with the whole. */
+export async function insertPartial(
+  tx: Tx,
+  whole: UploadSession,
+  partial: { sessionId: UploadSessionId; tokenHash: Buffer; lengthBytes: number },
+): Promise<void> {
+  await tx
+    .insertInto('upload_session')
+    .values({
+      organization_id: whole.organizationId,
+      upload_session_id: partial.sessionId,
+      content_id: whole.contentId,
+      token_hash: partial.tokenHash,
+      expires_at: whole.expiresAt,
+      upload_length: partial.lengthBytes,
+      whole_session_id: whole.sessionId,
+    })
+    .execute();
+}
+
+/** The parts of an upload that arrive on their own. */
+export async function findPartials(
+  db: Db,
+  { organizationId, sessionId }: UploadSession,
+): Promise<UploadSession[]> {
+  const rows = await selectSessions(db)
+    .where('organization_id', '=', organizationId)
+    .where('whole_session_id', '=', sessionId)
+    .execute();
+  return rows.map(toSession);
+}
+
+export async function removePartials(tx: Tx, whole: UploadSession): Promise<void> {
+  await tx
+    .deleteFrom('upload_session')
+    .where('organization_id', '=', whole.organizationId)
+    .where('whole_session_id', '=', whole.sessionId)
+    .execute();
 }
 
 export async function removeSession(tx: Tx, session: UploadSession): Promise<void> {

@@ -77,7 +77,7 @@ export async function receiveBytes(
       signal,
     );
   } catch (error) {
-    throw translate(error, limits);
+    throw translateReceiving(error, limits);
   }
 }
 
@@ -94,7 +94,11 @@ export function requireMedia(head: Buffer): string {
   return format.mediaType;
 }
 
-function translate(error: unknown, limits: UploadLimits): unknown {
+/** What a sender hears about an error of receiving. */
+export function translateReceiving(
+  error: unknown,
+  limits: Pick<UploadLimits, 'maxUploadBytes'>,
+): unknown {
   if (error instanceof FileTooLargeError) {
     return new ApiError('PAYLOAD_TOO_LARGE', {
       message: `The file is larger than ${limits.maxUploadBytes} bytes, the maximum.`,

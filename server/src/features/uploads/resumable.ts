@@ -1,41 +1,34 @@
 /**
  * Resumable uploads by tus 1.0, on the upload URL itself.
  *
- *   (no length) → created (POST says the length) → parts arrive (PATCH) → complete
+ *   (no length) → created (POST says the length) → bytes arrive (PATCH) → complete
  *                                                └→ terminated (DELETE), expired
  *
- * 1. The offset is the sum of the parts that a row names. A part is a stored file, synced before
- *    the row names it, so an offset that was answered survives a kill, and any process continues.
- * 2. A part is named only when the offset is still where it began: of two senders at the same
- *    offset, one is told 409, and its bytes go.
- * 3. A part whose transfer breaks is kept up to where it broke, unless it has a checksum, which can
- *    only be verified over the whole part.
+ * The offset is the sum of the pieces that a row names, see `receive-part.ts`. Uploads that arrive in
+ * parallel parts are in `concatenation.ts`.
  */
-import { createHash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { randomName } from '../../platform/ids.ts';
 import { joined } from '../../platform/storage/joined.ts';
-import type { ReceivedFile } from '../../platform/storage/receive.ts';
-import type { Storage } from '../../platform/storage/storage.ts';
+import type { Piece, Storage } from '../../platform/storage/storage.ts';
 import { failWithoutSource, type ItemRow } from '../content/content.ts';
 import { SNIFF_BYTES } from '../media/media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import { uploadErrors } from './errors.ts';
-import { appendPart, removeSession, setUploadLength, type UploadSession } from './queries.ts';
-import { receiveBytes, requireMedia, type UploadLimits } from './receive-media.ts';
+import { findPartials, removeSession, setUploadLength, type UploadSession } from './queries.ts';
+import { requireMedia, type UploadLimits } from './receive-media.ts';
 import { completeUpload, requireOpenSession, requireSession } from './uploads.ts';
 
 export type ResumableParts = { db: Db; storage: Storage; limits: UploadLimits };
 
 export const partsPrefix = 'partials';
 
-/** Whether enough has come to tell media from other files. */
-const sniffableBytes = 4_096;
+/** How many bytes are there: all of an upload that is complete. */
+export function offsetOf({ isCompleted, lengthBytes, parts }: UploadSession): number {
+  return isCompleted && lengthBytes !== null ? lengthBytes : sizeOf(parts);
+}
 
-export function offsetOf({ parts }: UploadSession): number {
-  return parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+export function sizeOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 }
 
 /** Says how long the upload will be. A repeat with the same length changes nothing. */
@@ -44,11 +37,7 @@ export async function createResumable(
   token: string,
   lengthBytes: number,
 ): Promise<UploadSession> {
-  if (lengthBytes > limits.maxUploadBytes) {
-    throw new ApiError('PAYLOAD_TOO_LARGE', {
-      message: `The file is larger than ${limits.maxUploadBytes} bytes, the maximum.`,
-    });
-  }
+  if (lengthBytes > limits.maxUploadBytes) throw tooLarge(limits);
   const session = await requireOpenSession(db, token);
   if (session.lengthBytes !== null && session.lengthBytes !== lengthBytes) {
     throw new ApiError('CONFLICT', {
@@ -59,7 +48,7 @@ export async function createResumable(
   return { ...session, lengthBytes };
 }
 
-type Resumable = UploadSession & { lengthBytes: number };
+export type Resumable = UploadSession & { lengthBytes: number };
 
 /**
  * The session of an upload, also of one that is complete, so that a sender whose last answer was
@@ -72,9 +61,8 @@ export async function findProgress(
   token: string,
 ): Promise<{ session: Resumable; isCompletedNow: boolean }> {
   const session = requireCreated(await requireSession(parts.db, token));
-  if (session.isCompleted || offsetOf(session) < session.lengthBytes) {
-    return { session, isCompletedNow: false };
-  }
+  const isWhole = session.wholeId === null && offsetOf(session) === session.lengthBytes;
+  if (session.isCompleted || !isWhole) return { session, isCompletedNow: false };
   try {
     await complete(parts, token);
     return { session, isCompletedNow: true };
@@ -101,97 +89,45 @@ function requireCreated(session: UploadSession): Resumable {
   return { ...session, lengthBytes };
 }
 
-export type Checksum = { algorithm: 'sha1' | 'sha256' | 'md5'; digest: Buffer };
-
-export type Part = {
-  offset: number;
-  checksum: Checksum | null;
-  source: Readable;
-  signal: AbortSignal;
-};
-
-/**
- * Takes the bytes of one PATCH. @returns the offset behind them, and the item when it is complete
- *
- * @throws ApiError CONFLICT (another offset), CHECKSUM_MISMATCH, INVALID_MEDIA, PAYLOAD_TOO_LARGE
- */
-export async function receivePart(
-  parts: ResumableParts,
-  token: string,
-  part: Part,
-): Promise<{ offset: number; row: ItemRow | null }> {
+/** Takes the pieces of an upload as the bytes of its item. */
+export async function complete(parts: ResumableParts, token: string): Promise<ItemRow> {
   const session = await requireResumable(parts.db, token);
-  const offset = offsetOf(session);
-  if (part.offset !== offset) throw wrongOffset(offset);
-  const missingBytes = session.lengthBytes - offset;
-  await using file = await receivePartFile(parts, part, missingBytes);
-  let next = offset;
-  if (file.sizeBytes > 0) {
-    const key = `${partsPrefix}/${session.sessionId}/${offset}-${randomName(9)}`;
-    const sizeBytes = file.sizeBytes;
-    await parts.storage.put(key, file);
-    const isNamed = await inTransaction(parts.db, (tx) =>
-      appendPart(tx, session, offset, { key, sizeBytes }),
-    );
-    if (!isNamed) {
-      await parts.storage.remove(key);
-      throw wrongOffset(offset);
-    }
-    next += sizeBytes;
-  }
-  if (next < session.lengthBytes) return { offset: next, row: null };
-  return { offset: next, row: await complete(parts, token) };
-}
-
-async function receivePartFile(
-  { storage, limits }: ResumableParts,
-  { source, checksum, offset, signal }: Part,
-  missingBytes: number,
-): Promise<ReceivedFile> {
-  const hash = checksum === null ? null : createHash(checksum.algorithm);
-  async function* bytes(): AsyncGenerator<Buffer> {
-    try {
-      for await (const chunk of source as AsyncIterable<Buffer>) {
-        hash?.update(chunk);
-        yield chunk;
-      }
-    } catch (error) {
-      // The sender has gone, or fell silent: what came is kept, see rule 3.
-      if (checksum !== null || signal.aborted) throw error;
-    }
-  }
-  const check = (head: Buffer) => {
-    if (offset === 0 && head.length >= sniffableBytes) requireMedia(head);
-  };
-  const bounded = { ...limits, maxUploadBytes: missingBytes };
-  const file = await receiveBytes(storage, bytes(), bounded, check, signal);
-  if (checksum !== null && hash?.digest().equals(checksum.digest) !== true) {
-    await file[Symbol.asyncDispose]();
-    throw new ApiError(uploadErrors.CHECKSUM_MISMATCH);
-  }
-  return file;
-}
-
-/** Joins the parts to one object and takes it as the bytes of the item. */
-async function complete({ db, storage, limits }: ResumableParts, token: string): Promise<ItemRow> {
-  const session = await requireResumable(db, token);
-  const keys = session.parts.map(({ key }) => key);
-  const mediaType = requireMedia(await readHead(storage, keys));
-  const { minFreeBytes } = limits;
-  const row = await completeUpload(db, storage, token, {
-    mediaType,
-    sizeBytes: offsetOf(session),
-    store: (key) => storage.join(key, keys, { minFreeBytes }),
-  });
-  await storage.removePrefix(`${partsPrefix}/${session.sessionId}`);
+  const row = await completeFrom(parts, token, { pieces: session.parts });
+  await removePieces(parts.storage, [session]);
   return row;
 }
 
+/**
+ * Joins pieces to one object and takes it as the bytes of the item.
+ *
+ * @throws ApiError INVALID_MEDIA, NOT_FOUND, CONFLICT (complete already)
+ */
+export async function completeFrom(
+  { db, storage, limits }: ResumableParts,
+  token: string,
+  { pieces, concat }: { pieces: readonly Piece[]; concat?: string },
+): Promise<ItemRow> {
+  const { minFreeBytes } = limits;
+  const media = {
+    mediaType: requireMedia(await readHead(storage, pieces)),
+    sizeBytes: sizeOf(pieces),
+    store: (key: string) => storage.join(key, pieces, { minFreeBytes }),
+  };
+  return completeUpload(db, storage, token, media, concat);
+}
+
+export async function removePieces(
+  storage: Storage,
+  sessions: readonly Pick<UploadSession, 'sessionId'>[],
+): Promise<void> {
+  for (const { sessionId } of sessions) await storage.removePrefix(`${partsPrefix}/${sessionId}`);
+}
+
 /** What of the file is needed to tell media from other files. */
-async function readHead(storage: Storage, keys: readonly string[]): Promise<Buffer> {
+async function readHead(storage: Storage, pieces: readonly Piece[]): Promise<Buffer> {
   const held: Buffer[] = [];
   let heldBytes = 0;
-  for await (const chunk of joined(storage, keys)) {
+  for await (const chunk of joined(storage, pieces)) {
     held.push(chunk);
     heldBytes += chunk.length;
     if (heldBytes >= SNIFF_BYTES) break;
@@ -204,23 +140,25 @@ const terminated = {
   message: 'The upload was ended by its sender.',
 } as const;
 
-/** Ends an upload for good: its parts go, and its item fails. */
+/** Ends an upload for good: its bytes go, and its item fails, unless this was a part of it. */
 export async function terminate({ db, storage }: ResumableParts, token: string): Promise<void> {
   const session = await requireOpenSession(db, token);
-  const { organizationId, contentId, sessionId } = session;
+  const { organizationId, contentId, wholeId } = session;
+  const partials = await findPartials(db, session);
   await inTransaction(db, async (tx) => {
     await removeSession(tx, session);
+    if (wholeId !== null) return;
     const failed = await failWithoutSource(tx, [{ organizationId, contentId }], terminated);
     for (const { title } of failed) {
       const data = { contentId, title, status: 'error', error: terminated } as const;
       await recordEvent(tx, organizationId, 'content.errored', data);
     }
   });
-  await storage.removePrefix(`${partsPrefix}/${sessionId}`);
+  await removePieces(storage, [session, ...partials]);
 }
 
-function wrongOffset(offset: number): ApiError {
-  return new ApiError('CONFLICT', {
-    message: `The upload is not at this offset. Ask for it by HEAD; it was at ${offset}.`,
+export function tooLarge({ maxUploadBytes }: UploadLimits): ApiError {
+  return new ApiError('PAYLOAD_TOO_LARGE', {
+    message: `The file is larger than ${maxUploadBytes} bytes, the maximum.`,
   });
 }

@@ -184,7 +184,7 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
         summary: 'Send the bytes of an upload',
         description:
           'The URL is the `uploadUrl` of the created item and needs no key. It also speaks tus 1.0 ' +
-          '(creation, expiration, checksum, termination) for uploads that resume at any byte.',
+          '(creation, expiration, checksum, termination, concatenation) for uploads that resume.',
         tags: ['Content'],
         params: Type.Object({ token: Type.String() }),
         response: answers({ 200: Envelope(ContentItem) }),

@@ -6,7 +6,7 @@ import type {
   Timestamp,
 } from '../../platform/database/column-types.ts';
 
-/** A stored part of a resumable upload. */
+/** The first bytes of a stored object, which are bytes of a resumable upload. */
 export type UploadPart = { key: string; sizeBytes: number };
 
 type UploadSessionTable = {
@@ -19,6 +19,9 @@ type UploadSessionTable = {
   completed_at: NullableTimestamp;
   upload_length: Generated<number | null>;
   parts: ColumnType<UploadPart[], never, string>;
+  writer: Generated<string | null>;
+  whole_session_id: Generated<string | null>;
+  upload_concat: Generated<string | null>;
 };
 
 declare module '../../platform/database/tables.ts' {

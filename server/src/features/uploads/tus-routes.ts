@@ -6,15 +6,15 @@ import { ApiError } from '../../platform/http/errors.ts';
 import { entityTag } from '../content/content.ts';
 import { findOrganization } from '../organizations/organizations.ts';
 import { watchArrival } from './arrival.ts';
+import { createPartial, joinPartials, readConcat } from './concatenation.ts';
 import { discardRest } from './discard-rest.ts';
 import { uploadErrors } from './errors.ts';
+import { receivePart, type Checksum } from './receive-part.ts';
 import {
   createResumable,
   findProgress,
   offsetOf,
-  receivePart,
   terminate,
-  type Checksum,
   type ResumableParts,
 } from './resumable.ts';
 import { findOpenSession } from './uploads.ts';
@@ -32,7 +32,7 @@ const config = { access: 'public' as const };
 const params = Type.Object({ token: Type.String() });
 const exposed =
   'Location, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Tus-Checksum-Algorithm, ' +
-  'Upload-Offset, Upload-Length, Upload-Expires, X-Request-Id, Retry-After, ETag';
+  'Upload-Offset, Upload-Length, Upload-Expires, Upload-Concat, X-Request-Id, Retry-After, ETag';
 
 /** Adds the routes to a scope whose bodies are not parsed. */
 export function addTusRoutes(app: HttpApp, parts: TusRouteParts): void {
@@ -74,14 +74,14 @@ function addDiscovery(app: HttpApp, { limits }: TusRouteParts): void {
       reply.headers({
         'access-control-allow-methods': 'PUT, POST, HEAD, PATCH, DELETE',
         'access-control-allow-headers':
-          'Content-Type, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, Upload-Checksum',
+          'Content-Type, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, Upload-Checksum, Upload-Concat',
         'access-control-max-age': '86400',
       });
     }
     return reply
       .headers({
         'tus-version': version,
-        'tus-extension': 'creation,expiration,checksum,termination',
+        'tus-extension': 'creation,expiration,checksum,termination,concatenation',
         'tus-max-size': limits.maxUploadBytes,
         'tus-checksum-algorithm': 'sha1,sha256,md5',
       })
@@ -93,10 +93,31 @@ function addDiscovery(app: HttpApp, { limits }: TusRouteParts): void {
 function addCreation(app: HttpApp, parts: TusRouteParts): void {
   app.post(url, { config, schema: { hide: true, params } }, async (request, reply) => {
     requireVersion(request);
+    const { token } = request.params;
+    const concat = readConcat(request.headers['upload-concat']);
+    const location = (made: string): string => `${parts.publicUrl}/v1/uploads/${made}`;
+    if (concat?.kind === 'final') {
+      const { row, session } = await joinPartials(parts, token, concat);
+      if (row !== null) {
+        parts.onUploaded();
+        reply.header('etag', entityTag(row));
+      }
+      reply.headers({ location: location(token), 'upload-offset': offsetOf(session) });
+      return reply.status(201).send();
+    }
     const lengthBytes = readInteger(request, 'upload-length');
-    const session = await createResumable(parts, request.params.token, lengthBytes);
+    if (concat?.kind === 'partial') {
+      const made = await createPartial(parts, token, lengthBytes);
+      reply.headers({
+        location: location(made.token),
+        'upload-offset': 0,
+        'upload-expires': made.expiresAt.toUTCString(),
+      });
+      return reply.status(201).send();
+    }
+    const session = await createResumable(parts, token, lengthBytes);
     reply.headers({
-      location: `${parts.publicUrl}/v1/uploads/${request.params.token}`,
+      location: location(token),
       'upload-offset': offsetOf(session),
       'upload-expires': session.expiresAt.toUTCString(),
     });
@@ -109,10 +130,12 @@ function addOffset(app: HttpApp, parts: TusRouteParts): void {
     requireVersion(request);
     const { session, isCompletedNow } = await findProgress(parts, request.params.token);
     if (isCompletedNow) parts.onUploaded();
+    const concat = session.wholeId === null ? session.concat : 'partial';
     reply.headers({
       'upload-offset': offsetOf(session),
       'upload-length': session.lengthBytes,
       'upload-expires': session.expiresAt.toUTCString(),
+      ...(concat !== null && { 'upload-concat': concat }),
     });
     return reply.status(200).send();
   });
@@ -129,6 +152,7 @@ function addPart(app: HttpApp, parts: TusRouteParts): void {
       using arrival = watchArrival(request.raw, parts.limits.arrival);
       const { offset, row } = await receivePart(parts, request.params.token, {
         offset: readInteger(request, 'upload-offset'),
+        declaredBytes: declaredLength(request),
         checksum: readChecksum(request),
         source: request.raw,
         signal: arrival.signal,
@@ -164,6 +188,11 @@ function readInteger(request: FastifyRequest, name: string): number {
   const value = request.headers[name];
   if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
   throw new ApiError('INVALID_REQUEST', { message: `${name} must be a number of bytes.` });
+}
+
+function declaredLength(request: FastifyRequest): number | null {
+  const declared = Number(request.headers['content-length'] ?? Number.NaN);
+  return Number.isSafeInteger(declared) ? declared : null;
 }
 
 function readChecksum(request: FastifyRequest): Checksum | null {

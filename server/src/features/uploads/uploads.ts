@@ -25,6 +25,7 @@ import {
   findSession,
   insertSession,
   lockSession,
+  removePartials,
   type UploadSession,
 } from './queries.ts';
 import type { ArrivedMedia } from './receive-media.ts';
@@ -32,9 +33,9 @@ import type { ArrivedMedia } from './receive-media.ts';
 export { uploadErrors } from './errors.ts';
 export { discardRest } from './discard-rest.ts';
 export { receiveSmallForm, type SmallForm } from './multipart.ts';
-export { arrivedMedia, receiveMedia, type UploadLimits } from './receive-media.ts';
+export { arrivedMedia, receiveBytes, receiveMedia, type UploadLimits } from './receive-media.ts';
 
-const tokenBytes = 24;
+export const tokenBytes = 24;
 
 export type OpenedUpload = { row: ItemRow; token: string; expiresAt: Date };
 
@@ -69,24 +70,44 @@ export async function requireOpenSession(db: Db, token: string): Promise<UploadS
   return checkOpen(await requireSession(db, token));
 }
 
+/** The open session of a whole upload. @throws ApiError NOT_FOUND, CONFLICT */
+export async function requireWhole(db: Db, token: string): Promise<UploadSession> {
+  const session = await requireOpenSession(db, token);
+  if (session.wholeId === null) return session;
+  throw new ApiError('CONFLICT', {
+    message: 'This is a part of an upload: send its bytes by PATCH.',
+  });
+}
+
 /** The session of an upload URL that takes bytes; null when there is none. */
 export async function findOpenSession(db: Db, token: string): Promise<UploadSession | null> {
   const session = await findSession(db, hashToken(token));
   return session === null || session.isExpired || session.isCompleted ? null : session;
 }
 
-/** Takes media as those of a session's item. @throws ApiError NOT_FOUND, CONFLICT */
+/**
+ * Takes media as those of a session's item. `concat` says from which parts they were joined.
+ *
+ * @throws ApiError NOT_FOUND, CONFLICT
+ */
 export async function completeUpload(
   db: Db,
   storage: Storage,
   token: string,
   media: ArrivedMedia,
+  concat?: string,
 ): Promise<ItemRow> {
-  const { contentId } = await requireOpenSession(db, token);
+  const { contentId } = await requireWhole(db, token);
+  const { sizeBytes: lengthBytes } = media;
   return withStoredSource(storage, contentId, media, (key) =>
     inTransaction(db, async (tx) => {
       const session = checkOpen(await lockSession(tx, hashToken(token)));
-      await completeSession(tx, session);
+      await completeSession(
+        tx,
+        session,
+        concat === undefined ? undefined : { concat, lengthBytes },
+      );
+      await removePartials(tx, session);
       return acceptSource(tx, session.organizationId, contentId, key, media);
     }),
   );
@@ -176,6 +197,6 @@ function unknownUpload(): ApiError {
   return new ApiError('NOT_FOUND', { message: 'This upload URL is unknown or has expired.' });
 }
 
-function hashToken(token: string): Buffer {
+export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

@@ -18,7 +18,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { FairTurns } from '../../../platform/fair-turns.ts';
 import { sleep } from '../../../platform/lifecycle.ts';
-import { addressGroup } from './address-group.ts';
+import { addressGroup } from '../../../platform/http/address-group.ts';
 import {
   RtmpConnection,
   type RtmpHandlers,

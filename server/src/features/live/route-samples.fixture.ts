@@ -1,0 +1,23 @@
+/** A request for each route of live streams that is answered with success. */
+import type { RouteSample } from '../../../test/route-samples.ts';
+import type { TestService } from '../../../test/service.ts';
+
+export function routeSamples(service: TestService): Record<string, RouteSample> {
+  const create = async (): Promise<string> => {
+    const body = { title: 'A broadcast' };
+    const made = await service.call('POST', '/v1/live-streams', { body });
+    return `/v1/live-streams/${made.body.data.id}`;
+  };
+  return {
+    createLiveStream: async () => [
+      '/v1/live-streams',
+      { body: { title: 'Open day', tags: ['event'], reconnectWindow: 120 } },
+    ],
+    listLiveStreams: async () => ['/v1/live-streams?limit=2'],
+    getLiveStream: async () => [await create()],
+    getLiveStreamStatus: async () => [`${await create()}/status`],
+    endLiveStream: async () => [`${await create()}/end`],
+    resetLiveStreamKey: async () => [`${await create()}/reset-key`],
+    deleteLiveStream: async () => [await create()],
+  };
+}

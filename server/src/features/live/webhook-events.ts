@@ -1,0 +1,44 @@
+/** What webhooks are told of live streams. */
+import { Type } from 'typebox';
+import { Nullable, Timestamp } from '../../platform/http/schemas.ts';
+import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';
+
+const contentId = '00000000-0000-7000-8000-000000000000';
+const liveStreamId = 'lst_00000000000000000000000000';
+const at = '2026-01-31T12:00:00.000Z';
+const later = '2026-01-31T12:00:01.000Z';
+
+const LiveStream = {
+  liveStreamId: Type.String(),
+  contentId: Type.String({ description: 'The item that shows the stream.' }),
+  title: Type.String(),
+};
+
+export const liveEvents = {
+  'live_stream.active': webhookEvent(
+    'A live stream has its first picture.',
+    Type.Object({ ...LiveStream, status: Type.Literal('active'), startedAt: Timestamp }),
+    { liveStreamId, contentId, title: 'Test event', status: 'active', startedAt: at },
+  ),
+  'live_stream.ended': webhookEvent(
+    'A live stream has ended.',
+    Type.Object({
+      ...LiveStream,
+      status: Type.Literal('ended'),
+      startedAt: Nullable(Timestamp),
+      endedAt: Timestamp,
+    }),
+    {
+      liveStreamId,
+      contentId,
+      title: 'Test event',
+      status: 'ended',
+      startedAt: at,
+      endedAt: later,
+    },
+  ),
+};
+
+declare module '../webhooks/webhooks.ts' {
+  interface EventData extends EventsOf<typeof liveEvents> {}
+}

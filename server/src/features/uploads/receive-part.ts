@@ -1,0 +1,237 @@
+/**
+ * The bytes of one PATCH.
+ *
+ * 1. The offset is the sum of the pieces that the row of the upload names. Bytes are named while they
+ *    arrive, and stored before they are named: an offset that was answered survives a kill, any
+ *    process continues there, and a kill costs less than a megabyte of what came.
+ * 2. One request writes an upload at a time. The newest one at the right offset does: whoever wrote
+ *    before names nothing more, and is told 409.
+ * 3. A transfer that breaks, falls silent or meets a full disk keeps what came before, unless it has
+ *    a checksum, which can only be verified over the whole part.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { ApiError } from '../../platform/http/errors.ts';
+import { randomName } from '../../platform/ids.ts';
+import { blocksOf, checkedChunks } from '../../platform/storage/receive.ts';
+import { StorageFullError } from '../../platform/storage/storage-errors.ts';
+import type { Piece, PieceWriter } from '../../platform/storage/storage.ts';
+import { untilAborted } from '../../platform/until-aborted.ts';
+import type { ItemRow } from '../content/content.ts';
+import { SNIFF_BYTES } from '../media/media.ts';
+import { uploadErrors } from './errors.ts';
+import { claimOffset, namePieces } from './queries.ts';
+import { requireMedia, translateReceiving } from './receive-media.ts';
+import {
+  complete,
+  offsetOf,
+  partsPrefix,
+  requireResumable,
+  sizeOf,
+  tooLarge,
+  type Resumable,
+  type ResumableParts,
+} from './resumable.ts';
+
+export type Checksum = { algorithm: 'sha1' | 'sha256' | 'md5'; digest: Buffer };
+
+export type Part = {
+  offset: number;
+  /** Of the request's body; null where it does not say. */
+  declaredBytes: number | null;
+  checksum: Checksum | null;
+  source: Readable;
+  signal: AbortSignal;
+};
+
+/** Three blocks of `receive.ts`: with what Node holds for a connection, less than a megabyte. */
+const namedEveryBytes = 3 * 256 * 1024;
+/** What a slow line brings is named after this time. */
+const namedEveryMs = 5_000;
+/** Between two checks of the free space. */
+const checkedEveryBytes = 32 * 2 ** 20;
+/** Whether enough has come to tell media from other files. */
+const sniffableBytes = 4_096;
+
+/**
+ * Takes the bytes of one PATCH. @returns the offset behind them, and the item when it is complete
+ *
+ * @throws ApiError CONFLICT (another offset, or overtaken), CHECKSUM_MISMATCH, INVALID_MEDIA,
+ *   PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
+ */
+export async function receivePart(
+  parts: ResumableParts,
+  token: string,
+  part: Part,
+): Promise<{ offset: number; row: ItemRow | null }> {
+  const session = await requireResumable(parts.db, token);
+  if (part.offset !== offsetOf(session)) throw wrongOffset(offsetOf(session));
+  const missingBytes = session.lengthBytes - part.offset;
+  if ((part.declaredBytes ?? 0) > missingBytes) throw tooLarge(parts.limits);
+  const writer = randomName(9);
+  const held = await claimOffset(parts.db, session, part.offset, writer);
+  if (held === null) throw wrongOffset(part.offset);
+  const names = new Names(parts, session, writer, held);
+  // Of a part of an upload nobody knows yet whether it is the first.
+  const isBeginning = part.offset === 0 && session.wholeId === null;
+  const arrival = new Arrival(part, { missingBytes, isBeginning });
+  try {
+    await using pieces = parts.storage.openPieces(`${partsPrefix}/${session.sessionId}`, held);
+    await store(parts, arrival, pieces, names);
+  } catch (error) {
+    throw error instanceof StorageFullError
+      ? noRoom(error)
+      : translateReceiving(error, parts.limits);
+  }
+  // What came counts; its sender fell silent.
+  part.signal.throwIfAborted();
+  const { offset } = names;
+  const isWhole = session.wholeId === null && offset === session.lengthBytes;
+  return { offset, row: isWhole ? await complete(parts, token) : null };
+}
+
+async function store(
+  { storage, limits }: ResumableParts,
+  arrival: Arrival,
+  pieces: PieceWriter,
+  names: Names,
+): Promise<void> {
+  let unnamedBytes = 0;
+  let uncheckedBytes = checkedEveryBytes;
+  let namedAt = performance.now();
+  try {
+    for await (const block of arrival.blocks()) {
+      if (uncheckedBytes >= checkedEveryBytes) {
+        await storage.scratch.requireFree(limits.minFreeBytes);
+        uncheckedBytes = 0;
+      }
+      await pieces.write(block);
+      uncheckedBytes += block.length;
+      unnamedBytes += block.length;
+      const isDue = performance.now() - namedAt >= namedEveryMs;
+      if (arrival.hasChecksum || (unnamedBytes < namedEveryBytes && !isDue)) continue;
+      await names.name(await pieces.flush(arrival.isWhole));
+      unnamedBytes = 0;
+      namedAt = performance.now();
+    }
+    arrival.verify();
+  } catch (error) {
+    // A full disk: what was written before counts. The first error is the one to tell.
+    if (!arrival.hasChecksum && unnamedBytes > 0) {
+      await pieces
+        .flush(false)
+        .then((stored) => names.name(stored))
+        .catch(() => undefined);
+    }
+    throw error;
+  }
+  await names.name(await pieces.flush(arrival.isWhole));
+}
+
+/** The bytes of a request until they end, or its transfer breaks. */
+class Arrival {
+  readonly #part: Part;
+  readonly #missingBytes: number;
+  readonly #isBeginning: boolean;
+  readonly #hash: Hash | null;
+  #bytes = 0;
+
+  constructor(part: Part, place: { missingBytes: number; isBeginning: boolean }) {
+    this.#part = part;
+    this.#missingBytes = place.missingBytes;
+    this.#isBeginning = place.isBeginning;
+    this.#hash = part.checksum === null ? null : createHash(part.checksum.algorithm);
+  }
+
+  get hasChecksum(): boolean {
+    return this.#hash !== null;
+  }
+
+  /** Whether nothing is missing of the upload behind the blocks so far. */
+  get isWhole(): boolean {
+    return this.#bytes === this.#missingBytes;
+  }
+
+  /** @throws ApiError INVALID_MEDIA; FileTooLargeError */
+  async *blocks(): AsyncGenerator<Uint8Array> {
+    const onFirstBytes = (head: Buffer): void => {
+      if (this.#isBeginning && head.length >= sniffableBytes) requireMedia(head);
+    };
+    const options = { maxBytes: this.#missingBytes, headBytes: SNIFF_BYTES, onFirstBytes };
+    const chunks = checkedChunks(this.#untilBroken(), options);
+    for await (const block of blocksOf(chunks, { ownsChunks: true, maxHoldMs: namedEveryMs })) {
+      this.#bytes += block.length;
+      yield block;
+    }
+  }
+
+  /** @throws ApiError CHECKSUM_MISMATCH */
+  verify(): void {
+    const { checksum } = this.#part;
+    if (checksum === null || this.#hash?.digest().equals(checksum.digest) === true) return;
+    throw new ApiError(uploadErrors.CHECKSUM_MISMATCH);
+  }
+
+  async *#untilBroken(): AsyncGenerator<Buffer> {
+    const { source, signal, checksum } = this.#part;
+    try {
+      for await (const chunk of untilAborted(source as AsyncIterable<Buffer>, signal)) {
+        this.#hash?.update(chunk);
+        yield chunk;
+      }
+    } catch (error) {
+      // The sender has gone, or fell silent: what came is kept, see rule 3.
+      if (checksum !== null) throw error;
+    }
+  }
+}
+
+/** What the row of an upload says of its bytes, as far as one writer may change it. */
+class Names {
+  readonly #parts: ResumableParts;
+  readonly #session: Resumable;
+  readonly #writer: string;
+  #named: readonly Piece[];
+
+  constructor(parts: ResumableParts, session: Resumable, writer: string, held: readonly Piece[]) {
+    this.#parts = parts;
+    this.#session = session;
+    this.#writer = writer;
+    this.#named = held;
+  }
+
+  get offset(): number {
+    return sizeOf(this.#named);
+  }
+
+  /** Names stored pieces and removes the objects that they replace. @throws ApiError CONFLICT */
+  async name(stored: readonly Piece[]): Promise<void> {
+    if (sizeOf(stored) === this.offset) return;
+    const { db, storage } = this.#parts;
+    if (!(await namePieces(db, this.#session, this.#writer, stored))) {
+      for (const key of keysOnlyIn(stored, this.#named)) await storage.remove(key);
+      throw wrongOffset(this.offset);
+    }
+    const replaced = keysOnlyIn(this.#named, stored);
+    this.#named = stored;
+    for (const key of replaced) await storage.remove(key);
+  }
+}
+
+function keysOnlyIn(some: readonly Piece[], others: readonly Piece[]): string[] {
+  const kept = new Set(others.map(({ key }) => key));
+  return some.map(({ key }) => key).filter((key) => !kept.has(key));
+}
+
+function noRoom(cause: unknown): ApiError {
+  return new ApiError('INSUFFICIENT_STORAGE', {
+    message: 'The server has no room for these bytes. Those before the offset of the upload count.',
+    cause,
+  });
+}
+
+function wrongOffset(offset: number): ApiError {
+  return new ApiError('CONFLICT', {
+    message: `The upload is not at this offset. Ask for it by HEAD; it was at ${offset}.`,
+  });
+}
