@@ -11,7 +11,9 @@ import { median, report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
 
 const items = 100_000;
-const feedPerSecond = 60;
+const feedPerSecond = 100;
+/** With fewer pages the 99th percentile is the second-worst one. */
+const feedSeconds = 6;
 await using service = await startBenchService();
 const { db } = service.database;
 await insertReadyItems(db, 1, items);
@@ -80,7 +82,7 @@ async function runJob(tag: string) {
 async function readFeed(): Promise<number> {
   const url = `${service.url}/v1/feed?limit=20`;
   const { publishableKey: key } = service;
-  const reading = { url, key, connections: 4, seconds: 2, perSecond: feedPerSecond };
+  const reading = { url, key, connections: 16, seconds: feedSeconds, perSecond: feedPerSecond };
   const { p99Ms, failures } = await load(reading);
   if (failures > 0) throw new Error(`${failures} requests for the feed failed`);
   return p99Ms;

@@ -44,16 +44,19 @@ const organizationId = rows[0]?.organization_id ?? 'org_';
 const before = usedBytes();
 await using index = new FeedIndex(db, createLogger('error'));
 let readyMs = 0;
-index.prepareWith(async (id, loaded) => {
-  await loadStatistics(db, id, loaded.statistics);
-  loaded.statistics.refresh(Date.now());
-});
+index.prepareWith(
+  async (id, loaded) => {
+    await loadStatistics(db, id, loaded.statistics);
+    loaded.statistics.refresh(Date.now());
+  },
+  () => undefined,
+);
 const startedAt = performance.now();
 const view = await index.view(organizationId);
 readyMs = performance.now() - startedAt;
 const withItems = usedBytes();
 
-const serialNumbers = view.index.newestFirst.map(({ serialNumber }) => serialNumber);
+const serialNumbers = Array.from(view.index.newestFirst, ({ serialNumber }) => serialNumber);
 const history = () =>
   writeEncounters(
     Array.from({ length: itemsEach }, () => {

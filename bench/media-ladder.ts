@@ -3,17 +3,15 @@
  * one run? Ours measures the loudness and makes thumbnails, preview, storyboard and a download too.
  * A long clip, which is encoded in parts at the same time, is measured beside the program as well.
  */
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { planLadder, type VideoRung } from '../server/src/features/media/ladder.ts';
+import { planLadder } from '../server/src/features/media/ladder.ts';
 import { runMediaTask } from '../server/src/features/media/media.ts';
 import { generateClip } from '../server/src/features/media/sample-clips.ts';
+import { hasProgram, runProgram } from './lib/ffmpeg-program.ts';
 import { median, report } from './lib/report.ts';
 
-const run = promisify(execFile);
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const seconds = 15;
 const maxCost = 1.2;
@@ -30,10 +28,7 @@ const picture = { source: 'testsrc2', width: 1080, height: 1920, frameRate: 30 }
 await generateClip({ ...picture, seconds, tone: 440, path: sourcePath }, limits.signal);
 const ladder = planLadder({ width: 1080, height: 1920, maxFrameRate: 30 });
 const rungs = [ladder.first, ...ladder.remaining].filter((rung) => rung.kind === 'video');
-const hasProgram = await run('ffmpeg', ['-version']).then(
-  () => true,
-  () => false,
-);
+const isInstalled = await hasProgram();
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
@@ -59,28 +54,8 @@ async function ours(): Promise<{ first: number; all: number }> {
   return { first, all: (performance.now() - startedAt) / 1_000 };
 }
 
-/** The same sizes, presets, caps and key frames. */
-function programArguments(outputs: readonly VideoRung[], input: readonly string[], name: string) {
-  const splits = outputs.map((_, index) => `[s${index}]`).join('');
-  const scales = outputs.map(
-    ({ width, height }, index) => `[s${index}]scale=${width}:${height}:flags=bicubic[v${index}]`,
-  );
-  const filters = [`[0:v]fps=30,split=${outputs.length}${splits}`, ...scales].join(';');
-  const files = outputs.flatMap(({ maxBitrateBps }, index) => [
-    ...['-map', `[v${index}]`, '-map', '0:a', '-c:v', 'libx264', '-preset', 'veryfast'],
-    ...['-crf', '23', '-maxrate', String(maxBitrateBps), '-bufsize', String(maxBitrateBps * 1.5)],
-    ...['-g', '60', '-keyint_min', '60', '-sc_threshold', '0', '-profile:v', 'high'],
-    ...['-pix_fmt', 'yuv420p', '-c:a', 'aac', '-b:a', '128k', '-ar', '48000', '-ac', '2'],
-    ...['-f', 'hls', '-hls_time', '2', '-hls_playlist_type', 'vod', '-hls_segment_type', 'fmp4'],
-    ...['-hls_fmp4_init_filename', `${name}-${index}-init.mp4`],
-    ...['-hls_segment_filename', join(folder, `${name}-${index}-%03d.m4s`)],
-    join(folder, `${name}-${index}.m3u8`),
-  ]);
-  return ['-v', 'error', '-y', ...input, '-filter_complex', filters, ...files];
-}
-
 const program = (): Promise<number> =>
-  timed(() => run('ffmpeg', programArguments(rungs, ['-i', sourcePath], 'whole')));
+  timed(() => runProgram(rungs, { folder, input: sourcePath, name: 'whole' }));
 
 /** A clip long enough for parts, and the rendition that is ready first. */
 const longSeconds = 90;
@@ -88,7 +63,7 @@ const longPath = join(folder, 'long.mp4');
 await generateClip({ ...picture, seconds: longSeconds, tone: 440, path: longPath }, limits.signal);
 const firstRung = rungs.filter(({ name }) => name === ladder.first.name);
 const longProgram = (): Promise<number> =>
-  timed(() => run('ffmpeg', programArguments(firstRung, ['-i', longPath], 'long')));
+  timed(() => runProgram(firstRung, { folder, input: longPath, name: 'long' }));
 const longOurs = (): Promise<number> =>
   timed(() => {
     round += 1;
@@ -104,7 +79,7 @@ for (let n = 0; n < rounds; n += 1) {
   times.first.push(first);
   times.all.push(all);
   long.ours.push(await longOurs());
-  if (!hasProgram) continue;
+  if (!isInstalled) continue;
   times.program.push(await program());
   long.program.push(await longProgram());
 }
@@ -118,7 +93,7 @@ report([
   { what: 'as a ratio to the clip', figure: first.toFixed(2), limit: '≤ 1', kept: first <= 1 },
   { what: `all ${rungs.length} renditions and what belongs to them`, figure: figure(times.all) },
   { what: `first rendition of ${longSeconds} s, in parts`, figure: figure(long.ours) },
-  ...(hasProgram
+  ...(isInstalled
     ? [
         { what: 'the ffmpeg program, renditions alone', figure: figure(times.program) },
         {

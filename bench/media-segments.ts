@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,14 +42,33 @@ const names = (await readdir(path.join(objects, prefix, '720'))).filter((name) =
 const paths = names.map((name) => `${prefix}/720/${name}`);
 
 await using stack = new AsyncDisposableStack();
-const plainUrl = await startPlainServer();
+const { url: plainUrl, pid: plainPid } = await startPlainServer();
 const nginxUrl = await startNginx();
 
 const rates = { service: [] as number[], plain: [] as number[], nginx: [] as number[] };
+const costs = { service: [] as number[], plain: [] as number[] };
 for (let round = 0; round < rounds; round += 1) {
-  rates.plain.push(await bytesPerSecond(plainUrl));
-  rates.service.push(await bytesPerSecond(service.url));
+  const plain = await measure(plainUrl, plainPid);
+  const own = await measure(service.url, service.pid);
+  rates.plain.push(plain.rate);
+  costs.plain.push(plain.cost);
+  rates.service.push(own.rate);
+  costs.service.push(own.cost);
   if (nginxUrl !== null) rates.nginx.push(await bytesPerSecond(nginxUrl));
+}
+
+/** Bytes a second, and CPU seconds of the process for each gigabyte. */
+async function measure(url: string, pid: number): Promise<{ rate: number; cost: number }> {
+  const before = await cpuSeconds(pid);
+  const rate = await bytesPerSecond(url);
+  return { rate, cost: ((await cpuSeconds(pid)) - before) / ((rate * seconds) / 1e9) };
+}
+
+/** What a process has used so far, in user mode and in the kernel. */
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 async function bytesPerSecond(url: string): Promise<number> {
@@ -59,7 +78,7 @@ async function bytesPerSecond(url: string): Promise<number> {
   return result.throughput.average;
 }
 
-async function startPlainServer(): Promise<string> {
+async function startPlainServer(): Promise<{ url: string; pid: number }> {
   const port = await freePort();
   const script = fileURLToPath(new URL('lib/plain-file-server.ts', import.meta.url));
   const child = spawn(process.execPath, [script, String(port), objects], {
@@ -67,7 +86,7 @@ async function startPlainServer(): Promise<string> {
   });
   stack.defer(() => void child.kill());
   await once(child.stdout, 'data');
-  return `http://127.0.0.1:${port}`;
+  return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0 };
 }
 
 /** One worker with `sendfile`, from a configuration of its own; null where it is not installed. */
@@ -98,6 +117,7 @@ async function startNginx(): Promise<string | null> {
 
 const megabytes = (values: readonly number[]): string =>
   `${(median(values) / 1e6).toFixed(0)} MB/s`;
+const perGigabyte = (values: readonly number[]): string => `${median(values).toFixed(2)} CPU-s/GB`;
 const ratio = median(rates.service) / median(rates.plain);
 report([
   { what: 'segments from the service', figure: megabytes(rates.service) },
@@ -108,6 +128,8 @@ report([
     limit: `≥ ${leastRatio}`,
     kept: ratio >= leastRatio,
   },
+  { what: 'cost of the service', figure: perGigabyte(costs.service) },
+  { what: 'cost of the plain server', figure: perGigabyte(costs.plain) },
   ...(rates.nginx.length === 0
     ? [{ what: 'from nginx', figure: 'not installed' }]
     : [

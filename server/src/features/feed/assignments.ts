@@ -1,6 +1,7 @@
 /** The interface of experiments that the feed uses; see `features/experiments`. */
 import type { Device } from '@reelfeed/client/assignment';
 import type { OrganizationId } from '../../platform/ids.ts';
+import type { Objective } from './ranking/config.ts';
 import type { Weights } from './ranking/weights.ts';
 
 export type AssignmentTargeting = {
@@ -15,6 +16,8 @@ export type Assignment = {
   readonly experiments: readonly { readonly experimentId: string; readonly variantId: string }[];
   /** Weights that replace those of the organization; null for none. */
   readonly rankingWeights: Partial<Weights> | null;
+  /** What scores say instead of what the organization has chosen; null for no change. */
+  readonly rankingObjective: Objective | null;
 };
 
 /**
@@ -27,6 +30,22 @@ export type Assign = (
   targeting: AssignmentTargeting,
 ) => Promise<Assignment>;
 
-const nothing = Promise.resolve<Assignment>({ experiments: [], rankingWeights: null });
+/** Who answers for the feed, as `features/experiments` provides it. */
+export type AssignmentSource = {
+  forFeed(
+    organizationId: OrganizationId,
+    viewer: Parameters<Assign>[1],
+    audience: Omit<AssignmentTargeting, 'weightsSetAtMs'>,
+    weightsSetAtMs: number,
+  ): Promise<Assignment>;
+};
+
+export const notAssigned: Assignment = {
+  experiments: [],
+  rankingWeights: null,
+  rankingObjective: null,
+};
+
+const nothing = Promise.resolve(notAssigned);
 
 export const noAssignments: Assign = () => nothing;

@@ -10,12 +10,17 @@ import { setting } from '../../platform/settings.ts';
 import type { Signer } from '../../platform/signing-keys.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
 import type { EngagementLog, OnEventsStored } from '../events/events.ts';
-import type { Assignments } from '../experiments/experiments.ts';
+import type { SignatureReader } from '../keys/keys.ts';
 import type { LiveStreams } from '../live/live.ts';
+import type { AssignmentSource } from './assignments.ts';
+import { feedItems, forgetItemsOfDays } from './credibility/item-projection.ts';
 import { FeedIndex } from './items/feed-index.ts';
 import { openFeed } from './open-feed.ts';
 import { addFeedRoutes } from './routes.ts';
 import { forgetItemsInRules } from './settings/forget-items.ts';
+import { trainDueModels } from './learned/trainer.ts';
+import { fitDueTastes } from './taste/fit.ts';
+import { forgetItemsOfTaste } from './taste/forget-items.ts';
 import { forgetItemsOfViewers } from './viewers/forget-items.ts';
 import { feedViewers } from './viewers/viewer-projection.ts';
 
@@ -30,9 +35,14 @@ type Parts = {
   mediaAccess: MediaUrls;
   eventLog: EngagementLog;
   onEventsStored: OnEventsStored;
-  assignments: Assignments;
+  assignments: AssignmentSource;
   liveStreams: LiveStreams;
+  viewerSignatures: SignatureReader;
 };
+
+/** An erasure is followed within this time. */
+const tasteLookMs = 10_000;
+const learningLookMs = 5 * 60_000;
 
 export const feed = defineFeature({
   name: 'feed',
@@ -40,6 +50,7 @@ export const feed = defineFeature({
     Feed: 'What a viewer sees next.',
     Ranking: 'How feeds are ranked: configuration, rules, preview.',
   },
+  areas: { feed: 'feed', ranking: 'feed' },
   settings: {
     feedRanking: setting({
       env: 'REELFEED_FEED_RANKING',
@@ -53,17 +64,56 @@ export const feed = defineFeature({
       fallback: '50ms',
       about: 'A feed page that is not ranked after this long is served newest first.',
     }),
+    learningIntervalMs: setting({
+      env: 'REELFEED_LEARNING_INTERVAL',
+      parse: duration({ min: '1s', max: longestTimer }),
+      fallback: '6h',
+      about:
+        'How often models of watch time are trained from what viewers did. That never takes more than a fiftieth of the time.',
+    }),
+    tasteIntervalMs: setting({
+      env: 'REELFEED_TASTE_INTERVAL',
+      parse: duration({ min: '1s', max: longestTimer }),
+      fallback: '1m',
+      about:
+        'How often it is learned from new views what viewers like together. It never takes more than a twentieth of the time.',
+    }),
   },
-  tables: ['feed_viewer', 'ranking_config', 'ranking_rule', 'ranking_revision'],
-  projections: () => [feedViewers],
-  build(parts: Parts, { feedRanking, feedRankingBudgetMs }) {
+  tables: [
+    'feed_viewer',
+    'feed_viewer_day',
+    'feed_item_day',
+    'feed_item_country',
+    'ranking_config',
+    'ranking_rule',
+    'ranking_revision',
+    'taste_model',
+    'taste_part',
+    'watch_model',
+  ],
+  projections: () => [feedViewers, feedItems],
+  build(parts: Parts, { feedRanking, feedRankingBudgetMs, tasteIntervalMs, learningIntervalMs }) {
     const { db, log, metrics, signer, hints, mediaAccess, eventLog, onEventsStored } = parts;
     const { assignments, liveStreams } = parts;
     return {
       async purgeItems(items, signal) {
         await forgetItemsInRules(db, items);
         await forgetItemsOfViewers(db, items, signal);
+        await forgetItemsOfDays(db, items, signal);
+        await forgetItemsOfTaste(db, items);
       },
+      chores: [
+        {
+          name: 'fit tastes',
+          intervalMs: Math.min(tasteIntervalMs, tasteLookMs),
+          run: (signal) => fitDueTastes(db, log, tasteIntervalMs, signal),
+        },
+        {
+          name: 'train watch models',
+          intervalMs: Math.min(learningIntervalMs, learningLookMs),
+          run: (signal) => trainDueModels({ db, log, eventLog }, learningIntervalMs, signal),
+        },
+      ],
       routes(app, opened) {
         const index = opened.use(new FeedIndex(db, log));
         hints.listen(contentChanged, () => index.markChanged());
@@ -84,7 +134,8 @@ export const feed = defineFeature({
           }),
         );
         opened.defer(onEventsStored((blocks) => open.eventsStored(blocks)));
-        addFeedRoutes(app, { ...open, db, cursors: parts.cursors, mutations: parts.mutations });
+        const { cursors, mutations, viewerSignatures } = parts;
+        addFeedRoutes(app, { ...open, db, cursors, mutations, viewerSignatures });
       },
     };
   },

@@ -5,10 +5,12 @@
  *
  * Bytes: version, signature, feed id, then numbers as varints: how many items the next page was
  * planned for, the order as signed differences, the places in it that are explorations, and the
- * served items, sorted, as gaps. A session of a few pages takes about 150 bytes.
+ * served items, sorted, as gaps. A session of a few pages takes about 150 bytes. Servers and proxies take
+ * request lines of 8 KB, so a session of some thousands of items goes on as a sweep (see `page.ts`).
  */
 import { ApiError } from '../../platform/http/errors.ts';
 import type { FeedId, OrganizationId } from '../../platform/ids.ts';
+import type { OrderPlace } from './items/feed-entry.ts';
 import type { Signer } from '../../platform/signing-keys.ts';
 
 export type FeedSession = {
@@ -20,53 +22,59 @@ export type FeedSession = {
   /** Places in `order` whose items are there to be explored. */
   explorations: readonly number[];
   served: ReadonlySet<number>;
+  /**
+   * A session of many items goes on newest first: everything before this place has been served. Null
+   * before that.
+   */
+  sweptTo: OrderPlace | null;
 };
 
 /** The scope that a cursor is valid for. */
 export type FeedScope = { organizationId: OrganizationId; filter: unknown };
 
 export type FeedCursors = {
-  /** Null when the session is too long for a cursor. */
-  encode(scope: FeedScope, session: FeedSession): string | null;
+  encode(scope: FeedScope, session: FeedSession): string;
   /** @throws ApiError INVALID_CURSOR */
   decode(scope: FeedScope, cursor: string): FeedSession;
 };
 
 const version = 2;
+/** A cursor that begins with the place of a sweep. */
+const sweepVersion = 3;
 const signatureBytes = 12;
 const feedIdCharacters = 30;
-/** Servers and proxies take request lines of 8 KB; the rest of the line needs room as well. */
-const maxCursorCharacters = 7_000;
-
 export function createFeedCursors(signer: Signer): FeedCursors {
-  const signed = (scope: FeedScope, body: Buffer) => {
-    const bound = JSON.stringify(['feed', version, scope.organizationId, scope.filter]);
+  const signed = (scope: FeedScope, kind: number, body: Buffer) => {
+    const bound = JSON.stringify(['feed', kind, scope.organizationId, scope.filter]);
     return Buffer.concat([Buffer.from(bound), body]);
   };
   return {
     encode(scope, session) {
       const body = encodeSession(session);
-      const signature = signer.sign(signed(scope, body), signatureBytes);
-      const cursor = Buffer.concat([Buffer.of(version), signature, body]).toString('base64url');
-      return cursor.length > maxCursorCharacters ? null : cursor;
+      const kind = session.sweptTo === null ? version : sweepVersion;
+      const signature = signer.sign(signed(scope, kind, body), signatureBytes);
+      return Buffer.concat([Buffer.of(kind), signature, body]).toString('base64url');
     },
     decode(scope, cursor) {
       const bytes = Buffer.from(cursor, 'base64url');
       const signature = bytes.subarray(1, 1 + signatureBytes);
       const body = bytes.subarray(1 + signatureBytes);
+      const kind = bytes[0];
       const intact =
-        bytes[0] === version &&
+        (kind === version || kind === sweepVersion) &&
         signature.length === signatureBytes &&
-        signer.verify(signed(scope, body), signature);
+        signer.verify(signed(scope, kind, body), signature);
       if (!intact) throw new ApiError('INVALID_CURSOR');
-      return decodeSession(body);
+      return decodeSession(body, kind === sweepVersion);
     },
   };
 }
 
 function encodeSession(session: FeedSession): Buffer {
-  const { feedId, planned, order, explorations, served } = session;
-  const numbers: number[] = [planned, order.length];
+  const { feedId, planned, order, explorations, served, sweptTo } = session;
+  const numbers: number[] =
+    sweptTo === null ? [] : [Math.max(0, sweptTo.freshSinceMs), sweptTo.serialNumber];
+  numbers.push(planned, order.length);
   let previous = 0;
   for (const serial of order) {
     const difference = serial - previous;
@@ -82,9 +90,10 @@ function encodeSession(session: FeedSession): Buffer {
   return Buffer.concat([Buffer.from(feedId, 'latin1'), toVarints(numbers)]);
 }
 
-function decodeSession(body: Buffer): FeedSession {
+function decodeSession(body: Buffer, isSweep: boolean): FeedSession {
   const numbers = fromVarints(body.subarray(feedIdCharacters)).values();
   const next = () => numbers.next().value ?? 0;
+  const sweptTo = isSweep ? { freshSinceMs: next(), serialNumber: next() } : null;
   const planned = next();
   let serial = 0;
   const order = Array.from({ length: next() }, () => {
@@ -100,7 +109,7 @@ function decodeSession(body: Buffer): FeedSession {
     served.add(serial);
   }
   const feedId = body.toString('latin1', 0, feedIdCharacters) as FeedId;
-  return { feedId, planned, order, explorations, served };
+  return { feedId, planned, order, explorations, served, sweptTo };
 }
 
 /** Seven bits a byte, lowest first; division, not shifts, so that numbers may pass 32 bits. */

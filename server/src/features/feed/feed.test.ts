@@ -12,7 +12,8 @@ import { ItemTotalsReader } from '../analytics/analytics.ts';
 import { createMediaAccess } from '../playback/playback.ts';
 import { FeedIndex } from './items/feed-index.ts';
 import { createHydrator } from './hydrate.ts';
-import { loadMembers } from './items/index-queries.ts';
+import { readMembers } from './items/index-queries.ts';
+import { OrganizationIndex } from './items/organization-index.ts';
 
 const service = await startService();
 
@@ -71,7 +72,7 @@ test('an item that has left the feed since its entry was read is not shown', asy
     log: silentLog,
   });
   const { db } = database;
-  const hydrate = createHydrator(
+  const hydrator = createHydrator(
     db,
     createMediaAccess('https://example.com', await loadSigner(db, 'urls-and-cursors')),
     new ItemTotalsReader(db),
@@ -80,16 +81,19 @@ test('an item that has left the feed since its entry was read is not shown', asy
     const [id, other] = await createReadyItems(service, 2, () => ({ section: what }));
     const [row] = await query(service, 'select organization_id from content limit 1');
     const organizationId = row?.['organization_id'] as OrganizationId;
-    const members = await loadMembers(db, organizationId);
-    const entries = [id, other].flatMap((one) =>
-      members
-        .filter(({ contentId }) => contentId === one)
-        .map((item) => ({ ...item, stats: null, stamp: 0 })),
-    );
+    const index = new OrganizationIndex();
+    await readMembers(db, organizationId, (items) => index.apply(items));
+    const entries = [id, other].flatMap((one) => index.findById(one ?? '') ?? []);
     assert.equal(entries.length, 2);
     const set = `media_prefix = playback_id || '/a', revision = revision + 1`;
     await query(service, `update content set ${set}, ${change} where content_id = $1`, [id]);
-    const [changed, kept] = await hydrate(organizationId, entries, new Map());
+    const [changed, kept] = await hydrator.read({
+      organizationId,
+      entries,
+      live: new Map(),
+      deadline: Infinity,
+      numbersDeadline: Infinity,
+    });
     assert.equal(changed, null, what);
     const json = Buffer.concat([kept?.item ?? Buffer.of(), kept?.engagement ?? Buffer.of()]);
     assert.equal(JSON.parse(json.toString()).id, other, what);

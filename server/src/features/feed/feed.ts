@@ -1,24 +1,31 @@
 /** The feed: what a viewer sees next. */
 import type { Device } from '@reelfeed/client/assignment';
 import type { Logger } from 'pino';
+import { byDeadline } from '../../platform/by-deadline.ts';
+import { ApiError } from '../../platform/http/errors.ts';
 import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
 import type { ViewerIds } from '../analytics/analytics.ts';
-import type { Assign, Assignment } from './assignments.ts';
+import { notAssigned, type Assign, type Assignment } from './assignments.ts';
 import type { FeedCursors, FeedSession } from './feed-cursor.ts';
-import type { Hydrator } from './hydrate.ts';
+import type { Hydrated, Hydrator } from './hydrate.ts';
 import type { FeedEntry } from './items/feed-entry.ts';
 import type { FeedIndex, FeedView } from './items/feed-index.ts';
 import type { LiveState, LiveStreams } from '../live/live.ts';
-import { takePage } from './page.ts';
+import { takePage, type PageRequest, type Taken } from './page.ts';
 import { presentPage } from './present.ts';
 import { Choice, type ChoiceParts } from './ranking/choice.ts';
 import { EditorialRules } from './ranking/editorial.ts';
 import type { FeedFilter } from './ranking/filter.ts';
 import { explain } from './ranking/rank.ts';
-import { mergeWeights } from './ranking/weights.ts';
-import type { SettingsReader } from './settings/ranking-settings.ts';
+import type { RankingConfig } from './ranking/config.ts';
+import { scorerOf } from './learned/model-state.ts';
+import { overlayWeights } from './ranking/weights.ts';
+import type { RankingSettings, SettingsReader } from './settings/ranking-settings.ts';
 import { unknownViewer, type ViewerProfiles } from './viewers/viewer-profiles.ts';
 import type { ViewerProfile } from './viewers/viewer-profile.ts';
+
+export { signalNames, signals } from './ranking/signals/table.ts';
+export { problemsOfPartialWeights } from './ranking/weights.ts';
 
 export type FeedRequest = {
   organizationId: OrganizationId;
@@ -36,7 +43,7 @@ export type FeedRequest = {
 export type FeedParts = {
   index: FeedIndex;
   feedCursors: FeedCursors;
-  hydrate: Hydrator;
+  hydrator: Hydrator;
   profiles: ViewerProfiles;
   settings: SettingsReader;
   assign: Assign;
@@ -48,6 +55,11 @@ export type FeedParts = {
   rankingBudgetMs: number;
   onFallback: (reason: string) => void;
 };
+
+/** The index hears from the database four times a second; after this long, it may be away. */
+const awayAfterMs = 750;
+/** A page waits no longer than this for what is not in memory. */
+const longestWaitMs = 1_000;
 
 /** The largest page. */
 export const largestPage = 50;
@@ -69,26 +81,26 @@ export async function readFeedPage(
   const session: FeedSession =
     request.cursor === null ? newSession() : parts.feedCursors.decode(scope, request.cursor);
   const view = await parts.index.view(organizationId);
-  const { choice, assignment, isKnown } = await prepareChoice(parts, request, view);
+  // A database that is away is not waited for. One that is slow is, so that no page is poorer for it.
+  const patienceMs = view.ageMs > awayAfterMs ? parts.rankingBudgetMs : longestWaitMs;
+  const { choice, assignment, isKnown } = await prepareChoice(parts, request, view, patienceMs);
   const active = await parts.liveStreams.active(organizationId);
-  const taken = takePage(
+  const pageRequest: PageRequest = {
+    limit: request.limit,
+    session,
+    live: activeOf(view, active),
+    isRanked: parts.isRanked && isKnown,
+  };
+  const { taken, items } = await takePresentable(
+    parts,
     choice,
-    {
-      limit: request.limit,
-      session,
-      live: activeOf(view, active),
-      isRanked: parts.isRanked && isKnown,
-    },
-    (error) => parts.log.error({ err: error, organizationId }, 'a feed page could not be ranked'),
+    pageRequest,
+    organizationId,
+    patienceMs,
   );
   const fallback = parts.isRanked && !isKnown ? 'viewer_unknown' : taken.fallback;
   if (fallback !== null) parts.onFallback(fallback);
-  const entries = taken.page.map(({ entry }) => entry);
   const explanations = request.explain ? explainPage(choice, taken.page, fallback, active) : null;
-  const streams = entries.filter(({ contentType }) => contentType === 'live_stream');
-  const ids = streams.map(({ contentId }) => contentId);
-  const live = await parts.liveStreams.ofItems(organizationId, ids);
-  const items = await parts.hydrate(organizationId, entries, live);
   const hasMore = taken.next.order.length > 0;
   const nextCursor = hasMore ? parts.feedCursors.encode(scope, taken.next) : null;
   return presentPage(items, {
@@ -101,8 +113,60 @@ export async function readFeedPage(
   });
 }
 
+/**
+ * Takes a page and reads its items. Where some cannot be read in time, the page is taken again from
+ * those that are in memory.
+ *
+ * @throws ApiError UNAVAILABLE when nothing of it is in memory
+ */
+async function takePresentable(
+  parts: FeedParts,
+  choice: ChoiceParts,
+  request: PageRequest,
+  organizationId: OrganizationId,
+  patienceMs: number,
+): Promise<{ taken: Taken; items: Hydrated }> {
+  const onError = (error: unknown) =>
+    parts.log.error({ err: error, organizationId }, 'a feed page could not be ranked');
+  const taken = takePage(choice, request, onError);
+  const items = await readItems(parts, organizationId, taken, patienceMs);
+  if (!items.includes(undefined)) return { taken, items };
+  const fromMemory = { ...choice, canPresent: (entry: FeedEntry) => parts.hydrator.knows(entry) };
+  const again = takePage(fromMemory, request, onError);
+  if (again.page.length === 0) throw new ApiError('UNAVAILABLE');
+  return { taken: again, items: await readItems(parts, organizationId, again, 0) };
+}
+
+async function readItems(
+  { hydrator, liveStreams, rankingBudgetMs }: FeedParts,
+  organizationId: OrganizationId,
+  { page }: Taken,
+  patienceMs: number,
+): Promise<Hydrated> {
+  const now = performance.now();
+  const entries = page.map(({ entry }) => entry);
+  const streams = entries.filter(({ contentType }) => contentType === 'live_stream');
+  const ids = streams.map(({ contentId }) => contentId);
+  const deadline = now + patienceMs;
+  const live =
+    ids.length === 0
+      ? noStreams
+      : ((await byDeadline(liveStreams.ofItems(organizationId, ids), deadline)) ?? noStreams);
+  const numbersDeadline = now + Math.min(patienceMs, rankingBudgetMs);
+  return hydrator.read({ organizationId, entries, live, deadline, numbersDeadline });
+}
+
+const noStreams: ReadonlyMap<string, LiveState> = new Map();
+
 function newSession(): FeedSession {
-  return { feedId: newTypeId('fed'), planned: 0, order: [], explorations: [], served: new Set() };
+  return {
+    feedId: newTypeId('fed'),
+    planned: 0,
+    order: [],
+    explorations: [],
+    served: new Set(),
+    sweptTo: null,
+  };
 }
 
 /** Gathers what a choice needs; `isKnown` is false when the viewer could not be read in time. */
@@ -110,30 +174,43 @@ async function prepareChoice(
   parts: FeedParts,
   request: FeedRequest,
   view: FeedView,
+  patienceMs: number,
 ): Promise<{ choice: ChoiceParts; assignment: Assignment; isKnown: boolean }> {
   const { organizationId, viewer: ids } = request;
-  const deadline = performance.now() + parts.rankingBudgetMs;
-  const settings = await parts.settings.of(organizationId);
+  const now = performance.now();
+  const settings =
+    parts.settings.find(organizationId) ??
+    (await loadSettings(parts.settings, organizationId, now + patienceMs));
+  const deadline = now + parts.rankingBudgetMs;
   const found =
-    parts.profiles.find(organizationId, ids) ?? (await loadInTime(parts, request, view, deadline));
-  const viewer = found ?? parts.profiles.findOld(organizationId, ids) ?? unknownViewer;
+    parts.profiles.find(organizationId, ids) ??
+    (await loadInTime(parts, request, view, deadline)) ??
+    parts.profiles.findOld(organizationId, ids);
+  const viewer = found ?? unknownViewer;
   const country = request.country ?? viewer.country;
-  const assignment = await parts.assign(organizationId, ids, {
+  const assigning = parts.assign(organizationId, ids, {
     country,
     device: request.device,
     segments: request.segments,
     weightsSetAtMs: settings.setAtMs,
   });
+  const assignment = (await byDeadline(assigning, now + patienceMs)) ?? notAssigned;
   const { config } = settings;
-  const weights = mergeWeights(config.weights, assignment.rankingWeights ?? {});
+  const effective: RankingConfig = {
+    ...config,
+    weights: overlayWeights(config.weights, assignment.rankingWeights ?? {}),
+    objective: assignment.rankingObjective ?? config.objective,
+  };
   return {
     choice: {
       index: view.index,
       viewer,
-      config: { ...config, weights },
+      config: effective,
+      scorer: scorerOf(effective, settings.watchModel, view.nowMs),
       rules: new EditorialRules(settings.rules, view.nowMs),
       filter: request.filter,
       excludedIds: request.excludedIds,
+      canPresent: null,
       country,
       nowMs: view.nowMs,
       random: Math.random,
@@ -142,6 +219,22 @@ async function prepareChoice(
     assignment,
     isKnown: found !== null,
   };
+}
+
+/** @throws ApiError UNAVAILABLE where they were never read */
+async function loadSettings(
+  settings: SettingsReader,
+  organizationId: OrganizationId,
+  deadline: number,
+): Promise<RankingSettings> {
+  const old = settings.findOld(organizationId);
+  const loading = settings.of(organizationId).catch((error: unknown) => {
+    if (old === null) throw error;
+    return old;
+  });
+  const loaded = (await byDeadline(loading, deadline)) ?? old;
+  if (loaded === null) throw new ApiError('UNAVAILABLE');
+  return loaded;
 }
 
 /** The viewer's profile; null when it could not be read before the deadline. */
@@ -155,13 +248,7 @@ async function loadInTime(
     log.info({ err: error, organizationId }, 'a viewer could not be read');
     return null;
   });
-  const { promise: tooLate, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), Math.max(0, deadline - performance.now()));
-  try {
-    return await Promise.race([loading, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return byDeadline(loading, deadline);
 }
 
 /** Entries of streams that are live now, those with the most viewers first. */

@@ -1,3 +1,6 @@
+import { LRUCache } from 'lru-cache';
+import { byDeadline } from '../../platform/by-deadline.ts';
+import { isDatabaseAway } from '../../platform/database/database-errors.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { ItemTotals, ItemTotalsReader } from '../analytics/analytics.ts';
@@ -10,9 +13,11 @@ import {
   type MediaUrls,
 } from '../content/content.ts';
 import type { FeedEntry } from './items/feed-entry.ts';
+import { KnownTotals } from './known-totals.ts';
 import type { LiveState } from '../live/live.ts';
 
-const maxCachedItems = 10_000;
+/** Bytes of JSON in memory, of some 20,000 items. */
+const maxKeptBytes = 48 * 1024 * 1024;
 /** Items name URLs that are signed for some hours, so none is shown as it was long ago. */
 const maxAgeMs = 3_600_000;
 
@@ -21,50 +26,72 @@ export type FeedItemJson = { readonly item: Buffer; readonly engagement: Buffer 
 
 type Fragment = { revision: number; json: Buffer; madeAtMs: number };
 
-/** A video of a carousel that may be shown now. */
-type Video = { id: string; carouselId: string; json: Buffer };
+export type HydrationRequest = {
+  readonly organizationId: OrganizationId;
+  readonly entries: readonly FeedEntry[];
+  readonly live: ReadonlyMap<string, LiveState>;
+  /** How long the database is waited for, on the clock of `performance.now`. */
+  readonly deadline: number;
+  /** The same for numbers that are known from before. */
+  readonly numbersDeadline: number;
+};
+
+/** An item that may not be shown any more is null, and one that could not be read in time undefined. */
+export type Hydrated = readonly (FeedItemJson | null | undefined)[];
 
 /** Turns entries into the JSON of their items. */
-export type Hydrator = (
-  organizationId: OrganizationId,
-  entries: readonly FeedEntry[],
-  live: ReadonlyMap<string, LiveState>,
-) => Promise<(FeedItemJson | null)[]>;
+export type Hydrator = {
+  read(request: HydrationRequest): Promise<Hydrated>;
+  /** Whether the JSON of an entry is in memory. */
+  knows(entry: FeedEntry): boolean;
+};
+
+type Parts = { db: Db; fragments: Fragments; totals: KnownTotals; reader: ItemTotalsReader };
 
 /**
  * Items and the videos of carousels are kept as the bytes of their JSON by revision, so a page of known
  * items reads nothing and serializes nothing; all the unknown ones of a page are read in one
  * statement. A video in a carousel has every field that an item of the feed has.
  */
-export function createHydrator(db: Db, urls: MediaUrls, totals: ItemTotalsReader): Hydrator {
+export function createHydrator(db: Db, urls: MediaUrls, reader: ItemTotalsReader): Hydrator {
   const fragments = new Fragments(urls);
-  return async (organizationId, entries, live) => {
-    const videos = await readVideos(db, fragments, organizationId, entries);
-    const ids = new Set(entries.map(({ contentId }) => contentId));
-    for (const { id } of [...videos.values()].flat()) ids.add(id);
-    const [items, engagement] = await Promise.all([
-      readItems(db, fragments, organizationId, entries),
-      totals.read(organizationId, [...ids]),
-    ]);
-    const tailsById = new Map(
-      [...ids].map((id, index) => [id, tailOf(engagement[index] ?? noTotals, live.get(id))]),
-    );
-    const tail = (id: string): Buffer => tailsById.get(id) ?? tailOf(noTotals, undefined);
-    return entries.map(({ contentId, contentType }, index) => {
-      const item = items[index] ?? null;
-      const shown = videos.get(contentId)?.map(({ id, json }) => Buffer.concat([json, tail(id)]));
-      if (item === null) return null;
-      if (contentType !== 'video_carousel') return { item, engagement: tail(contentId) };
-      if (shown === undefined) return null;
-      return { item: withVideos(item, shown), engagement: tail(contentId) };
-    });
+  const parts = { db, fragments, totals: new KnownTotals(reader), reader };
+  return {
+    knows: (entry) =>
+      entry.contentType !== 'video_carousel' &&
+      fragments.known(entry.contentId, entry.revision) !== null,
+    read: (request) => hydrate(parts, request),
   };
+}
+
+async function hydrate(
+  { db, fragments, totals, reader }: Parts,
+  { organizationId, entries, live, deadline, numbersDeadline }: HydrationRequest,
+): Promise<Hydrated> {
+  const areNumbersKnown = entries.every((entry) => totals.knows(entry));
+  const [items, carousels, numbers] = await Promise.all([
+    readItems(db, fragments, organizationId, entries, deadline),
+    readCarousels(db, fragments, reader, organizationId, entries, deadline),
+    totals.read(organizationId, entries, areNumbersKnown ? numbersDeadline : deadline),
+  ]);
+  return entries.map(({ contentId, contentType }, index) => {
+    const item = items[index];
+    if (item === null || item === undefined) return item;
+    const engagement = tailOf(numbers[index] ?? noTotals, live.get(contentId));
+    if (contentType !== 'video_carousel') return { item, engagement };
+    if (carousels === null) return undefined;
+    const videos = carousels.get(contentId);
+    return videos === undefined ? null : { item: withVideos(item, videos), engagement };
+  });
 }
 
 /** The bytes of items, up to what changes all the time. */
 class Fragments {
   readonly #urls: MediaUrls;
-  readonly #kept = new Map<string, Fragment>();
+  readonly #kept = new LRUCache<string, Fragment>({
+    maxSize: maxKeptBytes,
+    sizeCalculation: ({ json }) => json.length + 500,
+  });
 
   constructor(urls: MediaUrls) {
     this.#urls = urls;
@@ -79,9 +106,6 @@ class Fragments {
 
   remember(row: ItemRow): Buffer {
     const json = Buffer.from(JSON.stringify(presentItem(row, this.#urls)).slice(0, -1));
-    // A Map keeps the order of insertion, so the first key is the one that was stored longest ago.
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size >= maxCachedItems && oldest !== undefined) this.#kept.delete(oldest);
     this.#kept.set(row.content_id, { revision: row.revision, json, madeAtMs: Date.now() });
     return json;
   }
@@ -90,47 +114,70 @@ class Fragments {
 /**
  * The items of the entries, in their order. An item that is gone from the feed meanwhile gives null:
  * its row may be newer than its entry, and that of an item that has become private would be presented
- * with its signed URLs.
+ * with its signed URLs. One that cannot be read in time gives undefined.
  */
 async function readItems(
   db: Db,
   fragments: Fragments,
   organizationId: OrganizationId,
   entries: readonly FeedEntry[],
-): Promise<(Buffer | null)[]> {
+  deadline: number,
+): Promise<(Buffer | null | undefined)[]> {
   const known = entries.map(({ contentId, revision }) => fragments.known(contentId, revision));
   const missing = entries.filter((_entry, index) => known[index] === null);
+  if (missing.length === 0) return known;
+  const ids = missing.map(({ contentId }) => contentId);
+  const rows = await inTime(findItems(db, organizationId, ids), deadline);
+  if (rows === null) return known.map((json) => json ?? undefined);
   const fresh = new Map<string, Buffer>();
-  if (missing.length > 0) {
-    const ids = missing.map((entry) => entry.contentId);
-    for (const row of await findItems(db, organizationId, ids)) {
-      if (isInFeed(row)) fresh.set(row.content_id, fragments.remember(row));
-    }
-  }
+  for (const row of rows) if (isInFeed(row)) fresh.set(row.content_id, fragments.remember(row));
   return entries.map(({ contentId }, index) => known[index] ?? fresh.get(contentId) ?? null);
 }
 
 /**
- * The videos of the video carousels among the entries, by the carousel's id. They are read for every
- * page: a video that may not be shown any more is left out at once, and a carousel without any is
- * absent here.
+ * The JSON of the videos of the video carousels among the entries, by the carousel's id. They are read
+ * for every page: a video that may not be shown any more is left out at once, and a carousel without any
+ * is absent here. Null when they cannot be read in time.
  */
-async function readVideos(
+async function readCarousels(
   db: Db,
   fragments: Fragments,
+  totals: ItemTotalsReader,
   organizationId: OrganizationId,
   entries: readonly FeedEntry[],
-): Promise<Map<string, Video[]>> {
+  deadline: number,
+): Promise<Map<string, Buffer[]> | null> {
   const carousels = entries.filter(({ contentType }) => contentType === 'video_carousel');
   if (carousels.length === 0) return new Map();
   const ids = carousels.map(({ contentId }) => contentId);
-  const rows = await findCarouselVideos(db, organizationId, ids);
-  const videos = rows.map((row) => ({
-    id: row.content_id,
-    carouselId: row.carousel_id,
-    json: fragments.known(row.content_id, row.revision) ?? fragments.remember(row),
-  }));
-  return Map.groupBy(videos, ({ carouselId }) => carouselId);
+  const rows = await inTime(findCarouselVideos(db, organizationId, ids), deadline);
+  if (rows === null) return null;
+  const videoIds = [...new Set(rows.map((row) => row.content_id))];
+  const numbers = await inTime(totals.read(organizationId, videoIds), deadline);
+  const byId = new Map(videoIds.map((id, index) => [id, numbers?.[index] ?? noTotals]));
+  const jsonOf = (row: ItemRow) =>
+    fragments.known(row.content_id, row.revision) ?? fragments.remember(row);
+  return new Map(
+    Array.from(
+      Map.groupBy(rows, (row) => row.carousel_id),
+      ([id, videos]) => [
+        id,
+        videos.map((row) =>
+          Buffer.concat([jsonOf(row), tailOf(byId.get(row.content_id) ?? noTotals, undefined)]),
+        ),
+      ],
+    ),
+  );
+}
+
+/** Null where the database does not answer in time, or not at all. */
+async function inTime<T>(reading: Promise<T>, deadline: number): Promise<T | null> {
+  try {
+    return await byDeadline(reading, deadline);
+  } catch (error) {
+    if (isDatabaseAway(error)) return null;
+    throw error;
+  }
 }
 
 /** An item up to what changes all the time, with the field `videos`. */

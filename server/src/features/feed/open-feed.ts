@@ -14,6 +14,7 @@ import type { FeedIndex } from './items/feed-index.ts';
 import { StatisticsKeeper } from './items/statistics-keeper.ts';
 import type { LiveStreams } from '../live/live.ts';
 import { SettingsReader } from './settings/ranking-settings.ts';
+import { TasteKeeper } from './taste/taste-keeper.ts';
 import { EventFollower } from './viewers/event-follower.ts';
 import { ViewerProfiles } from './viewers/viewer-profiles.ts';
 
@@ -42,12 +43,17 @@ export function openFeed(options: FeedOptions): OpenFeed {
   const stack = new AsyncDisposableStack();
   const profiles = new ViewerProfiles(db);
   const settings = stack.use(new SettingsReader(db, log));
-  const keeper = stack.use(new StatisticsKeeper(db, index, log));
+  const keeper = stack.use(new StatisticsKeeper(db, index));
+  const tastes = stack.use(new TasteKeeper(db, index, log));
   const follower = stack.use(new EventFollower({ db, log, eventLog, indexes: index, profiles }));
-  index.prepareWith(async (organizationId, loaded) => {
-    await keeper.loadFirst(organizationId, loaded);
-    follower.loaded(organizationId, loaded);
-  });
+  index.prepareWith(
+    async (organizationId, loaded) => {
+      await keeper.loadFirst(organizationId, loaded);
+      await tastes.load(organizationId, loaded);
+    },
+    // In the same turn, so that no event is kept for an index that is known already.
+    (organizationId, loaded) => follower.loaded(organizationId, loaded),
+  );
   collectFeedMetrics(metrics, profiles);
   const fallbacks = metrics.counter({
     name: 'feed_fallbacks_total',
@@ -57,7 +63,7 @@ export function openFeed(options: FeedOptions): OpenFeed {
   return {
     index,
     feedCursors: createFeedCursors(signer),
-    hydrate: createHydrator(db, urls, new ItemTotalsReader(db)),
+    hydrator: createHydrator(db, urls, new ItemTotalsReader(db)),
     profiles,
     settings,
     assign: options.assign ?? noAssignments,

@@ -6,10 +6,12 @@
  * page after it is chosen while it is read, with everything that is known at that moment.
  */
 import type { FeedSession } from './feed-cursor.ts';
-import { isDue, type FeedEntry } from './items/feed-entry.ts';
+import { byFreshness, isDue, type FeedEntry, type OrderPlace } from './items/feed-entry.ts';
 import { Choice, RankingTooSlowError, type ChoiceParts } from './ranking/choice.ts';
 import { visitNewest } from './ranking/filter.ts';
 import { planItems, type Chosen, type Plan, type PlanRequest } from './ranking/order.ts';
+import { nobody } from './ranking/picker.ts';
+import { keepPool, leaveOutServed, type Session } from './ranking/pool.ts';
 
 export type Taken = {
   readonly page: readonly Chosen[];
@@ -34,16 +36,24 @@ export function takePage(
   request: PageRequest,
   onError: (error: unknown) => void,
 ): Taken {
+  const { session } = request;
   const fixed = takeFixed(parts, request);
-  const missing = request.limit - Math.max(request.session.planned, fixed.used);
-  const extra = Math.max(0, missing);
+  // Without the database, what cannot be presented is replaced by what is in memory.
+  const had =
+    parts.canPresent === null
+      ? Math.max(session.planned, fixed.used) - fixed.refused
+      : fixed.page.length;
+  const extra = Math.max(0, request.limit - had);
   const planRequest: PlanRequest = {
     wanted: extra + request.limit,
     position: fixed.served.size,
-    previousAuthor: fixed.page.at(-1)?.entry.author ?? null,
+    previousAuthor: fixed.page.at(-1)?.entry.authorNumber ?? nobody,
     live: request.live,
   };
-  const { plan, fallback } = planOrFallBack(parts, request, fixed.served, planRequest, onError);
+  const { plan, fallback } =
+    session.sweptTo === null
+      ? planOrFallBack(parts, request, fixed.served, planRequest, onError)
+      : { plan: sweep(parts, fixed.served, planRequest, session.sweptTo), fallback: null };
   const added = plan.chosen.slice(0, extra);
   const ahead = plan.chosen.slice(extra);
   const served = fixed.served;
@@ -54,11 +64,11 @@ export function takePage(
   return {
     page,
     next: {
-      feedId: request.session.feedId,
+      feedId: session.feedId,
       planned: request.limit,
       order: ahead.map(({ entry }) => entry.serialNumber),
       explorations: ahead.flatMap(({ isExploration }, place) => (isExploration ? [place] : [])),
-      served,
+      ...leftToRemember(parts, session, served, plan),
     },
     isExhausted:
       plan.isExhausted && (ahead.length === 0 || page.some(({ entry }) => isSeen(entry))),
@@ -66,49 +76,110 @@ export function takePage(
   };
 }
 
-type Fixed = { page: Chosen[]; served: Set<number>; used: number };
+/** A cursor has room for some thousands of served items; then the rest of the session is swept. */
+const maxServed = 1_500;
+const beforeAll: OrderPlace = { freshSinceMs: Number.MAX_SAFE_INTEGER, serialNumber: 0 };
+
+/**
+ * What the next pages must know. A sweep has served everything before its place, so it only remembers
+ * what is behind it.
+ */
+function leftToRemember(
+  { index }: ChoiceParts,
+  { sweptTo }: FeedSession,
+  served: ReadonlySet<number>,
+  { chosen }: Plan,
+): Pick<FeedSession, 'served' | 'sweptTo'> {
+  if (sweptTo === null) return { served, sweptTo: served.size > maxServed ? beforeAll : null };
+  const to = chosen.at(-1)?.entry ?? sweptTo;
+  const isBehind = (serialNumber: number) => {
+    const entry = index.find(serialNumber);
+    return entry === undefined || byFreshness(to, entry) < 0;
+  };
+  const { freshSinceMs, serialNumber } = to;
+  return {
+    served: new Set([...served].filter(isBehind)),
+    sweptTo: { freshSinceMs, serialNumber },
+  };
+}
+
+/**
+ * The rest of a long session: newest first, seen or not, each item once. Its place in the order stands for
+ * everything that came before it, so that the session can go on for any number of items.
+ */
+function sweep(
+  parts: ChoiceParts,
+  served: ReadonlySet<number>,
+  { wanted }: PlanRequest,
+  after: OrderPlace,
+): Plan {
+  const choice = newChoice(parts, { feedId: '', served });
+  const chosen: Chosen[] = [];
+  const visit = (entry: FeedEntry) => {
+    if (choice.takeSeen(entry)) chosen.push({ entry, isExploration: false });
+    return chosen.length < wanted;
+  };
+  visitNewest(parts.index, parts.filter, visit, after);
+  return { chosen, isExhausted: chosen.length < wanted };
+}
+
+type Fixed = {
+  page: Chosen[];
+  served: Set<number>;
+  used: number;
+  /** How many of them the viewer does not want since, so that others take their places. */
+  refused: number;
+};
 
 /** The items that the cursor fixed and that may still be shown. */
 function takeFixed(parts: ChoiceParts, { limit, session }: PageRequest): Fixed {
   const choice = new Choice(parts);
   const served = new Set(session.served);
   const explorations = new Set(session.explorations);
+  const { viewer } = parts;
+  let refused = 0;
   const page: Chosen[] = [];
   const used = Math.min(limit, session.order.length);
   for (const [place, serialNumber] of session.order.slice(0, used).entries()) {
-    served.add(serialNumber);
     const entry = parts.index.find(serialNumber);
-    if (entry === undefined || !choice.isEligible(entry)) continue;
+    // What cannot be presented now is left for a later page.
+    if (entry !== undefined && parts.canPresent?.(entry) === false) continue;
+    served.add(serialNumber);
+    if (entry === undefined) continue;
+    if (viewer.isRefused(serialNumber) || viewer.factorOf(entry) < 1) {
+      refused += 1;
+      continue;
+    }
+    if (!choice.isEligible(entry)) continue;
     page.push({ entry, isExploration: explorations.has(place) });
   }
-  return { page, served, used };
+  return { page, served, used, refused };
 }
 
 function planOrFallBack(
   parts: ChoiceParts,
-  { isRanked }: PageRequest,
+  { isRanked, session: { feedId } }: PageRequest,
   served: ReadonlySet<number>,
   request: PlanRequest,
   onError: (error: unknown) => void,
 ): { plan: Plan; fallback: string | null } {
-  if (!isRanked) return { plan: planNewest(newChoice(parts, served), request), fallback: null };
+  const session = { feedId, served };
+  if (!isRanked) return { plan: planNewest(newChoice(parts, session), request), fallback: null };
   try {
-    return { plan: planItems(newChoice(parts, served), request), fallback: null };
+    keepPool(parts, session);
+    return { plan: planItems(newChoice(parts, session), request, session), fallback: null };
   } catch (error) {
     const isSlow = error instanceof RankingTooSlowError;
     if (!isSlow) onError(error);
-    const plan = planNewest(newChoice(parts, served), request);
+    const plan = planNewest(newChoice(parts, session), request);
     return { plan, fallback: isSlow ? 'too_slow' : 'failed' };
   }
 }
 
 /** A choice that excludes everything that the session has been served. */
-function newChoice(parts: ChoiceParts, served: ReadonlySet<number>): Choice {
+function newChoice(parts: ChoiceParts, session: Session): Choice {
   const choice = new Choice(parts);
-  for (const serialNumber of served) {
-    const entry = parts.index.find(serialNumber);
-    if (entry !== undefined) choice.leaveOut(entry);
-  }
+  leaveOutServed(choice, session);
   return choice;
 }
 

@@ -1,4 +1,4 @@
-import type { FeedItemJson } from './hydrate.ts';
+import type { Hydrated } from './hydrate.ts';
 import type { Explanation } from './ranking/rank.ts';
 
 export type PageMeta = {
@@ -19,12 +19,12 @@ const comma = Buffer.from(',');
  * several times faster than encoding the text of the page.
  */
 export function presentPage(
-  items: readonly (FeedItemJson | null)[],
+  items: Hydrated,
   { requestId, feedId, nextCursor, isExhausted, experiments, explanations }: PageMeta,
 ): Buffer {
   const parts: Buffer[] = [opening];
   for (const [index, json] of items.entries()) {
-    if (json === null) continue;
+    if (json === null || json === undefined) continue;
     if (parts.length > 1) parts.push(comma);
     parts.push(json.item);
     const explanation = explanations?.[index];

@@ -5,23 +5,28 @@ import { principalOf } from '../../platform/http/principal.ts';
 import { answers } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { ViewerIds } from '../analytics/analytics.ts';
+import { maySpeakFor, type SignatureReader } from '../keys/keys.ts';
 import { readFeedPage, type FeedParts, type FeedRequest } from './feed.ts';
 import { addConfigRoutes, type SettingsRouteParts } from './settings/config-routes.ts';
 import { addPreviewRoute } from './settings/preview-route.ts';
 import { addRuleRoutes } from './settings/rule-routes.ts';
+import { addSimilarRoute } from './taste/similar-route.ts';
 import { FeedPage, FeedQuery, maxViewerId } from './schemas.ts';
 
 const maxExcludedIds = 200;
 
 /** The feed and everything that decides about its ranking. */
-export function addFeedRoutes(app: HttpApp, parts: FeedParts & SettingsRouteParts): void {
+type FeedRouteParts = FeedParts & { readonly viewerSignatures: SignatureReader };
+
+export function addFeedRoutes(app: HttpApp, parts: FeedRouteParts & SettingsRouteParts): void {
   addFeedRoute(app, parts);
+  addSimilarRoute(app, parts);
   addConfigRoutes(app, parts);
   addRuleRoutes(app, parts);
   addPreviewRoute(app, parts);
 }
 
-function addFeedRoute(app: HttpApp, parts: FeedParts): void {
+function addFeedRoute(app: HttpApp, parts: FeedRouteParts): void {
   app.get(
     '/v1/feed',
     {
@@ -39,7 +44,9 @@ function addFeedRoute(app: HttpApp, parts: FeedParts): void {
       },
     },
     async (request, reply) => {
-      const body = await readFeedPage(parts, toFeedRequest(request, request.query), request.id);
+      const asked = toFeedRequest(request, request.query);
+      const viewer = await believedIds(request, asked.viewer, parts.viewerSignatures);
+      const body = await readFeedPage(parts, { ...asked, viewer }, request.id);
       return reply.type('application/json; charset=utf-8').send(body);
     },
   );
@@ -71,6 +78,17 @@ function toFeedRequest(request: FastifyRequest, query: Static<typeof FeedQuery>)
     device: query.device ?? null,
     segments: segmentsOf(request, query.segments),
   };
+}
+
+/** The ids without a user id that the request may not speak for. */
+async function believedIds(
+  request: FastifyRequest,
+  ids: ViewerIds,
+  signatures: SignatureReader,
+): Promise<ViewerIds> {
+  const { userId, ...others } = ids;
+  if (userId === undefined || (await maySpeakFor(request, userId, signatures))) return ids;
+  return others;
 }
 
 /** The headers say the same as the parameters, which come first. */

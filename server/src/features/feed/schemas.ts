@@ -62,7 +62,7 @@ const feedItemFields = {
 
 const FeedVideo = Type.Object(feedItemFields, { title: 'FeedVideo' });
 
-const FeedItem = Type.Object(
+export const FeedItem = Type.Object(
   {
     ...feedItemFields,
     videos: Type.Optional(
@@ -76,6 +76,10 @@ const FeedItem = Type.Object(
         score: Type.Number(),
         signals: Type.Record(Type.String(), Type.Number()),
         weights: Type.Record(Type.String(), Type.Number()),
+        contributions: Type.Record(Type.String(), Type.Number(), {
+          description:
+            'What each signal adds to the score, and whatever else does. They sum to it.',
+        }),
         reasons: Type.Array(Type.String()),
       }),
     ),

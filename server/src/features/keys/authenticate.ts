@@ -1,81 +1,64 @@
 import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { BatchWriter } from '../../platform/batch-writer.ts';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Admit, Authenticate, Principal } from '../../platform/http/principal.ts';
 import type { ApiKeyId } from '../../platform/ids.ts';
 import { createAdmission } from './allowance.ts';
-import { hashKey, keyType } from './key-format.ts';
-import { findKeyOwner, touchKeys, type KeyOwner, type OrganizationOrigins } from './queries.ts';
+import { KnownOwners, type Known } from './known-owners.ts';
+import { touchKeys, type OrganizationOrigins } from './queries.ts';
 
-/** Shorter than the five seconds within which every process must reject a revoked key. */
-const cachedForMs = 3_000;
 const maxCachedKeys = 10_000;
+/** How often a key's last use is written, and how long the write may wait for others. */
 const touchIntervalMs = 60_000;
+const touchLingerMs = 10_000;
 
-/** Expiry is exact however long a key is cached, because the cache holds its monotonic deadline. */
-type Known = KeyOwner & { expiresAt: number };
-
-export type Authenticator = {
+/** Disposing writes which keys were used last. */
+export type Authenticator = AsyncDisposable & {
   authenticate: Authenticate;
   admit: Admit;
   /** Clears the cache, so that a key revoked by this process is rejected at once. */
   forget(): void;
-  /** Stores which keys were used since the last call. */
-  recordUse(): Promise<void>;
 };
 
 /** Finds the owner of a key: in memory, then by the checksum, then in the database. */
 export function createAuthenticator(
   db: Db,
+  log: Logger,
   organizations: OrganizationOrigins,
   publishableRateLimit: number | null = null,
 ): Authenticator {
-  const owners = new LRUCache<string, Promise<Known | null>>({
-    max: maxCachedKeys,
-    ttl: cachedForMs,
-  });
-  const used = new Set<ApiKeyId>();
+  const owners = new KnownOwners(db, organizations);
   const touchedAt = new LRUCache<ApiKeyId, number>({ max: maxCachedKeys });
+  const used = new BatchWriter<ApiKeyId>({
+    name: 'key use',
+    log,
+    onFailure: 'retry',
+    lingerMs: touchLingerMs,
+    maxBatch: maxCachedKeys,
+    write: (keyIds) => inTransaction(db, (tx) => touchKeys(tx, [...new Set(keyIds)])),
+  });
 
-  function lookUp(key: string): Promise<Known | null> {
-    const known = owners.get(key);
-    if (known !== undefined) return known;
-    if (keyType(key) === null) return Promise.resolve(null);
-    const owner = readOwner(db, organizations, key);
-    owners.set(key, owner);
-    owner.catch(() => owners.delete(key));
-    return owner;
+  function noteUse(keyId: ApiKeyId): void {
+    const nowMs = performance.now();
+    if (nowMs - (touchedAt.get(keyId) ?? -Infinity) < touchIntervalMs) return;
+    if (used.waitingSize >= maxCachedKeys) return;
+    touchedAt.set(keyId, nowMs);
+    used.add(keyId);
   }
 
   return {
     admit: createAdmission(db),
     async authenticate(bearer) {
       if (bearer === null) throw new ApiError('UNAUTHORIZED');
-      const principal = toPrincipal(await lookUp(bearer), publishableRateLimit);
-      used.add(principal.keyId);
+      const principal = toPrincipal(await owners.of(bearer), publishableRateLimit);
+      noteUse(principal.keyId);
       return principal;
     },
-    forget: () => owners.clear(),
-    async recordUse() {
-      const nowMs = performance.now();
-      const due = [...used].filter(
-        (keyId) => nowMs - (touchedAt.get(keyId) ?? -Infinity) >= touchIntervalMs,
-      );
-      used.clear();
-      if (due.length === 0) return;
-      await inTransaction(db, (tx) => touchKeys(tx, due));
-      for (const keyId of due) touchedAt.set(keyId, nowMs);
-    },
+    forget: () => owners.forget(),
+    [Symbol.asyncDispose]: () => used[Symbol.asyncDispose](),
   };
-}
-
-async function readOwner(
-  db: Db,
-  organizations: OrganizationOrigins,
-  key: string,
-): Promise<Known | null> {
-  const owner = await findKeyOwner(db, organizations, hashKey(key));
-  return owner && { ...owner, expiresAt: performance.now() + owner.expiresInMs };
 }
 
 function toPrincipal(owner: Known | null, publishableRateLimit: number | null): Principal {

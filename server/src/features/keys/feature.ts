@@ -1,18 +1,20 @@
 import { duration, integer, optional } from '../../platform/config-values.ts';
-import { roles } from '../../platform/config.ts';
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
-import { defineFeature } from '../../platform/feature.ts';
+import { defineFeature, type EveryFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { RequestObserver } from '../../platform/http/request-log.ts';
-import { scopeOf } from './scopes.ts';
+import { createScopes } from './scopes.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { hourMs } from '../../platform/time.ts';
 import { createAuthenticator, organizationChanged, type OrganizationOrigins } from './keys.ts';
-import { RequestLog, writeEveryMs } from './request-log.ts';
+import { RequestLog } from './request-log.ts';
 import { addKeyRoutes } from './routes.ts';
+import type { Vault } from '../../platform/vault.ts';
+import { addViewerKeyRoutes } from './viewer-key-routes.ts';
+import { SignatureCache, type SignatureReader } from './viewer-keys.ts';
 
 type Parts = {
   db: Db;
@@ -21,13 +23,16 @@ type Parts = {
   mutations: Mutations;
   hints: Hints;
   organizationOrigins: OrganizationOrigins;
+  everyFeature: EveryFeature;
+  vault: Vault;
 };
 
 export const keys = defineFeature({
   name: 'keys',
   apiTags: {
-    Keys: 'Secret and publishable keys: scopes, rotation, rate limits, requests.',
+    Keys: 'Secret and publishable keys: scopes, rotation, rate limits, requests; viewer keys, by which ids of users are signed.',
   },
+  areas: { keys: 'keys', 'viewer-keys': 'keys' },
   settings: {
     publishableKeyRateLimit: setting({
       env: 'REELFEED_PUBLISHABLE_KEY_RATE_LIMIT',
@@ -43,42 +48,41 @@ export const keys = defineFeature({
       about: 'How long the latest requests of each key are kept; 0s keeps none.',
     }),
   },
-  tables: ['api_key', 'key_allowance', 'key_request'],
+  tables: ['api_key', 'key_allowance', 'key_request', 'viewer_signing_key'],
   build(
-    { db, log, cursors, mutations, hints, organizationOrigins }: Parts,
+    { db, log, cursors, mutations, hints, organizationOrigins, everyFeature, vault }: Parts,
     { publishableKeyRateLimit, requestLogMs },
   ) {
-    const authenticator = createAuthenticator(db, organizationOrigins, publishableKeyRateLimit);
-    hints.listen(organizationChanged, () => authenticator.forget());
+    const scopes = createScopes(everyFeature.areas);
+    const authenticator = createAuthenticator(
+      db,
+      log,
+      organizationOrigins,
+      publishableKeyRateLimit,
+    );
+    const signatures = new SignatureCache(db, vault, organizationOrigins);
+    const viewerSignatures: SignatureReader = (organizationId) => signatures.of(organizationId);
+    hints.listen(organizationChanged, () => {
+      authenticator.forget();
+      signatures.forget();
+    });
     const requestLog = new RequestLog(db, log);
     const observeRequest: RequestObserver =
       requestLogMs === 0 ? () => undefined : (observation) => requestLog.observe(observation);
     return {
-      provides: { authenticator, observeRequest, scopeOf },
-      routes: (app) => addKeyRoutes(app, { db, cursors, mutations, authenticator }),
+      provides: { authenticator, observeRequest, scopeOf: scopes.of, viewerSignatures },
+      routes: (app) => {
+        addKeyRoutes(app, { db, cursors, mutations, authenticator, scopes });
+        addViewerKeyRoutes(app, { db, mutations, vault, signatures });
+      },
       chores: [
-        {
-          name: 'record key use',
-          intervalMs: 10_000,
-          isLocal: true,
-          roles,
-          run: () => authenticator.recordUse(),
-        },
-        {
-          name: 'write request log',
-          intervalMs: writeEveryMs,
-          isLocal: true,
-          roles: ['api'],
-          run: () => requestLog.write(),
-        },
         {
           name: 'prune request log',
           intervalMs: hourMs / 6,
           run: () => requestLog.prune(requestLogMs),
         },
       ],
-      // The last requests of a process that ends.
-      resources: [{ [Symbol.asyncDispose]: () => requestLog.write() }],
+      resources: [requestLog, authenticator],
     };
   },
 });

@@ -21,6 +21,8 @@ export { createAuthenticator, type Authenticator } from './authenticate.ts';
 export { generateKey, keyType } from './key-format.ts';
 export { keyNames, type OrganizationOrigins } from './queries.ts';
 export type { KeyType } from './tables.ts';
+export { maySpeakFor } from './viewer-header.ts';
+export type { SignatureCheck, SignatureReader, ViewerSignatures } from './viewer-keys.ts';
 
 /** The hint that this process has changed an organization, such as its allowed origins. */
 export const organizationChanged = 'organization-changed';

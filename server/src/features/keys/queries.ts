@@ -228,6 +228,7 @@ export type KeyOwner = {
 export type OrganizationOrigins = RawBuilder<{
   organization_id: string;
   allowed_origins: string[];
+  require_signed_viewers: boolean;
 }>;
 
 export async function findKeyOwner(

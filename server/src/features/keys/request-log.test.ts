@@ -71,12 +71,12 @@ test('another organization’s key has none', async () => {
 
 test('a flood leaves a bounded number, says how many it left out, and hides no failure', async () => {
   const { id } = await makeKey();
-  const log = new RequestLog(db, silentLog);
+  await using log = new RequestLog(db, silentLog);
   const answered = (statusCode: number) =>
     log.observe({ ...request, keyId: id, requestId: newTypeId('req'), statusCode });
   for (let n = 0; n < 1_000; n += 1) answered(200);
   answered(400);
-  await log.write();
+  await log.flush();
   const { data } = await requestsOf(id);
   assert.deepEqual(
     data.map(({ statusCode }: Shown) => statusCode),
@@ -88,11 +88,11 @@ test('a flood leaves a bounded number, says how many it left out, and hides no f
 test('old entries go, and so does what is over the limit of a key', async () => {
   const { id } = await makeKey();
   const idAt = (daysAgo: number) => newTypeIdAt('req', new Date(Date.now() - daysAgo * dayMs));
-  const log = new RequestLog(db, silentLog);
+  await using log = new RequestLog(db, silentLog);
   for (const daysAgo of [0, 2, 4]) {
     log.observe({ ...request, keyId: id, requestId: idAt(daysAgo) });
   }
-  await log.write();
+  await log.flush();
   assert.equal((await requestsOf(id)).meta.total, 3);
   await log.prune(3 * dayMs);
   assert.equal((await requestsOf(id)).meta.total, 2);

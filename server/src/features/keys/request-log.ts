@@ -7,76 +7,73 @@
  * of their own, so that no flood of successes hides them.
  */
 import type { Logger } from 'pino';
-import { isDatabaseAway } from '../../platform/database/database-errors.ts';
+import { BatchWriter } from '../../platform/batch-writer.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { RequestObservation } from '../../platform/http/request-log.ts';
 import { newTypeIdAt } from '../../platform/ids.ts';
 import { insertRequests, pruneRequests, type RequestEntry } from './request-queries.ts';
 
-/** Interval between writes. */
-export const writeEveryMs = 1_000;
+const writeEveryMs = 1_000;
 /** Maximum number of successes, and of failures, that a process buffers per key between writes. */
 export const maxAtOnce = 20;
 const maxEntries = 5_000;
 /** Maximum number of stored requests per key. */
 const maxRequests = 50_000;
 
-type Gathered = { entries: RequestEntry[]; successes: number; failures: number; leftOut: number };
+/** Of one key, between two writes. */
+type Counts = { successes: number; failures: number; leftOut: number };
 
-export class RequestLog {
+export class RequestLog implements AsyncDisposable {
   readonly #db: Db;
-  readonly #log: Logger;
-  #gathered = new Map<string, Gathered>();
-  #entries = 0;
+  readonly #writer: BatchWriter<RequestEntry>;
+  #counts = new Map<string, Counts>();
 
   constructor(db: Db, log: Logger) {
     this.#db = db;
-    this.#log = log;
+    this.#writer = new BatchWriter({
+      name: 'request log',
+      log,
+      onFailure: 'drop',
+      lingerMs: writeEveryMs,
+      maxBatch: maxEntries,
+      write: (entries) => this.#write(entries),
+    });
   }
 
   /** Records an answered request. Requests without a key are ignored. */
   observe({ keyId, requestId, method, route, statusCode, durationMs }: RequestObservation): void {
     if (keyId === null) return;
-    let gathered = this.#gathered.get(keyId);
-    if (gathered === undefined) {
-      gathered = { entries: [], successes: 0, failures: 0, leftOut: 0 };
-      this.#gathered.set(keyId, gathered);
+    let counts = this.#counts.get(keyId);
+    if (counts === undefined) {
+      counts = { successes: 0, failures: 0, leftOut: 0 };
+      this.#counts.set(keyId, counts);
     }
     const kind = statusCode < 400 ? 'successes' : 'failures';
-    if (gathered[kind] === maxAtOnce || this.#entries === maxEntries) {
-      gathered.leftOut += 1;
+    if (counts[kind] === maxAtOnce || this.#writer.waitingSize >= maxEntries) {
+      counts.leftOut += 1;
       return;
     }
-    gathered[kind] += 1;
-    this.#entries += 1;
-    gathered.entries.push({
-      keyId,
-      requestId,
-      method,
-      route,
-      status: statusCode,
-      durationMs,
-      leftOut: 0,
-    });
+    counts[kind] += 1;
+    const entry = { keyId, requestId, method, route, status: statusCode, durationMs, leftOut: 0 };
+    this.#writer.add(entry);
   }
 
   /** Writes the buffered requests. */
-  async write(): Promise<void> {
-    const entries: RequestEntry[] = [];
-    for (const { entries: some, leftOut } of this.#gathered.values()) {
-      const last = some.at(-1);
-      if (last !== undefined) last.leftOut = leftOut;
-      entries.push(...some);
-    }
-    this.#gathered = new Map();
-    this.#entries = 0;
-    if (entries.length === 0) return;
-    try {
-      await insertRequests(this.#db, entries);
-    } catch (error) {
-      if (!isDatabaseAway(error)) throw error;
-      this.#log.debug({ err: error, entries: entries.length }, 'request log entries were dropped');
-    }
+  flush(): Promise<void> {
+    return this.#writer.flush();
+  }
+
+  /** Writes the last requests of a process that ends. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writer[Symbol.asyncDispose]();
+  }
+
+  async #write(entries: readonly RequestEntry[]): Promise<void> {
+    const counts = this.#counts;
+    this.#counts = new Map();
+    const last = new Map(entries.map((entry) => [entry.keyId, entry]));
+    for (const [keyId, entry] of last) entry.leftOut = counts.get(keyId)?.leftOut ?? 0;
+    await insertRequests(this.#db, entries);
   }
 
   async prune(retentionMs: number): Promise<void> {

@@ -19,13 +19,15 @@ import { createKey, presentKey, revoke, rotate, type Authenticator } from './key
 import { requireMayGrant, requireMayRevoke, requireMayRotate } from './grants.ts';
 import { countKeys, hasKey, listKeys } from './queries.ts';
 import { countRequests, listRequests, type RequestRow } from './request-queries.ts';
-import { CreatedKey, Key, KeyRequest, KeyRotation, NewKey, RotatedKey } from './schemas.ts';
+import { CreatedKey, Key, KeyRequest, KeyRotation, newKeySchema, RotatedKey } from './schemas.ts';
+import type { Scopes } from './scopes.ts';
 
 type KeyRouteParts = {
   db: Db;
   cursors: ListCursors;
   mutations: Mutations;
   authenticator: Authenticator;
+  scopes: Scopes;
 };
 
 export function addKeyRoutes(app: HttpApp, parts: KeyRouteParts): void {
@@ -67,7 +69,7 @@ function addListRoute(app: HttpApp, { db, cursors }: KeyRouteParts): void {
   );
 }
 
-function addCreateRoute(app: HttpApp, { db, mutations }: KeyRouteParts): void {
+function addCreateRoute(app: HttpApp, { db, mutations, scopes }: KeyRouteParts): void {
   app.post(
     '/v1/keys',
     {
@@ -77,7 +79,7 @@ function addCreateRoute(app: HttpApp, { db, mutations }: KeyRouteParts): void {
         summary: 'Create a key',
         description: 'The key is in this answer and is never shown again.',
         tags: ['Keys'],
-        body: NewKey,
+        body: newKeySchema(scopes.names),
         response: answers({ 201: Envelope(CreatedKey) }),
       },
     },

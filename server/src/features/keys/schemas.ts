@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { scopes } from './scopes.ts';
 import { secretValue } from '../../platform/http/secret-fields.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 
@@ -59,31 +58,35 @@ export const CreatedKey = Type.Object(
   { title: 'CreatedKey' },
 );
 
-export const NewKey = Closed({
-  type: OneOf(keyTypes),
-  name: Type.String({ minLength: 1, maxLength: 200 }),
-  expiresAt: Type.Optional(Nullable(Timestamp)),
-  scopes: Type.Optional(
-    Nullable(
-      Type.Array(OneOf(scopes), {
-        minItems: 1,
-        maxItems: 50,
-        uniqueItems: true,
-        description:
-          'Narrows the key to areas of the API. Who may write in an area may read there. Null: no limits.',
-      }),
+/** @param scopes those that a key can be limited to */
+export function newKeySchema(scopes: readonly string[]) {
+  return Closed({
+    type: OneOf(keyTypes),
+    name: Type.String({ minLength: 1, maxLength: 200 }),
+    expiresAt: Type.Optional(Nullable(Timestamp)),
+    scopes: Type.Optional(
+      Nullable(
+        Type.Array(OneOf(scopes), {
+          minItems: 1,
+          maxItems: 50,
+          uniqueItems: true,
+          description:
+            'Narrows the key to areas of the API. Who may write in an area may read there. Null: no limits.',
+        }),
+      ),
     ),
-  ),
-  rateLimit: Type.Optional(
-    Nullable(
-      Type.Integer({
-        minimum: 1,
-        maximum: 10_000_000,
-        description: 'Requests that the key may make in any 60 seconds. Null: as many as it likes.',
-      }),
+    rateLimit: Type.Optional(
+      Nullable(
+        Type.Integer({
+          minimum: 1,
+          maximum: 10_000_000,
+          description:
+            'Requests that the key may make in any 60 seconds. Null: as many as it likes.',
+        }),
+      ),
     ),
-  ),
-});
+  });
+}
 
 export const RotatedKey = Type.Object(
   {

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { createItem } from '../../../test/seed.ts';
 import { eventually, send, startService, type Call } from '../../../test/service.ts';
-import { scopes } from './scopes.ts';
+import { apiAreas } from '../../app/composition.ts';
+import { features } from '../../app/features.ts';
 
 const service = await startService();
 
@@ -47,7 +48,7 @@ test('a key does what its scopes name; who may write may read; the rest is 403',
 
 test('the guide names every area', async () => {
   const guide = await readFile(new URL('../../../../docs/keys.md', import.meta.url), 'utf8');
-  const areas = new Set(scopes.map((scope) => scope.split(':')[0]));
+  const areas = new Set(Object.values(apiAreas(features.list)));
   assert.deepEqual(
     [...areas].filter((area) => !guide.includes(`\`${area}\``)),
     [],

@@ -31,9 +31,19 @@ type KeyRequestTable = {
   left_out: Generated<number>;
 };
 
+type ViewerSigningKeyTable = {
+  organization_id: string;
+  viewer_key_id: string;
+  name: string;
+  sealed: Buffer;
+  created_at: DefaultTimestamp;
+  expires_at: NullableTimestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     api_key: ApiKeyTable;
     key_request: KeyRequestTable;
+    viewer_signing_key: ViewerSigningKeyTable;
   }
 }

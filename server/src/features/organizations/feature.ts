@@ -20,6 +20,7 @@ export const organizations = defineFeature({
   apiTags: {
     Organization: 'The organization that a key belongs to.',
   },
+  areas: { organization: 'organization' },
   settings: {
     secretKey: setting({
       env: 'REELFEED_SECRET_KEY',

@@ -30,9 +30,11 @@ export function presentOrganization(row: OrganizationRow) {
     id: row.organization_id,
     name: row.name,
     autoPublish: row.auto_publish,
+    earlyPlayback: row.early_playback,
     defaultProtected: row.default_protected,
     allowedOrigins: row.allowed_origins,
     timeZone: row.time_zone,
+    requireSignedViewers: row.require_signed_viewers,
   };
 }
 
@@ -101,7 +103,8 @@ async function ensureConfiguredKeys(
 
 /** The columns that a patch sets. @throws ApiError VALIDATION_ERROR for what is not an origin or a zone */
 export function toChange(patch: Static<typeof OrganizationPatch>): OrganizationChange {
-  const { name, autoPublish, defaultProtected, allowedOrigins, timeZone } = patch;
+  const { name, autoPublish, earlyPlayback, defaultProtected, allowedOrigins, timeZone } = patch;
+  const { requireSignedViewers } = patch;
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
     throw fieldError('timeZone', 'must be the IANA name of a time zone, such as Europe/Berlin');
   }
@@ -111,9 +114,11 @@ export function toChange(patch: Static<typeof OrganizationPatch>): OrganizationC
   return {
     ...(name !== undefined && { name }),
     ...(autoPublish !== undefined && { auto_publish: autoPublish }),
+    ...(earlyPlayback !== undefined && { early_playback: earlyPlayback }),
     ...(defaultProtected !== undefined && { default_protected: defaultProtected }),
     ...(allowedOrigins !== undefined && { allowed_origins: allowedOrigins }),
     ...(timeZone !== undefined && { time_zone: timeZone }),
+    ...(requireSignedViewers !== undefined && { require_signed_viewers: requireSignedViewers }),
   };
 }
 

@@ -6,9 +6,11 @@ export type OrganizationRow = {
   organization_id: string;
   name: string;
   auto_publish: boolean;
+  early_playback: boolean;
   default_protected: boolean;
   allowed_origins: string[];
   time_zone: string;
+  require_signed_viewers: boolean;
   created_at: Date;
 };
 
@@ -16,9 +18,11 @@ const columns = [
   'organization_id',
   'name',
   'auto_publish',
+  'early_playback',
   'default_protected',
   'allowed_origins',
   'time_zone',
+  'require_signed_viewers',
   'created_at',
 ] as const;
 
@@ -67,9 +71,11 @@ export async function lockOrganizations(tx: Tx): Promise<void> {
 export type OrganizationChange = {
   name?: string;
   auto_publish?: boolean;
+  early_playback?: boolean;
   default_protected?: boolean;
   allowed_origins?: string[];
   time_zone?: string;
+  require_signed_viewers?: boolean;
 };
 
 export async function updateOrganization(
@@ -87,7 +93,7 @@ export async function updateOrganization(
 
 /** A default of an organization, as an expression for the statements of other features. */
 export function organizationSetting(
-  column: 'auto_publish' | 'default_protected',
+  column: 'auto_publish' | 'default_protected' | 'early_playback',
   organizationId: RawBuilder<unknown>,
 ): RawBuilder<boolean> {
   return sql<boolean>`(select ${sql.ref(column)} from organization
@@ -128,5 +134,9 @@ export async function selectTimeZones(
  * The organizations as a relation that statements of other features may join. These are the columns
  * that others may rely on.
  */
-export const organizationRows = sql<{ organization_id: string; allowed_origins: string[] }>`
-  (select organization_id, allowed_origins from organization)`;
+export const organizationRows = sql<{
+  organization_id: string;
+  allowed_origins: string[];
+  require_signed_viewers: boolean;
+}>`
+  (select organization_id, allowed_origins, require_signed_viewers from organization)`;

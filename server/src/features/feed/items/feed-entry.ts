@@ -25,14 +25,33 @@ export type EntryFields = {
  * change in place.
  */
 export type FeedEntry = EntryFields & {
+  /** Its tags and its author as numbers, which compare faster than texts; 0 is nobody. */
+  tagNumbers: readonly number[];
+  authorNumber: number;
   /** What viewers did with it; null before the first event. */
   stats: ItemStats | null;
+  /** When an event came that changes its totals, on the clock of `performance.now`. */
+  countedAt: number;
   /**
    * The number of the last choice in which the entry was taken, or must not be. It stands in for a
    * set, which would cost more than everything else that a page does with its candidates.
    */
   stamp: number;
 };
+
+const countedKinds: ReadonlySet<string> = new Set([
+  'playStart',
+  'like',
+  'unlike',
+  'save',
+  'unsave',
+  'share',
+]);
+
+/** Notes that an event about the entry has come. */
+export function noteEvent(entry: FeedEntry, kind: string): void {
+  if (countedKinds.has(kind)) entry.countedAt = performance.now();
+}
 
 /**
  * Whether an entry may be shown at a moment. Entries are only of items that are ready, published,
@@ -42,7 +61,10 @@ export function isDue(entry: EntryFields, nowMs: number): boolean {
   return entry.publishAtMs <= nowMs && nowMs < entry.expiresAtMs;
 }
 
+/** Where an entry stands, or stood, in the order of freshness. */
+export type OrderPlace = Pick<EntryFields, 'freshSinceMs' | 'serialNumber'>;
+
 /** Newest first; of two at the same millisecond, the one that was made later. */
-export function byFreshness(a: EntryFields, b: EntryFields): number {
+export function byFreshness(a: OrderPlace, b: OrderPlace): number {
   return b.freshSinceMs - a.freshSinceMs || b.serialNumber - a.serialNumber;
 }

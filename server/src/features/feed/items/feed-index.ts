@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
+import { byDeadline } from '../../../platform/by-deadline.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { background, sleep } from '../../../platform/lifecycle.ts';
+import { Pictures, type KnownPictures } from '../../../platform/pictures.ts';
 import { OrganizationIndex } from './organization-index.ts';
 import {
-  loadMembers,
   readChanges,
+  readMembers,
   readMoment,
   type ChangePosition,
   type Moment,
@@ -14,159 +15,149 @@ import {
 
 /** Changes of other processes are seen after this long at most. */
 const pollIntervalMs = 250;
-const changesAtOnce = 5_000;
+/** Requests of this process wait while the rows of one page are read. */
+const changesAtOnce = 500;
 /** After this long without contact to the database, the index might show items that have been withdrawn. */
 const staleAfterMs = 5_000;
-const forgetAfterMs = 30 * 60_000;
+/** A page waits no longer than this for a refresh. */
+const longestWaitMs = 1_000;
 
-type Known = { index: OrganizationIndex; usedAt: number };
+type Prepare = (organizationId: OrganizationId, index: OrganizationIndex) => Promise<void>;
+type OnLoaded = (organizationId: OrganizationId, index: OrganizationIndex) => void;
 
 /**
  * An organization's index, and the current time of the database's clock, by which schedules are
  * judged.
  */
-export type FeedView = { index: OrganizationIndex; nowMs: number };
+export type FeedView = {
+  index: OrganizationIndex;
+  nowMs: number;
+  /** For how long nothing was heard from the database: it answers four times a second. */
+  ageMs: number;
+};
 
 /**
  * The items that may be shown, in memory, for each organization that is asked for. It tails the
  * changes of the content table, so every process of a cluster sees them within a second, and the
  * one that made a change sees it at once.
- *
- * Loads and refreshes run one after another, so that none applies an older state than the last.
  */
 export class FeedIndex implements AsyncDisposable {
   readonly #db: Db;
-  readonly #known = new Map<OrganizationId, Known>();
-  readonly #loading = new Map<OrganizationId, Promise<void>>();
-  readonly #polling: AsyncDisposable;
-  #refreshing: Promise<void> | null = null;
+  readonly #pictures: Pictures<OrganizationIndex>;
   #seen: (Moment & { readAt: number }) | null = null;
-  #changes = 0;
-  #appliedChanges = 0;
-  #turn: Promise<unknown> = Promise.resolve();
-  #prepare: (organizationId: OrganizationId, index: OrganizationIndex) => Promise<void> =
-    async () => undefined;
+  /** Where the changes begin that an index may lack which is being loaded. */
+  readonly #loadedFrom = new WeakMap<OrganizationIndex, string>();
+  #prepare: Prepare = async () => undefined;
+  #onLoaded: OnLoaded = () => undefined;
 
   constructor(db: Db, log: Logger) {
     this.#db = db;
-    this.#polling = background('feed index', (signal) => this.#poll(signal), log);
+    this.#pictures = new Pictures({
+      name: 'feed index',
+      log,
+      pollMs: pollIntervalMs,
+      load: (organizationId) => this.#load(organizationId),
+      catchUp: (organizationId, index) => this.#catchUp(organizationId, index),
+      onLoaded: (organizationId, index) => this.#onLoaded(organizationId, index),
+      refresh: (known) => this.#refresh(known),
+    });
   }
 
-  /** @throws ApiError UNAVAILABLE when the database was out of reach for too long */
+  /**
+   * A view waits for the database only while it is not known to be away, and never for long.
+   *
+   * @throws ApiError UNAVAILABLE when the database was out of reach for too long
+   */
   async view(organizationId: OrganizationId): Promise<FeedView> {
-    const upTo = this.#changes;
-    if (!this.#known.has(organizationId)) await this.#loadOnce(organizationId);
+    const deadline = performance.now() + longestWaitMs;
+    const index = await this.#pictures.of(organizationId, deadline);
     // After an outage the poll may be in its back-off, which is not a reason to keep refusing.
-    if (this.#isStale()) await this.#refreshOnce();
-    // A refresh that was under way may have begun before the change, so this can take a second one.
-    while (this.#appliedChanges < upTo) await this.#refreshOnce();
-    const entry = this.#known.get(organizationId);
-    if (entry === undefined || this.#seen === null) throw new ApiError('UNAVAILABLE');
-    entry.usedAt = performance.now();
-    const ageMs = entry.usedAt - this.#seen.readAt;
-    if (ageMs > staleAfterMs) throw new ApiError('UNAVAILABLE');
-    return { index: entry.index, nowMs: this.#seen.nowMs + ageMs };
+    if (this.#ageMs() > staleAfterMs) await byDeadline(this.#pictures.refresh(), deadline);
+    const ageMs = this.#ageMs();
+    if (this.#seen === null || ageMs > staleAfterMs) throw new ApiError('UNAVAILABLE');
+    return { index, nowMs: this.#seen.nowMs + ageMs, ageMs };
   }
 
   /** Tells that this process has committed a change: the next view contains it. */
   markChanged(): void {
-    this.#changes += 1;
+    this.#pictures.markChanged();
   }
 
-  /** What is done with each index after it was loaded, and before anybody sees it. */
-  prepareWith(
-    prepare: (organizationId: OrganizationId, index: OrganizationIndex) => Promise<void>,
-  ): void {
+  /**
+   * @param prepare is done with each index after it was loaded, and before anybody sees it
+   * @param onLoaded is called at the moment from which on `peek` returns the index
+   */
+  prepareWith(prepare: Prepare, onLoaded: OnLoaded): void {
     this.#prepare = prepare;
+    this.#onLoaded = onLoaded;
   }
 
   /** The index of an organization whose feed this process serves; else null. */
   peek(organizationId: OrganizationId): OrganizationIndex | null {
-    return this.#known.get(organizationId)?.index ?? null;
+    return this.#pictures.peek(organizationId);
   }
 
-  *all(): Generator<readonly [OrganizationId, OrganizationIndex]> {
-    for (const [organizationId, { index }] of this.#known) yield [organizationId, index];
+  all(): Iterable<readonly [OrganizationId, OrganizationIndex]> {
+    return this.#pictures.all();
+  }
+
+  /** Does `work` with each index at an interval, in a loop of its own. */
+  attend(
+    name: string,
+    intervalMs: number,
+    work: (organizationId: OrganizationId, index: OrganizationIndex) => Promise<void>,
+  ): AsyncDisposable {
+    return this.#pictures.attend(name, intervalMs, work);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#polling[Symbol.asyncDispose]();
+    await this.#pictures[Symbol.asyncDispose]();
   }
 
-  #isStale(): boolean {
-    return this.#seen === null || performance.now() - this.#seen.readAt > staleAfterMs;
+  /** For how long nothing was heard from the database. */
+  #ageMs(): number {
+    return this.#seen === null ? Infinity : performance.now() - this.#seen.readAt;
   }
 
-  /** All who wait share one refresh: in an outage they fail together, not one after another. */
-  #refreshOnce(): Promise<void> {
-    this.#refreshing ??= this.#inTurn(() => this.#refresh()).finally(() => {
-      this.#refreshing = null;
-    });
-    return this.#refreshing;
-  }
-
-  #loadOnce(organizationId: OrganizationId): Promise<void> {
-    const underWay = this.#loading.get(organizationId);
-    if (underWay !== undefined) return underWay;
-    const loading = this.#inTurn(() => this.#load(organizationId)).finally(() => {
-      this.#loading.delete(organizationId);
-    });
-    this.#loading.set(organizationId, loading);
-    return loading;
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => undefined);
-    return result;
-  }
-
-  async #poll(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await sleep(pollIntervalMs, signal);
-      if (this.#known.size === 0) continue;
-      await this.#refreshOnce();
-      this.#forgetUnused();
-    }
-  }
-
-  async #refresh(): Promise<void> {
-    const upTo = this.#changes;
+  async #refresh(known: KnownPictures<OrganizationIndex>): Promise<null> {
     const moment = await readMoment(this.#db);
     const readAt = performance.now();
-    if (this.#seen !== null && this.#known.size > 0) await this.#applyChanges(this.#seen.snapshot);
+    if (this.#seen !== null && known.size > 0) await this.#applyChanges(this.#seen.snapshot, known);
     this.#seen = { ...moment, readAt };
-    this.#appliedChanges = Math.max(this.#appliedChanges, upTo);
+    return null;
   }
 
-  async #applyChanges(sinceSnapshot: string): Promise<void> {
+  async #applyChanges(
+    sinceSnapshot: string,
+    indexes: KnownPictures<OrganizationIndex>,
+  ): Promise<void> {
     let after: ChangePosition | null = null;
-    for (;;) {
-      const page = await readChanges(this.#db, sinceSnapshot, [...this.#known.keys()], {
+    do {
+      const page = await readChanges(this.#db, sinceSnapshot, [...indexes.keys()], {
         after,
         limit: changesAtOnce,
       });
       for (const [id, items] of Map.groupBy(page.items, (item) => item.organizationId)) {
-        this.#known.get(id as OrganizationId)?.index.apply(items);
+        await indexes.get(id as OrganizationId)?.apply(items);
       }
-      if (page.last === null) return;
       after = page.last;
-    }
+    } while (after !== null);
   }
 
-  async #load(organizationId: OrganizationId): Promise<void> {
-    if (this.#known.has(organizationId)) return;
-    // Polling rests while nothing is known, so the last moment may be long ago.
-    await this.#refresh();
-    const index = new OrganizationIndex(await loadMembers(this.#db, organizationId));
+  /** The items are read beside refreshes, since a million of them take longer than others may wait. */
+  async #load(organizationId: OrganizationId): Promise<OrganizationIndex> {
+    const { snapshot } = await readMoment(this.#db);
+    const index = new OrganizationIndex();
+    await readMembers(this.#db, organizationId, (items) => index.apply(items));
     await this.#prepare(organizationId, index);
-    this.#known.set(organizationId, { index, usedAt: performance.now() });
+    this.#loadedFrom.set(index, snapshot);
+    return index;
   }
 
-  #forgetUnused(): void {
-    const limit = performance.now() - forgetAfterMs;
-    for (const [organizationId, { usedAt }] of this.#known) {
-      if (usedAt < limit) this.#known.delete(organizationId);
-    }
+  async #catchUp(organizationId: OrganizationId, index: OrganizationIndex): Promise<void> {
+    // Polling rests while nothing is known, so the last moment may be long ago.
+    await this.#refresh(new Map(this.#pictures.all()));
+    const since = this.#loadedFrom.get(index);
+    if (since !== undefined) await this.#applyChanges(since, new Map([[organizationId, index]]));
   }
 }

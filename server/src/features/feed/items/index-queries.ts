@@ -17,11 +17,13 @@ export type { ChangePosition } from '../../content/content.ts';
 /** An item as a feed index reads it; it has left the feed when `isMember` is false. */
 export type IndexedItem = EntryFields & { organizationId: string; isMember: boolean };
 
-/** Everything of one organization that is or will be in the feed. */
-export async function loadMembers(db: Db, organizationId: OrganizationId): Promise<IndexedItem[]> {
-  const members: IndexedItem[] = [];
-  await readFeedItems(db, organizationId, (row) => members.push(toIndexedItem(row)));
-  return members;
+/** Gives everything of one organization that is or will be in the feed to `take`, some at a time. */
+export async function readMembers(
+  db: Db,
+  organizationId: OrganizationId,
+  take: (items: readonly IndexedItem[]) => Promise<void>,
+): Promise<void> {
+  await readFeedItems(db, organizationId, (rows) => take(rows.map(toIndexedItem)));
 }
 
 /** A snapshot of PostgreSQL in its text form, and the database's time when it was taken. */

@@ -1,40 +1,29 @@
-import type { LoggedEvent } from '../../events/events.ts';
+import type { ItemCounts } from '../credibility/count-queries.ts';
 import { bucketOf, completionRate } from '../ranking/signals/completion-rate.ts';
 import { engagement, usualRate, type EngagementCounts } from '../ranking/signals/engagement.ts';
 import type { PlaysByCountry } from '../ranking/signals/geo-relevance.ts';
+import type { EntryList } from './entry-list.ts';
 import type { FeedEntry } from './feed-entry.ts';
-import { emptyScales, makeScales, shownAndReactions, type ItemScales } from './item-scales.ts';
-import {
-  completionsOf,
-  emptyCounts,
-  emptyStats,
-  playsOf,
-  shownOf,
-  type Counts,
-  type ItemStats,
-} from './item-stats.ts';
+import { limitedCounts } from './count-limits.ts';
+import { emptyScales, makeScales, type ItemScales } from './item-scales.ts';
+import { emptyStats, shownOf, type ItemStats } from './item-stats.ts';
 
 /** What an index tells of its entries. */
 type Items = {
-  readonly newestFirst: readonly FeedEntry[];
+  readonly newestFirst: EntryList;
   find(serialNumber: number): FeedEntry | undefined;
-  findById(contentId: string): FeedEntry | undefined;
 };
 
 const maxPopular = 500;
 const maxUnexplored = 400;
 /** How many of the newest items are searched for unexplored ones. */
 const newestLookedAt = 4_000;
-/** An item with fewer impressions is still being explored. */
-export const exploredImpressions = 100;
+/**
+ * An item that fewer viewers have met, by their weights, is still being explored. A newcomer who meets a
+ * page of items weighs about half, so it takes some hundred of them.
+ */
+export const exploredViewers = 50;
 
-const weights: Partial<Record<string, number>> = {
-  like: 1,
-  unlike: -1,
-  save: 2,
-  unsave: -2,
-  share: 3,
-};
 const unknown = 0.5;
 const emptyShown: EngagementCounts = { shown: 0, reactions: 0 };
 
@@ -47,6 +36,8 @@ export class ItemStatistics {
   #untouched: readonly number[] = [];
   #version = 0;
   #isDirty = false;
+  /** When the last event came, on the clock of `performance.now`. */
+  heardAtMs = -Infinity;
   /** Entries that viewers like best at the moment, best first. */
   popular: readonly FeedEntry[] = [];
   /** Entries that few viewers have met: the newest ones, then a sample of the others. */
@@ -62,7 +53,7 @@ export class ItemStatistics {
     return usualRate(tags, this.#scales.engagement);
   }
 
-  /** Whether events have come since the scales were made. */
+  /** Whether counts or entries have changed since the scales were made. */
   get isDirty(): boolean {
     return this.#isDirty;
   }
@@ -80,50 +71,31 @@ export class ItemStatistics {
     return this.#stats.get(serialNumber) ?? null;
   }
 
-  /** Counts an event on top of what the tables said. */
-  add(entry: FeedEntry, event: LoggedEvent): void {
-    const counts = this.#statsOf(entry).latest;
-    const kind: string = event.event;
-    if (kind === 'impression') counts.impressions += 1;
-    else if (kind === 'playStart') counts.plays += 1;
-    else if (kind === 'completion') counts.completions += 1;
-    else counts.reactions += weights[kind] ?? 0;
-    if (entry.stats !== null) entry.stats.version = -1;
-    this.#isDirty = true;
+  /** An event came, so that the tables may say something else soon. */
+  heard(nowMs: number): void {
+    this.heardAtMs = nowMs;
   }
 
-  /** Starts a new generation of events; call it a moment before the tables are read. */
-  beginGeneration(): void {
-    for (const stats of this.#stats.values()) {
-      const { earlier, latest } = stats;
-      earlier.impressions += latest.impressions;
-      earlier.plays += latest.plays;
-      earlier.completions += latest.completions;
-      earlier.reactions += latest.reactions;
-      stats.latest = emptyCounts();
-    }
-  }
-
-  /** Takes over what the tables say, which holds the generation before the current one. */
-  load(bases: ReadonlyMap<string, Counts>): void {
+  /** Takes over what the tables say of days that do not change any more, or of those that may. */
+  load(span: 'earlier' | 'recent', all: readonly ItemCounts[]): void {
     for (const [serialNumber, stats] of this.#stats) {
-      stats.base = emptyCounts();
-      stats.earlier = emptyCounts();
+      stats[span] = null;
+      stats.version = -1;
       if (this.#items.find(serialNumber) === undefined) this.#stats.delete(serialNumber);
     }
-    for (const [contentId, counts] of bases) {
-      const entry = this.#items.findById(contentId);
-      if (entry !== undefined) this.#statsOf(entry).base = counts;
+    for (const counts of all) {
+      const entry = this.#items.find(counts.serialNumber);
+      if (entry !== undefined) this.#statsOf(entry)[span] = counts;
     }
     this.#isDirty = true;
   }
 
   /** Takes over plays by country: of all items together, and of those that have enough of them. */
-  loadCountries(all: PlaysByCountry, items: ReadonlyMap<string, PlaysByCountry>): void {
+  loadCountries(all: PlaysByCountry, items: ReadonlyMap<number, PlaysByCountry>): void {
     this.playsByCountry = all;
     for (const stats of this.#stats.values()) stats.playsByCountry = null;
-    for (const [contentId, plays] of items) {
-      const stats = this.#items.findById(contentId)?.stats;
+    for (const [serialNumber, plays] of items) {
+      const stats = this.#stats.get(serialNumber);
       if (stats) stats.playsByCountry = plays;
     }
   }
@@ -148,10 +120,10 @@ export class ItemStatistics {
       return { engagement: this.#engagementOf(entry, emptyShown), completionRate };
     }
     if (stats.version !== this.#version) {
-      stats.engagement = this.#engagementOf(entry, shownAndReactions(stats));
+      const counts = limitedCounts(stats, this.#scales.limits);
+      stats.engagement = this.#engagementOf(entry, counts);
       const bucket = this.#scales.buckets[bucketOf(entry.durationSeconds)];
-      const watched = { plays: playsOf(stats), completions: completionsOf(stats) };
-      stats.completionRate = bucket === undefined ? unknown : completionRate(watched, bucket);
+      stats.completionRate = bucket === undefined ? unknown : completionRate(counts, bucket);
       stats.version = this.#version;
     }
     return stats;
@@ -198,15 +170,14 @@ export class ItemStatistics {
     const { newestFirst } = this.#items;
     const found: FeedEntry[] = [];
     const isUnexplored = ({ stats }: FeedEntry) =>
-      stats === null || shownOf(stats) < exploredImpressions;
-    for (let at = 0; at < Math.min(newestFirst.length, newestLookedAt); at += 1) {
-      const entry = newestFirst[at];
-      if (entry !== undefined && isUnexplored(entry)) found.push(entry);
+      stats === null || shownOf(stats) < exploredViewers;
+    for (const entry of newestFirst.first(newestLookedAt)) {
+      if (isUnexplored(entry)) found.push(entry);
       if (found.length >= maxUnexplored / 2) break;
     }
     const known = new Set(found);
     for (let tries = 0; tries < maxUnexplored && found.length < newestFirst.length; tries += 1) {
-      const entry = newestFirst[Math.floor(Math.random() * newestFirst.length)];
+      const entry = newestFirst.at(Math.floor(Math.random() * newestFirst.length));
       if (entry === undefined || known.has(entry) || !isUnexplored(entry)) continue;
       known.add(entry);
       found.push(entry);

@@ -1,22 +1,12 @@
+import type { Counts } from '../credibility/credibility.ts';
+import type { ItemCounts } from '../credibility/count-queries.ts';
 import type { PlaysByCountry } from '../ranking/signals/geo-relevance.ts';
 
-/**
- * What viewers did with one item. `base` is what the tables said at the last look, faded; what came
- * since is counted on top in two generations: when the tables are read again, they hold the older
- * generation, which is dropped.
- */
-export type Counts = {
-  impressions: number;
-  plays: number;
-  completions: number;
-  /** Likes + 2·saves + 3·shares. */
-  reactions: number;
-};
-
+/** What credible viewers did with one item, as the tables said at the last look, faded. */
 export type ItemStats = {
-  base: Counts;
-  earlier: Counts;
-  latest: Counts;
+  /** Of the days that do not change any more, and of those that may. */
+  earlier: ItemCounts | null;
+  recent: ItemCounts | null;
   /** Faded plays by country, where there are enough to say something. */
   playsByCountry: PlaysByCountry | null;
   /** Signals that do not depend on the viewer, and the version of the scale that made them. */
@@ -25,15 +15,10 @@ export type ItemStats = {
   version: number;
 };
 
-export function emptyCounts(): Counts {
-  return { impressions: 0, plays: 0, completions: 0, reactions: 0 };
-}
-
 export function emptyStats(): ItemStats {
   return {
-    base: emptyCounts(),
-    earlier: emptyCounts(),
-    latest: emptyCounts(),
+    earlier: null,
+    recent: null,
     playsByCountry: null,
     engagement: 0,
     completionRate: 0.5,
@@ -41,20 +26,21 @@ export function emptyStats(): ItemStats {
   };
 }
 
-export function playsOf({ base, earlier, latest }: ItemStats): number {
-  return base.plays + earlier.plays + latest.plays;
+/** A count of those viewers who are known from earlier days. */
+export function knownOf({ earlier, recent }: ItemStats, name: keyof Counts): number {
+  return (earlier?.known[name] ?? 0) + (recent?.known[name] ?? 0);
 }
 
-export function completionsOf({ base, earlier, latest }: ItemStats): number {
-  return base.completions + earlier.completions + latest.completions;
+export function newcomersOf({ earlier, recent }: ItemStats, name: keyof Counts): number {
+  return (earlier?.newcomers[name] ?? 0) + (recent?.newcomers[name] ?? 0);
 }
 
-export function reactionsOf({ base, earlier, latest }: ItemStats): number {
-  return base.reactions + earlier.reactions + latest.reactions;
-}
-
-/** Impressions; plays where an app sends no impressions. */
+/** How many viewers met the item, by their weights. */
 export function shownOf(stats: ItemStats): number {
-  const { base, earlier, latest } = stats;
-  return Math.max(base.impressions + earlier.impressions + latest.impressions, playsOf(stats));
+  return knownOf(stats, 'shown') + newcomersOf(stats, 'shown');
+}
+
+/** Likes + 2·saves + 3·shares, by the weights of the viewers. */
+export function reactionsOf(stats: ItemStats): number {
+  return knownOf(stats, 'reactions') + newcomersOf(stats, 'reactions');
 }

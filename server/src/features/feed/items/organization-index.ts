@@ -1,40 +1,50 @@
-import { byFreshness, type EntryFields, type FeedEntry } from './feed-entry.ts';
+import { EntryList } from './entry-list.ts';
+import type { EntryFields, FeedEntry } from './feed-entry.ts';
 import type { IndexedItem } from './index-queries.ts';
+import type { ItemVectors } from '../taste/item-vectors.ts';
 import { ItemStatistics } from './item-statistics.ts';
+import { Slices } from './slices.ts';
 
 /** The best items of a tag are chosen from this many of its newest, and cached for a moment. */
 const bestAmong = 1_000;
 const bestKept = 60;
 const bestForMs = 5_000;
 
-/** Up to this many entries are moved one by one; more are merged by one sort. */
-const maxSplices = 64;
-
 /** What lists of entries are kept by. Videos have no list of their own: most items are videos. */
 export type Facet = 'tag' | 'author' | 'section' | 'type';
+type Lists = Map<string, EntryList>;
 
-const none: readonly FeedEntry[] = [];
+const none = new EntryList();
 
 /** The entries of one organization: by number, by id, newest first, and newest first by facet. */
 export class OrganizationIndex {
   readonly #byNumber = new Map<number, FeedEntry>();
   readonly #byId = new Map<string, FeedEntry>();
-  readonly #lists = new Map<string, FeedEntry[]>();
+  readonly #lists: Readonly<Record<Facet, Lists>> = {
+    tag: new Map(),
+    author: new Map(),
+    section: new Map(),
+    type: new Map(),
+  };
   readonly #best = new Map<string, { entries: readonly FeedEntry[]; untilMs: number }>();
-  #newestFirst: FeedEntry[] = [];
+  readonly newestFirst = new EntryList();
+  #version = 0;
   /** What viewers did with the items. */
   readonly statistics = new ItemStatistics(this);
+  /** Who watches this also watches that; null while nothing is known. */
+  vectors: ItemVectors | null = null;
 
-  constructor(items: readonly IndexedItem[]) {
-    this.apply(items);
+  constructor(items: readonly IndexedItem[] = []) {
+    for (const item of items) this.#set(item);
   }
 
-  get newestFirst(): readonly FeedEntry[] {
-    return this.#newestFirst;
+  /** Another number after each change of an item. */
+  get version(): number {
+    return this.#version;
   }
 
   get size(): number {
-    return this.#newestFirst.length;
+    return this.newestFirst.length;
   }
 
   find(serialNumber: number): FeedEntry | undefined {
@@ -46,22 +56,22 @@ export class OrganizationIndex {
   }
 
   /** The entries with this value, newest first. */
-  list(facet: Facet, value: string): readonly FeedEntry[] {
-    if (facet === 'type' && value === 'video') return this.#newestFirst;
-    return this.#lists.get(`${facet} ${value}`) ?? none;
+  list(facet: Facet, value: string): EntryList {
+    if (facet === 'type' && value === 'video') return this.newestFirst;
+    return this.#lists[facet].get(value) ?? none;
   }
 
   /**
    * The most popular of the newest entries with a tag. They are chosen every few seconds, so an entry may
    * have left the index since.
    */
-  bestOfTag(tag: string, nowMs: number): readonly FeedEntry[] {
+  bestOfTag(tag: string, nowMs: number): Iterable<FeedEntry> {
     const list = this.list('tag', tag);
     if (list.length <= bestKept) return list;
     const known = this.#best.get(tag);
     if (known !== undefined && nowMs < known.untilMs) return known.entries;
     const entries = list
-      .slice(0, bestAmong)
+      .first(bestAmong)
       .map((entry) => ({ entry, popularity: this.statistics.popularityOf(entry, nowMs) }))
       .toSorted((a, b) => b.popularity - a.popularity)
       .slice(0, bestKept)
@@ -71,126 +81,133 @@ export class OrganizationIndex {
   }
 
   /** Lists of entries by author, for those who look for another author. */
-  *authors(): Generator<readonly FeedEntry[]> {
-    for (const [key, list] of this.#lists) if (key.startsWith('author ')) yield list;
+  authors(): Iterable<EntryList> {
+    return this.#lists.author.values();
   }
 
-  /** Applies changed items. A version older than the known one changes nothing. */
-  apply(items: readonly IndexedItem[]): void {
-    const moved: IndexedItem[] = [];
-    for (const item of items) {
-      const known = this.#byNumber.get(item.serialNumber);
-      if (known === undefined ? !item.isMember : item.revision < known.revision) continue;
-      if (known !== undefined && item.isMember && staysInPlace(known, item)) update(known, item);
-      else moved.push(item);
-    }
+  /**
+   * Applies changed items, each at once and all in slices, between which pages are served. A version
+   * older than the known one changes nothing.
+   */
+  async apply(items: readonly IndexedItem[]): Promise<void> {
     if (items.length > 0) this.statistics.markDirty();
-    if (moved.length <= maxSplices) for (const item of moved) this.#move(item);
-    else this.#merge(moved);
+    const slices = new Slices();
+    for (const item of items) {
+      this.#set(item);
+      if (slices.isOver()) await slices.pause();
+    }
   }
 
-  #move(item: IndexedItem): void {
+  /** Touches only those lists that the item leaves or enters. */
+  #set(item: IndexedItem): void {
     const known = this.#byNumber.get(item.serialNumber);
-    if (known !== undefined) {
-      removeFrom(this.#newestFirst, known);
-      for (const key of listsOf(known)) this.#removeFromList(key, known);
+    if (known === undefined) {
+      if (!item.isMember) return;
+      this.#version += 1;
+      this.#add(item);
+      return;
     }
-    const entry = this.#setMember(item, known);
-    if (entry === null) return;
-    insertInto(this.#newestFirst, entry);
-    for (const key of listsOf(entry)) insertInto(this.#listFor(key), entry);
+    if (item.revision < known.revision) return;
+    this.#version += 1;
+    if (!item.isMember) this.#remove(known);
+    else if (isSamePlace(known, item)) this.#update(known, item);
+    else this.#move(known, item);
   }
 
-  #merge(items: readonly IndexedItem[]): void {
-    for (const item of items) this.#setMember(item, this.#byNumber.get(item.serialNumber));
-    this.#newestFirst = [...this.#byNumber.values()].toSorted(byFreshness);
-    this.#lists.clear();
-    for (const entry of this.#newestFirst) {
-      for (const key of listsOf(entry)) this.#listFor(key).push(entry);
-    }
-  }
-
-  #setMember(item: IndexedItem, known: FeedEntry | undefined): FeedEntry | null {
-    if (!item.isMember) {
-      this.#byNumber.delete(item.serialNumber);
-      this.#byId.delete(item.contentId);
-      return null;
-    }
-    if (known !== undefined) return update(known, item);
-    const entry: FeedEntry = { ...fieldsOf(item), stats: null, stamp: 0 };
+  #add(item: IndexedItem): void {
+    const entry: FeedEntry = {
+      ...fieldsOf(item),
+      tagNumbers: [],
+      authorNumber: 0,
+      stats: null,
+      countedAt: performance.now(),
+      stamp: 0,
+    };
     this.#byNumber.set(entry.serialNumber, entry);
     this.#byId.set(entry.contentId, entry);
     entry.stats = this.statistics.find(entry.serialNumber);
-    return entry;
+    this.newestFirst.add(entry);
+    for (const [facet, value] of facetsOf(entry)) this.#addTo(facet, value, entry);
+    this.#number(entry);
   }
 
-  #listFor(key: string): FeedEntry[] {
-    let list = this.#lists.get(key);
-    if (list === undefined) {
-      list = [];
-      this.#lists.set(key, list);
+  #remove(entry: FeedEntry): void {
+    this.#byNumber.delete(entry.serialNumber);
+    this.#byId.delete(entry.contentId);
+    this.newestFirst.remove(entry);
+    for (const [facet, value] of facetsOf(entry)) this.#removeFrom(facet, value, entry);
+  }
+
+  /** An entry that keeps its place in the order changes only the lists of what it gains or loses. */
+  #update(entry: FeedEntry, item: IndexedItem): void {
+    const before = [...facetsOf(entry)];
+    const after = [...facetsOf(item)];
+    const isIn = (list: typeof before, facet: Facet, value: string) =>
+      list.some((one) => one[0] === facet && one[1] === value);
+    for (const [facet, value] of before) {
+      if (!isIn(after, facet, value)) this.#removeFrom(facet, value, entry);
     }
-    return list;
+    Object.assign(entry, fieldsOf(item));
+    for (const [facet, value] of after) {
+      if (!isIn(before, facet, value)) this.#addTo(facet, value, entry);
+    }
+    this.#number(entry);
   }
 
-  #removeFromList(key: string, entry: FeedEntry): void {
-    const list = this.#lists.get(key);
+  #move(entry: FeedEntry, item: IndexedItem): void {
+    this.newestFirst.remove(entry);
+    for (const [facet, value] of facetsOf(entry)) this.#removeFrom(facet, value, entry);
+    Object.assign(entry, fieldsOf(item));
+    this.newestFirst.add(entry);
+    for (const [facet, value] of facetsOf(entry)) this.#addTo(facet, value, entry);
+    this.#number(entry);
+  }
+
+  /** The list of a tag or author stands for it as long as any entry has it. */
+  #number(entry: FeedEntry): void {
+    const { tags, author } = entry;
+    const unique = tags.filter((tag, index) => tags.indexOf(tag) === index);
+    entry.tagNumbers = unique.map((tag) => this.list('tag', tag).number);
+    entry.authorNumber = author === null ? 0 : this.list('author', author).number;
+  }
+
+  #addTo(facet: Facet, value: string, entry: FeedEntry): void {
+    const lists = this.#lists[facet];
+    let list = lists.get(value);
+    if (list === undefined) lists.set(value, (list = new EntryList()));
+    list.add(entry);
+  }
+
+  #removeFrom(facet: Facet, value: string, entry: FeedEntry): void {
+    const list = this.#lists[facet].get(value);
     if (list === undefined) return;
-    removeFrom(list, entry);
+    list.remove(entry);
     if (list.length > 0) return;
-    this.#lists.delete(key);
-    if (key.startsWith('tag ')) this.#best.delete(key.slice(4));
+    this.#lists[facet].delete(value);
+    if (facet === 'tag') this.#best.delete(value);
   }
 }
 
-function* listsOf({ tags, author, section, contentType }: EntryFields): Generator<string> {
+function* facetsOf({
+  tags,
+  author,
+  section,
+  contentType,
+}: EntryFields): Generator<readonly [Facet, string]> {
   for (const [index, tag] of tags.entries()) {
-    if (tags.indexOf(tag) === index) yield `tag ${tag}`;
+    if (tags.indexOf(tag) === index) yield ['tag', tag];
   }
-  if (author !== null) yield `author ${author}`;
-  if (section !== null) yield `section ${section}`;
-  if (contentType !== 'video') yield `type ${contentType}`;
+  if (author !== null) yield ['author', author];
+  if (section !== null) yield ['section', section];
+  if (contentType !== 'video') yield ['type', contentType];
 }
 
-/** Whether an entry is in the same lists, at the same places, with its new fields. */
-function staysInPlace(known: EntryFields, item: EntryFields): boolean {
-  return (
-    known.freshSinceMs === item.freshSinceMs &&
-    known.author === item.author &&
-    known.section === item.section &&
-    known.contentType === item.contentType &&
-    known.tags.length === item.tags.length &&
-    known.tags.every((tag, index) => tag === item.tags[index])
-  );
-}
-
-function update(known: FeedEntry, item: IndexedItem): FeedEntry {
-  return Object.assign(known, fieldsOf(item));
+/** Whether an entry stands at the same place of every list that has it before and after. */
+function isSamePlace(known: EntryFields, item: EntryFields): boolean {
+  return known.freshSinceMs === item.freshSinceMs;
 }
 
 function fieldsOf(item: IndexedItem): EntryFields {
   const { organizationId: _, isMember: __, ...fields } = item;
   return fields;
-}
-
-function insertInto(list: FeedEntry[], entry: FeedEntry): void {
-  list.splice(positionIn(list, entry), 0, entry);
-}
-
-function removeFrom(list: FeedEntry[], entry: FeedEntry): void {
-  const position = positionIn(list, entry);
-  if (list[position] === entry) list.splice(position, 1);
-}
-
-/** Where an entry stands, or would stand: the order has no two equal entries. */
-function positionIn(list: readonly FeedEntry[], entry: EntryFields): number {
-  let low = 0;
-  let high = list.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const other = list[middle];
-    if (other !== undefined && byFreshness(other, entry) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,37 +1,32 @@
 /** Keeps the item statistics of the indexes of this process up to date. */
-import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { background, sleep } from '../../../platform/lifecycle.ts';
+import type { FeedIndex } from './feed-index.ts';
 import type { OrganizationIndex } from './organization-index.ts';
-import { loadStatistics } from './statistics-loader.ts';
-
-type Indexes = {
-  all(): Iterable<readonly [OrganizationId, OrganizationIndex]>;
-};
+import { loadRecent, loadStatistics } from './statistics-loader.ts';
 
 const lookMs = 500;
-/** The tables are read this often, and less often where that takes more than a twentieth of the time. */
-const reloadMs = 30_000;
+/** All days are read this often, and the last two while events come. */
+const reloadMs = 60_000;
+const recentMs = 2_000;
+/** Reading takes at most this fraction of the time: a twentieth. */
 const reloadShare = 20;
+/** The projection has written an event this long after it came. */
+const settledMs = 15_000;
 /** Scales and lists are rebuilt this often if anything has changed. */
 const refreshMs = 1_000;
 const refreshShare = 50;
-/** The projection has written the events of one generation this long after its end. */
-const settleMs = 2_000;
 
-type Times = { reloadAt: number; refreshAt: number; settledAt: number };
+type Times = { reloadAt: number; recentAt: number; refreshAt: number; recentFrom: number };
 
 export class StatisticsKeeper implements AsyncDisposable {
   readonly #db: Db;
-  readonly #indexes: Indexes;
-  readonly #times = new Map<OrganizationIndex, Times>();
+  readonly #times = new WeakMap<OrganizationIndex, Times>();
   readonly #loop: AsyncDisposable;
 
-  constructor(db: Db, indexes: Indexes, log: Logger) {
+  constructor(db: Db, indexes: FeedIndex) {
     this.#db = db;
-    this.#indexes = indexes;
-    this.#loop = background('item statistics', (signal) => this.#run(signal), log);
+    this.#loop = indexes.attend('item statistics', lookMs, (id, index) => this.#keep(id, index));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -43,37 +38,36 @@ export class StatisticsKeeper implements AsyncDisposable {
     await this.#reload(organizationId, index);
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await sleep(lookMs, signal);
-      for (const [organizationId, index] of this.#indexes.all()) {
-        if (signal.aborted) return;
-        await this.#keep(organizationId, index);
-      }
-      this.#forgetUnused();
-    }
-  }
-
   async #keep(organizationId: OrganizationId, index: OrganizationIndex): Promise<void> {
     const now = performance.now();
     const times = this.#times.get(index) ?? this.#startTimes(index, now);
-    if (times.settledAt !== Infinity && now >= times.settledAt) {
-      await this.#reload(organizationId, index);
-    } else if (times.settledAt === Infinity && now >= times.reloadAt) {
-      index.statistics.beginGeneration();
-      times.settledAt = now + settleMs;
-    }
-    if (index.statistics.isDirty && now >= times.refreshAt) this.#refresh(index, times);
+    const isHeard = now - index.statistics.heardAtMs < settledMs;
+    if (now >= times.reloadAt) await this.#reload(organizationId, index);
+    else if (isHeard && now >= times.recentAt)
+      await this.#reloadRecent(organizationId, index, times);
+    if (index.statistics.isDirty && performance.now() >= times.refreshAt)
+      this.#refresh(index, times);
   }
 
   async #reload(organizationId: OrganizationId, index: OrganizationIndex): Promise<void> {
     const startedAt = performance.now();
-    await loadStatistics(this.#db, organizationId, index.statistics);
     const times = this.#times.get(index) ?? this.#startTimes(index, startedAt);
+    times.recentFrom = await loadStatistics(this.#db, organizationId, index.statistics);
     this.#refresh(index, times);
     const now = performance.now();
-    times.settledAt = Infinity;
     times.reloadAt = now + Math.max(reloadMs, (now - startedAt) * reloadShare);
+    times.recentAt = now + recentMs;
+  }
+
+  async #reloadRecent(
+    organizationId: OrganizationId,
+    index: OrganizationIndex,
+    times: Times,
+  ): Promise<void> {
+    const startedAt = performance.now();
+    await loadRecent(this.#db, organizationId, index.statistics, times.recentFrom);
+    const now = performance.now();
+    times.recentAt = now + Math.max(recentMs, (now - startedAt) * reloadShare);
   }
 
   #refresh(index: OrganizationIndex, times: Times): void {
@@ -84,13 +78,8 @@ export class StatisticsKeeper implements AsyncDisposable {
   }
 
   #startTimes(index: OrganizationIndex, now: number): Times {
-    const times = { reloadAt: now + reloadMs, refreshAt: now, settledAt: Infinity };
+    const times = { reloadAt: now + reloadMs, recentAt: now, refreshAt: now, recentFrom: 0 };
     this.#times.set(index, times);
     return times;
-  }
-
-  #forgetUnused(): void {
-    const used = new Set(Array.from(this.#indexes.all(), ([, index]) => index));
-    for (const index of this.#times.keys()) if (!used.has(index)) this.#times.delete(index);
   }
 }

@@ -3,29 +3,52 @@ import { setImmediate } from 'node:timers/promises';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import {
-  readFadedCountries,
-  readFadedCounts,
+  readCountries,
   readItemCountries,
-} from '../../analytics/analytics.ts';
-import type { Counts } from './item-stats.ts';
+  readItemCounts,
+  type CountryPlays,
+  type ItemCounts,
+  type Span,
+} from '../credibility/count-queries.ts';
+import { dayOf } from '../credibility/viewer-day.ts';
 import type { ItemStatistics } from './item-statistics.ts';
 
+const wholePast: Span = { first: 0, end: 1_000_000 };
+
+/** Reads everything. @returns the first of the days that `loadRecent` reads from now on */
 export async function loadStatistics(
   db: Db,
   organizationId: OrganizationId,
   statistics: ItemStatistics,
+): Promise<number> {
+  // Events of yesterday may still come: an event is taken for a day.
+  const recentFrom = dayOf(Date.now()) - 1;
+  const earlier = { ...wholePast, end: recentFrom };
+  statistics.load('earlier', await readAll(db, organizationId, earlier));
+  await loadRecent(db, organizationId, statistics, recentFrom);
+  await loadCountries(db, organizationId, statistics);
+  return recentFrom;
+}
+
+/** Reads the days that may still change. */
+export async function loadRecent(
+  db: Db,
+  organizationId: OrganizationId,
+  statistics: ItemStatistics,
+  from: number,
 ): Promise<void> {
-  const bases = new Map<string, Counts>();
-  await readFadedCounts(db, organizationId, async (rows) => {
-    for (const { contentId, impressions, plays, completions, likes, saves, shares } of rows) {
-      const reactions = likes + 2 * saves + 3 * shares;
-      bases.set(contentId, { impressions, plays, completions, reactions });
-    }
+  const recent = { ...wholePast, first: from };
+  statistics.load('recent', await readAll(db, organizationId, recent));
+}
+
+async function readAll(db: Db, organizationId: OrganizationId, span: Span): Promise<ItemCounts[]> {
+  const all: ItemCounts[] = [];
+  await readItemCounts(db, organizationId, span, async (rows) => {
+    for (const row of rows) all.push(row);
     // Requests of this process must not wait for all of it.
     await setImmediate();
   });
-  statistics.load(bases);
-  await loadCountries(db, organizationId, statistics);
+  return all;
 }
 
 async function loadCountries(
@@ -34,21 +57,17 @@ async function loadCountries(
   statistics: ItemStatistics,
 ): Promise<void> {
   const [all, items] = await Promise.all([
-    readFadedCountries(db, organizationId),
+    readCountries(db, organizationId),
     readItemCountries(db, organizationId),
   ]);
-  const known = all.filter(({ country }) => country !== '');
-  const byItem = Map.groupBy(
-    items.filter(({ country }) => country !== ''),
-    ({ contentId }) => contentId,
-  );
+  const byItem = Map.groupBy(items, ({ serialNumber }) => serialNumber);
   statistics.loadCountries(
-    toPlays(known),
-    new Map(Array.from(byItem, ([contentId, rows]) => [contentId, toPlays(rows)])),
+    toPlays(all),
+    new Map(Array.from(byItem, ([serialNumber, rows]) => [serialNumber, toPlays(rows)])),
   );
 }
 
-function toPlays(rows: readonly { country: string; plays: number }[]) {
+function toPlays(rows: readonly CountryPlays[]) {
   return {
     total: rows.reduce((sum, { plays }) => sum + plays, 0),
     countries: new Map(rows.map(({ country, plays }) => [country, plays])),

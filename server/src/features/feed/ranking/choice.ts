@@ -5,15 +5,19 @@ import type { ViewerProfile } from '../viewers/viewer-profile.ts';
 import type { RankingConfig } from './config.ts';
 import type { EditorialRules } from './editorial.ts';
 import { matches, type FeedFilter } from './filter.ts';
+import type { Scorer } from './scorer.ts';
 import { mayBeShownIn } from './signals/geo-relevance.ts';
 
 export type ChoiceParts = {
   readonly index: OrganizationIndex;
   readonly viewer: ViewerProfile;
   readonly config: RankingConfig;
+  readonly scorer: Scorer;
   readonly rules: EditorialRules;
   readonly filter: FeedFilter;
   readonly excludedIds: ReadonlySet<string>;
+  /** What can be presented while the database is away; null when everything can. */
+  readonly canPresent: ((entry: FeedEntry) => boolean) | null;
   /** Two upper-case letters. */
   readonly country: string | null;
   readonly nowMs: number;
@@ -57,6 +61,13 @@ export class Choice {
     return true;
   }
 
+  /** Takes an entry that was found fit for the same viewer a moment ago. */
+  takeAgain(entry: FeedEntry): boolean {
+    if (entry.stamp === this.#stamp) return false;
+    entry.stamp = this.#stamp;
+    return true;
+  }
+
   /** Leaves an entry out of the choice. */
   leaveOut(entry: FeedEntry): void {
     entry.stamp = this.#stamp;
@@ -74,13 +85,15 @@ export class Choice {
 
   /** Whether the viewer may be shown an entry at all. */
   isEligible(entry: FeedEntry): boolean {
-    const { nowMs, filter, country, excludedIds, rules } = this.parts;
+    const { nowMs, filter, country, excludedIds, rules, viewer, canPresent } = this.parts;
     return (
       isDue(entry, nowMs) &&
       matches(entry, filter) &&
       (entry.geo === null || mayBeShownIn(entry.geo, country)) &&
       !(excludedIds.size > 0 && excludedIds.has(entry.contentId)) &&
-      !rules.excludes(entry)
+      !rules.excludes(entry) &&
+      !viewer.isRefused(entry.serialNumber) &&
+      (canPresent === null || canPresent(entry))
     );
   }
 

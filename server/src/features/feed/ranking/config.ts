@@ -1,7 +1,12 @@
 /** What an organization can decide about its ranking. */
 import { baseWeights, mergeWeights, problemOfWeights, type Weights } from './weights.ts';
 
+/** What a score says: the weighted signals, or what a viewer is expected to watch. */
+export const objectives = ['weights', 'learned'] as const;
+export type Objective = (typeof objectives)[number];
+
 export type RankingConfig = {
+  readonly objective: Objective;
   readonly weights: Weights;
   readonly recencyHalfLifeHours: number;
   /** From 0 to 1: how much an item loses that is about the same as its neighbours. */
@@ -15,6 +20,7 @@ export type PartialRankingConfig = Partial<Omit<RankingConfig, 'weights'>> & {
 };
 
 export const baseConfig: RankingConfig = {
+  objective: 'weights',
   weights: baseWeights,
   recencyHalfLifeHours: 24,
   diversity: 0.25,
@@ -26,7 +32,9 @@ export const maxExploration = 0.5;
 
 /** Fields and weights that are not given are those of `base`. */
 export function mergeConfig(base: RankingConfig, partial: PartialRankingConfig): RankingConfig {
-  return { ...base, ...partial, weights: mergeWeights(base.weights, partial.weights ?? {}) };
+  const { objective, recencyHalfLifeHours, diversity, exploration } = { ...base, ...partial };
+  const weights = mergeWeights(base.weights, partial.weights ?? {});
+  return { objective, weights, recencyHalfLifeHours, diversity, exploration };
 }
 
 /** Why a configuration cannot be used; null when it can. */

@@ -24,7 +24,8 @@ export type EditorialRule = {
   readonly endsAtMs: number;
 };
 
-export type Pin = { readonly position: number; readonly match: RuleMatch };
+/** `place` is the position, or the next one that no older pin has. */
+export type Pin = { readonly place: number; readonly position: number; readonly match: RuleMatch };
 
 export function matchesRule(entry: FeedEntry, match: RuleMatch): boolean {
   return (
@@ -37,6 +38,7 @@ export function matchesRule(entry: FeedEntry, match: RuleMatch): boolean {
 
 /** The rules that hold at a moment. Of several rules of one type, the older comes first. */
 export class EditorialRules {
+  readonly #active: readonly EditorialRule[];
   readonly #excluded: readonly RuleMatch[];
   readonly #factors: readonly EditorialRule[];
   /** By position; of two for one position the later one takes the next place. */
@@ -46,14 +48,19 @@ export class EditorialRules {
 
   constructor(rules: readonly EditorialRule[], nowMs: number) {
     const active = rules.filter((rule) => rule.startsAtMs <= nowMs && nowMs < rule.endsAtMs);
+    this.#active = active;
     this.#excluded = active.filter(({ type }) => type === 'exclude').map(({ match }) => match);
     this.#factors = active.filter(({ factor }) => factor !== null);
     this.boosted = active.filter(({ type }) => type === 'boost').map(({ match }) => match);
-    this.pins = active
-      .flatMap(({ type, position, match }) =>
-        type === 'pin' && position !== null ? [{ position, match }] : [],
-      )
-      .toSorted((a, b) => a.position - b.position);
+    this.pins = placePins(active);
+  }
+
+  /** Whether the same rules hold; a rule that was changed is another object. */
+  isSameAs(other: EditorialRules): boolean {
+    return (
+      this.#active.length === other.#active.length &&
+      this.#active.every((rule, index) => rule === other.#active[index])
+    );
   }
 
   excludes(entry: FeedEntry): boolean {
@@ -73,6 +80,20 @@ export class EditorialRules {
     }
     return Math.min(maxFactor, product);
   }
+}
+
+function placePins(rules: readonly EditorialRule[]): Pin[] {
+  let free = 0;
+  return rules
+    .flatMap(({ type, position, match }) =>
+      type === 'pin' && position !== null ? [{ position, match }] : [],
+    )
+    .toSorted((a, b) => a.position - b.position)
+    .map((pin) => {
+      const place = Math.max(pin.position, free);
+      free = place + 1;
+      return { ...pin, place };
+    });
 }
 
 /** Several boosts together count no more than this, so that a product stays a number. */

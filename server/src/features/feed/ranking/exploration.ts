@@ -21,7 +21,7 @@ const newForMs = 24 * 3_600_000;
 
 /** Takes entries that few viewers have met, the most promising draw first. */
 export function drawExplorations(choice: Choice): FeedEntry[] {
-  const { index, nowMs, random } = choice.parts;
+  const { index, nowMs, random, viewer } = choice.parts;
   const { statistics } = index;
   const { unexplored } = statistics;
   const drawn: { entry: FeedEntry; draw: number }[] = [];
@@ -30,17 +30,31 @@ export function drawExplorations(choice: Choice): FeedEntry[] {
   const drawFrom = (from: number, to: number, count: number) => {
     for (let tries = 0; tries < count && to > from; tries += 1) {
       const entry = unexplored[from + Math.floor(random() * (to - from))];
-      if (entry === undefined || !isInIndex(choice, entry) || !choice.take(entry)) continue;
+      if (entry === undefined || !isInIndex(choice, entry) || viewer.factorOf(entry) < 1) continue;
+      if (!choice.take(entry)) continue;
       const draw = drawRate(entry, statistics.usualRateOf(entry), random);
       drawn.push({ entry, draw: isNew(entry) ? draw + bonus : draw });
     }
   };
   const middle = unexplored.length >> 1;
-  const firstOld = unexplored.findIndex((entry) => !isNew(entry));
-  drawFrom(0, firstOld === -1 ? middle : Math.min(firstOld, middle), drawnOfNewest);
+  drawFrom(0, Math.min(countNew(unexplored, nowMs), middle), drawnOfNewest);
   drawFrom(0, Math.max(middle, Math.min(unexplored.length, drawnOfNewest)), drawnOfNewest);
   drawFrom(middle, unexplored.length, drawnOfOthers);
   return drawn.toSorted((a, b) => b.draw - a.draw).map(({ entry }) => entry);
+}
+
+const newCounts = new WeakMap<readonly FeedEntry[], { count: number; untilMs: number }>();
+const newCountForMs = 60_000;
+
+/** How many entries at the head of a list are new. The list is made now and then, and is long. */
+function countNew(list: readonly FeedEntry[], nowMs: number): number {
+  let known = newCounts.get(list);
+  if (known === undefined || nowMs > known.untilMs) {
+    const firstOld = list.findIndex((entry) => nowMs - entry.freshSinceMs >= newForMs);
+    known = { count: firstOld === -1 ? list.length : firstOld, untilMs: nowMs + newCountForMs };
+    newCounts.set(list, known);
+  }
+  return known.count;
 }
 
 /** The list is made now and then, and an entry may have left the index since. */

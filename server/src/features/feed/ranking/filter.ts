@@ -1,4 +1,5 @@
-import type { FeedEntry } from '../items/feed-entry.ts';
+import type { EntryList, EntryWalk } from '../items/entry-list.ts';
+import type { FeedEntry, OrderPlace } from '../items/feed-entry.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
 import { byFreshness } from '../items/feed-entry.ts';
 
@@ -12,6 +13,10 @@ export type FeedFilter = {
 
 export const noFilter: FeedFilter = { tags: null, section: null, author: null, contentType: null };
 
+export function hasNoFilter({ tags, section, author, contentType }: FeedFilter): boolean {
+  return tags === null && section === null && author === null && contentType === null;
+}
+
 export function matches(entry: FeedEntry, filter: FeedFilter): boolean {
   return (
     (filter.tags === null || filter.tags.some((tag) => entry.tags.includes(tag))) &&
@@ -24,41 +29,54 @@ export function matches(entry: FeedEntry, filter: FeedFilter): boolean {
 /**
  * Visits all entries that can match, newest first, until `visit` returns false. It walks the shortest
  * of the lists that the filter names, and may visit entries that do not match; with several tags, an
- * entry may be visited more than once.
+ * entry may be visited more than once. With `after`, it begins behind that place in the order.
  */
 export function visitNewest(
   index: OrganizationIndex,
   filter: FeedFilter,
   visit: (entry: FeedEntry) => boolean,
+  after: OrderPlace | null = null,
 ): void {
-  const lists = shortestLists(index, filter);
-  const places = lists.map(() => 0);
+  const walks = shortestLists(index, filter).map((list) =>
+    after === null ? list[Symbol.iterator]() : list.walkFrom(after),
+  );
+  const [only] = walks;
+  if (walks.length === 1 && only !== undefined) visitList(only, visit);
+  else visitMerged(walks, visit);
+}
+
+function visitList(walk: EntryWalk, visit: (entry: FeedEntry) => boolean): void {
+  for (let entry = walk.step(); entry !== undefined; entry = walk.step()) if (!visit(entry)) return;
+}
+
+/** The walks stand at their next entries, and the newest of these is visited. */
+function visitMerged(walks: readonly EntryWalk[], visit: (entry: FeedEntry) => boolean): void {
+  const heads = walks.map((walk) => walk.step());
   for (;;) {
     let next: FeedEntry | undefined;
     let from = -1;
-    for (let at = 0; at < lists.length; at += 1) {
-      const entry = lists[at]?.[places[at] ?? 0];
-      if (entry === undefined) continue;
-      if (next === undefined || byFreshness(entry, next) < 0) {
-        next = entry;
+    for (const [at, head] of heads.entries()) {
+      if (head === undefined) continue;
+      if (next === undefined || byFreshness(head, next) < 0) {
+        next = head;
         from = at;
       }
     }
     if (next === undefined || !visit(next)) return;
-    places[from] = (places[from] ?? 0) + 1;
+    heads[from] = walks[from]?.step();
   }
 }
 
 function shortestLists(
   index: OrganizationIndex,
   { tags, section, author, contentType }: FeedFilter,
-): (readonly FeedEntry[])[] {
-  const choices: (readonly FeedEntry[])[][] = [[index.newestFirst]];
+): EntryList[] {
+  const choices: EntryList[][] = [[index.newestFirst]];
   if (tags !== null) choices.push(tags.map((tag) => index.list('tag', tag)));
   if (section !== null) choices.push([index.list('section', section)]);
   if (author !== null) choices.push([index.list('author', author)]);
   if (contentType !== null) choices.push([index.list('type', contentType)]);
-  const lengthOf = (lists: readonly (readonly FeedEntry[])[]) =>
+  const lengthOf = (lists: readonly EntryList[]) =>
     lists.reduce((sum, { length }) => sum + length, 0);
   return choices.reduce((best, lists) => (lengthOf(lists) < lengthOf(best) ? lists : best));
 }

@@ -2,9 +2,11 @@
  * The stage `rules`: which candidates get the places of a page, and in which order. Nothing here
  * changes a score.
  *
- * 1. Pins have their places; two for one place stand behind each other, the older rule first.
+ * 1. Pins have their places; two for one place stand behind each other, the older rule first, also
+ *    where a new page begins between them.
  * 2. Live items stand at the head of a session, most viewers first.
- * 3. Two neighbours never have one author while an eligible item of another one is left.
+ * 3. Two neighbours never have one author while an eligible item of another one is left; of items that
+ *    were seen, while another one that was seen is. Pins and live items come before this rule.
  * 4. Further items of an author count less, and so does an item that is about the same as its two
  *    neighbours before it, both as far as `diversity` says.
  * 5. A share of the places goes to items that few viewers have met.
@@ -15,7 +17,9 @@ import type { Choice } from './choice.ts';
 import { matchesRule, type RuleMatch } from './editorial.ts';
 import { drawExplorations } from './exploration.ts';
 import { visitNewest } from './filter.ts';
-import { rank, type Candidate } from './rank.ts';
+import { nobody, Picker } from './picker.ts';
+import { poolOf, type Session } from './pool.ts';
+import { rank } from './rank.ts';
 import { shortlist } from './sources.ts';
 
 export type Chosen = { readonly entry: FeedEntry; readonly isExploration: boolean };
@@ -30,32 +34,42 @@ export type PlanRequest = {
   readonly wanted: number;
   /** How many items the session has had before. */
   readonly position: number;
-  /** The author of the item before; null where there is none. */
-  readonly previousAuthor: string | null;
+  /** The `authorNumber` of the item before. */
+  readonly previousAuthor: number;
   /** Items that are live now, those with most viewers first. */
   readonly live: readonly FeedEntry[];
 };
 
-/** Chooses the next items of a session. What the session has had must be left out of `choice`. */
-export function planItems(choice: Choice, request: PlanRequest): Plan {
+/**
+ * Chooses the next items of a session, what it has had being left out of `choice`.
+ *
+ * @param session whose kept candidates may be used; null to make them anew
+ */
+export function planItems(
+  choice: Choice,
+  request: PlanRequest,
+  session: Session | null = null,
+): Plan {
+  const { wanted, position } = request;
   const pins = takePins(choice, request);
-  const live = request.position === 0 ? request.live.filter((entry) => choice.take(entry)) : [];
+  const live = position === 0 ? request.live.filter((entry) => choice.take(entry)) : [];
   const explorations = drawExplorations(choice);
-  const isSlot = explorationSlots(choice, request.wanted);
+  const isSlot = explorationSlots(choice, wanted);
   // What is not explored competes with the others.
   const slots = Math.min(explorations.length, isSlot.size);
   for (const entry of explorations.splice(slots)) choice.putBack(entry);
-  const pool = rank(choice, shortlist(choice));
+  const pool = session === null ? rank(choice, shortlist(choice)) : poolOf(choice, session);
   choice.checkTime();
   const picker = new Picker(choice, pool, request.previousAuthor);
   const chosen: Chosen[] = [];
   let isExhausted = false;
-  while (chosen.length < request.wanted) {
-    const place = request.position + chosen.length;
-    const entry = pins.get(place) ?? live.shift() ?? null;
+  while (chosen.length < wanted) {
+    const place = position + chosen.length;
+    const next = pins.get(place + 1)?.authorNumber ?? nobody;
+    const entry = pins.get(place) ?? takeLive(picker, live, next);
     const explored =
-      entry === null && isSlot.has(chosen.length) ? picker.takeFitting(explorations) : null;
-    const picked = entry ?? explored ?? picker.pick() ?? explorations.shift() ?? null;
+      entry === null && isSlot.has(chosen.length) ? picker.takeFitting(explorations, next) : null;
+    const picked = entry ?? explored ?? pickRest(picker, explorations, next);
     if (picked === null) {
       isExhausted = true;
       break;
@@ -66,19 +80,39 @@ export function planItems(choice: Choice, request: PlanRequest): Plan {
     if (chosen.length % 8 === 0) choice.checkTime();
   }
   // A page that is shorter than the place of a pin ends with it.
-  for (const entry of pins.values()) chosen.push({ entry, isExploration: false });
-  if (isExhausted) addSeen(choice, request.wanted, chosen);
-  return { chosen: chosen.slice(0, request.wanted), isExhausted };
+  for (const entry of pins.values()) {
+    picker.place(entry);
+    chosen.push({ entry, isExploration: false });
+  }
+  if (isExhausted) addSeen(choice, picker, wanted, chosen);
+  return { chosen: chosen.slice(0, wanted), isExhausted };
+}
+
+/** The first live item that may stand here, or else the first of all. */
+function takeLive(picker: Picker, live: FeedEntry[], nextAuthor: number): FeedEntry | null {
+  if (live.length === 0) return null;
+  return picker.takeFitting(live, nextAuthor) ?? live.shift() ?? null;
+}
+
+/** Items that were drawn for exploration are left as well, when nothing else of another author is. */
+function pickRest(picker: Picker, explorations: FeedEntry[], nextAuthor: number): FeedEntry | null {
+  return (
+    picker.pickOther(nextAuthor) ??
+    picker.takeFitting(explorations, nextAuthor) ??
+    picker.pick() ??
+    explorations.shift() ??
+    null
+  );
 }
 
 /** The entries that editors have pinned to places of this part of the session. */
 function takePins(choice: Choice, { position, wanted }: PlanRequest): Map<number, FeedEntry> {
   const found = new Map<number, FeedEntry>();
   for (const pin of choice.parts.rules.pins) {
-    if (pin.position < position || pin.position >= position + wanted) continue;
+    if (pin.place < position || pin.place >= position + wanted) continue;
     const entry = findPinned(choice, pin.match);
     if (entry === null) continue;
-    let place = pin.position;
+    let place = Math.max(pin.position, position);
     while (found.has(place)) place += 1;
     found.set(place, entry);
   }
@@ -113,139 +147,30 @@ function explorationSlots(choice: Choice, wanted: number): Set<number> {
   return slots;
 }
 
-/** Fills up with what was seen before, least recently seen first. */
-function addSeen(choice: Choice, wanted: number, chosen: Chosen[]): void {
+/**
+ * Fills up with what was seen before, least recently seen first. Of one author's items in a row, the
+ * next of another author comes first.
+ */
+function addSeen(choice: Choice, picker: Picker, wanted: number, chosen: Chosen[]): void {
   const { index, viewer } = choice.parts;
   if (viewer.size === 0) return;
+  const skipped: FeedEntry[] = [];
+  const add = (entry: FeedEntry) => {
+    picker.place(entry);
+    chosen.push({ entry, isExploration: false });
+  };
   for (const serialNumber of viewer.hiddenItems(choice.nowSecond)) {
-    if (chosen.length >= wanted) return;
     const entry = index.find(serialNumber);
-    if (entry !== undefined && choice.takeSeen(entry)) chosen.push({ entry, isExploration: false });
-  }
-}
-
-/**
- * At the diversity 1, the item of an author after n others counts (1 − 0.25)·0.5^n + 0.25: the discount
- * of X's home timeline. In a library of few authors that would outweigh everything else.
- */
-const authorFloor = 0.25;
-/**
- * What an item loses at most, at the diversity 1, that is about the same as its neighbours. A strong
- * liking moves a score by an eighth, so that much more would leave nothing of it.
- */
-const maxLikenessDiscount = 0.3;
-/** Entries of other authors that are fetched at once when the shortlist has none left. */
-const othersAtOnce = 20;
-/** Entries that are looked at for that. */
-const maxOthersLookedAt = 3_000;
-
-/** Picks the best of a pool for one place after another. The pool is sorted by falling keys. */
-class Picker {
-  readonly #choice: Choice;
-  readonly #pool: Candidate[];
-  readonly #timesOf = new Map<string, number>();
-  #previous: FeedEntry | null = null;
-  #beforePrevious: FeedEntry | null = null;
-  #previousAuthor: string | null;
-  #hasOthers = true;
-
-  constructor(choice: Choice, pool: Candidate[], previousAuthor: string | null) {
-    this.#choice = choice;
-    this.#pool = pool;
-    this.#previousAuthor = previousAuthor;
-  }
-
-  /** Removes and returns the best candidate for the next place; null when there is none. */
-  pick(): FeedEntry | null {
-    let best = this.#best(true);
-    if (best === -1 && this.#pool.length > 0) {
-      this.#fetchOthers();
-      best = this.#best(true);
-      if (best === -1) best = this.#best(false);
+    if (entry === undefined || !choice.takeSeen(entry)) continue;
+    skipped.push(entry);
+    for (
+      let fitting = picker.takeFitting(skipped);
+      fitting !== null && chosen.length < wanted;
+      fitting = picker.takeFitting(skipped)
+    ) {
+      add(fitting);
     }
-    return best === -1 ? null : (this.#pool.splice(best, 1)[0]?.entry ?? null);
+    if (chosen.length >= wanted) return;
   }
-
-  /** Removes and returns the first of `entries` that may stand at the next place. */
-  takeFitting(entries: FeedEntry[]): FeedEntry | null {
-    const index = entries.findIndex((entry) => !this.#isOfPreviousAuthor(entry));
-    return index === -1 ? null : (entries.splice(index, 1)[0] ?? null);
-  }
-
-  place(entry: FeedEntry): void {
-    if (entry.author !== null) {
-      this.#timesOf.set(entry.author, (this.#timesOf.get(entry.author) ?? 0) + 1);
-    }
-    this.#beforePrevious = this.#previous;
-    this.#previous = entry;
-    this.#previousAuthor = entry.author;
-  }
-
-  #best(isOtherAuthor: boolean): number {
-    const { diversity } = this.#choice.parts.config;
-    let best = -1;
-    let bestKey = -1;
-    for (let index = 0; index < this.#pool.length; index += 1) {
-      const candidate = this.#pool[index];
-      // Keys fall from here on, and discounts only lower them.
-      if (candidate === undefined || candidate.key <= bestKey) break;
-      const { entry } = candidate;
-      if (isOtherAuthor && this.#isOfPreviousAuthor(entry)) continue;
-      let key = candidate.key * this.#authorDiscount(entry.author);
-      if (key <= bestKey) continue;
-      if (diversity > 0) key *= 1 - maxLikenessDiscount * diversity * this.#likeness(entry);
-      if (key > bestKey) {
-        best = index;
-        bestKey = key;
-      }
-    }
-    return best;
-  }
-
-  #isOfPreviousAuthor({ author }: FeedEntry): boolean {
-    return author !== null && author === this.#previousAuthor;
-  }
-
-  #authorDiscount(author: string | null): number {
-    const times = author === null ? 0 : (this.#timesOf.get(author) ?? 0);
-    if (times === 0) return 1;
-    const { diversity } = this.#choice.parts.config;
-    return 1 - diversity * (1 - authorFloor) * (1 - 0.5 ** times);
-  }
-
-  /** How much an entry is about the same as the two before it: the greater Jaccard index of tags. */
-  #likeness(entry: FeedEntry): number {
-    return Math.max(
-      this.#previous === null ? 0 : jaccard(entry.tags, this.#previous.tags),
-      this.#beforePrevious === null ? 0 : jaccard(entry.tags, this.#beforePrevious.tags),
-    );
-  }
-
-  /** The shortlist has one author left: looks for others beyond it. */
-  #fetchOthers(): void {
-    const { index, filter } = this.#choice.parts;
-    if (!this.#hasOthers || filter.author !== null) return;
-    const found: FeedEntry[] = [];
-    let lookedAt = 0;
-    for (const list of index.authors()) {
-      if (found.length >= othersAtOnce || lookedAt >= maxOthersLookedAt) break;
-      if (list[0]?.author === this.#previousAuthor) continue;
-      for (const entry of list) {
-        lookedAt += 1;
-        const isTaken = this.#choice.take(entry);
-        if (isTaken) found.push(entry);
-        if (isTaken || lookedAt >= maxOthersLookedAt) break;
-      }
-    }
-    this.#hasOthers = found.length > 0;
-    for (const candidate of rank(this.#choice, found)) this.#pool.push(candidate);
-    this.#pool.sort((a, b) => b.key - a.key);
-  }
-}
-
-function jaccard(a: readonly string[], b: readonly string[]): number {
-  if (a.length === 0 || b.length === 0) return 0;
-  let both = 0;
-  for (const tag of a) if (b.includes(tag)) both += 1;
-  return both / (a.length + b.length - both);
+  for (const entry of skipped.slice(0, wanted - chosen.length)) add(entry);
 }

@@ -4,6 +4,8 @@
  * whatever the number of items is.
  */
 import type { FeedEntry } from '../items/feed-entry.ts';
+import { bestOfTaste } from '../taste/candidates.ts';
+import { tasteOf } from '../taste/viewer-taste.ts';
 import type { Choice } from './choice.ts';
 import { matchesRule } from './editorial.ts';
 import { isInIndex } from './exploration.ts';
@@ -59,6 +61,15 @@ const byCreator: Source = (choice, wanted) => {
   return found;
 };
 
+const byTaste: Source = (choice, wanted) => {
+  const { index, viewer } = choice.parts;
+  const taste = tasteOf(viewer, index.vectors);
+  const found: FeedEntry[] = [];
+  if (taste === null) return found;
+  take(choice, bestOfTaste(taste, index), wanted, found, (entry) => isInIndex(choice, entry));
+  return found;
+};
+
 const popular: Source = (choice, wanted) => {
   const found: FeedEntry[] = [];
   const list = choice.parts.index.statistics.popular;
@@ -83,7 +94,8 @@ type NamedSource = { readonly name: string; readonly source: Source; readonly sh
 /** In the order in which they take; the last one fills what the others have left. */
 const sources: readonly NamedSource[] = [
   { name: 'editorial', source: editorial, share: 0.1 },
-  { name: 'byTopic', source: byTopic, share: 0.35 },
+  { name: 'byTopic', source: byTopic, share: 0.3 },
+  { name: 'byTaste', source: byTaste, share: 0.2 },
   { name: 'byCreator', source: byCreator, share: 0.1 },
   { name: 'popular', source: popular, share: 0.2 },
   { name: 'fresh', source: fresh, share: 1 },
@@ -101,15 +113,16 @@ export function shortlist(choice: Choice): FeedEntry[] {
 
 function take(
   choice: Choice,
-  list: readonly FeedEntry[],
+  list: Iterable<FeedEntry>,
   wanted: number,
   found: FeedEntry[],
   fits: (entry: FeedEntry) => boolean = () => true,
 ): void {
   const end = found.length + wanted;
-  const looked = Math.min(list.length, maxLookedAt);
-  for (let at = 0; at < looked && found.length < end; at += 1) {
-    const entry = list[at];
-    if (entry !== undefined && fits(entry) && choice.take(entry)) found.push(entry);
+  let looked = 0;
+  for (const entry of list) {
+    if (looked >= maxLookedAt || found.length >= end) return;
+    looked += 1;
+    if (fits(entry) && choice.take(entry)) found.push(entry);
   }
 }

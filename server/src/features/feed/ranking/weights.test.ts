@@ -1,35 +1,51 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { baseConfig, mergeConfig, problemOfConfig } from './config.ts';
-import { baseWeights, mergeWeights, problemOfWeights, scoreOf, sumOf } from './weights.ts';
+import { bySignal } from './signals/table.ts';
+import {
+  baseWeights,
+  mergeWeights,
+  overlayWeights,
+  problemOfWeights,
+  problemsOfPartialWeights,
+  sumOf,
+} from './weights.ts';
 
-test('weights merge over the base, and the score does not depend on their sum', () => {
+const none = bySignal(() => 0);
+
+test('weights merge over the base, whose sum is 1', () => {
   const weights = mergeWeights(baseWeights, { recency: 2 });
-  assert.equal(weights.engagement, baseWeights.engagement);
-  const signals = {
-    recency: 1,
-    engagement: 0.3,
-    topicAffinity: 0.5,
-    geoRelevance: 0.5,
-    completionRate: 0.9,
-    creatorAffinity: 0.1,
-  };
-  const tenfold = mergeWeights(
-    weights,
-    Object.fromEntries(Object.entries(weights).map(([name, weight]) => [name, weight * 10])),
-  );
-  assert.ok(Math.abs(scoreOf(weights, signals) - scoreOf(tenfold, signals)) < 1e-12);
+  assert.deepEqual(weights, { ...baseWeights, recency: 2 });
   assert.ok(Math.abs(sumOf(baseWeights) - 1) < 1e-12);
 });
 
 test('weights that make no score are refused', () => {
-  const none = Object.fromEntries(Object.keys(baseWeights).map((name) => [name, 0]));
   assert.equal(problemOfWeights(mergeWeights(baseWeights, none))?.path, 'weights');
   for (const recency of [-1, -1e-9, NaN, Infinity, 1e308]) {
     const weights = mergeWeights(baseWeights, { recency });
     assert.equal(problemOfWeights(weights)?.path, 'weights.recency', String(recency));
   }
   assert.equal(problemOfWeights(mergeWeights(baseWeights, { ...none, recency: 1e-9 })), null);
+});
+
+test('weights that are laid over others may switch signals off, but not all of them', () => {
+  assert.deepEqual(problemsOfPartialWeights({ recency: 0 }), []);
+  assert.deepEqual(problemsOfPartialWeights({}), []);
+  assert.deepEqual(
+    problemsOfPartialWeights(none).map(({ path }) => path),
+    ['weights'],
+  );
+  const wrong = { clicks: 1, recency: '1', engagement: 1_000.1, constructor: 1 };
+  assert.deepEqual(
+    problemsOfPartialWeights(wrong).map(({ path }) => path),
+    ['weights.clicks', 'weights.recency', 'weights.engagement', 'weights.constructor'],
+  );
+});
+
+test('a variant that leaves nothing of the weights leaves them as they are', () => {
+  const onlyRecency = { ...none, recency: 1 };
+  assert.deepEqual(overlayWeights(onlyRecency, { recency: 0 }), onlyRecency);
+  assert.deepEqual(overlayWeights(baseWeights, { recency: 0 }), { ...baseWeights, recency: 0 });
 });
 
 test('a configuration is checked whole', () => {

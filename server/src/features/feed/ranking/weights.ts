@@ -1,55 +1,56 @@
-/** The six signals of ranking and how much each of them counts. */
+/** How much each signal counts. */
+import { bySignal, signalNames, signals, type SignalName } from './signals/table.ts';
 
-export const signalNames = [
-  'recency',
-  'engagement',
-  'topicAffinity',
-  'geoRelevance',
-  'completionRate',
-  'creatorAffinity',
-] as const;
-export type SignalName = (typeof signalNames)[number];
-
-export type Signals = Readonly<Record<SignalName, number>>;
 export type Weights = Readonly<Record<SignalName, number>>;
 
 /** What an organization starts with. */
-export const baseWeights: Weights = {
-  recency: 0.25,
-  engagement: 0.2,
-  topicAffinity: 0.2,
-  geoRelevance: 0.15,
-  completionRate: 0.1,
-  creatorAffinity: 0.1,
-};
+export const baseWeights: Weights = bySignal((name) => signals[name].defaultWeight);
 
-/** Far above any useful weight, and far below what overflows a sum. */
-export const maxWeight = 1_000;
+/** A problem of one field, with its path. */
+export type WeightProblem = { readonly path: string; readonly message: string };
 
 /** Weights that are not given are those of the base. */
 export function mergeWeights(base: Weights, partial: Partial<Weights>): Weights {
   return { ...base, ...partial };
 }
 
-/** Why weights cannot be used, with the path of the field; null when they can. */
-export function problemOfWeights(weights: Weights): { path: string; message: string } | null {
-  for (const name of signalNames) {
-    const weight = weights[name];
-    // The comparison is false for NaN as well.
-    if (!(weight >= 0 && weight <= maxWeight)) {
-      return { path: `weights.${name}`, message: `must be a number from 0 to ${maxWeight}` };
-    }
-  }
-  return sumOf(weights) > 0
-    ? null
-    : { path: 'weights', message: 'must have at least one weight above 0' };
+/** The weights of an experiment's variant over those of the organization, unless nothing would count. */
+export function overlayWeights(base: Weights, partial: Partial<Weights>): Weights {
+  const merged = mergeWeights(base, partial);
+  return sumOf(merged) > 0 ? merged : base;
 }
 
-/** Σ weight·signal / Σ weight: in [0, 1] when every signal is. */
-export function scoreOf(weights: Weights, signals: Signals): number {
-  let sum = 0;
-  for (const name of signalNames) sum += weights[name] * signals[name];
-  return sum / sumOf(weights);
+/** Why weights cannot be used; null when they can. */
+export function problemOfWeights(weights: Weights): WeightProblem | null {
+  return problemsOfPartialWeights(weights)[0] ?? null;
+}
+
+/**
+ * What is wrong with weights that are laid over others. A signal that is not named keeps its weight, so
+ * that they may all be 0 unless every signal is named.
+ */
+export function problemsOfPartialWeights(
+  weights: Readonly<Record<string, unknown>>,
+): readonly WeightProblem[] {
+  const problems = Object.entries(weights).flatMap(([name, weight]) => {
+    const message = problemOfWeight(name, weight);
+    return message === null ? [] : [{ path: `weights.${name}`, message }];
+  });
+  const isNothingLeft = signalNames.every((name) => weights[name] === 0);
+  if (isNothingLeft) problems.push({ path: 'weights', message: 'must have at least one above 0' });
+  return problems;
+}
+
+function problemOfWeight(name: string, weight: unknown): string | null {
+  if (!isSignalName(name)) return `is not a signal; the signals are ${signalNames.join(', ')}`;
+  const { maxWeight } = signals[name];
+  // The comparison is false for NaN as well.
+  const isRight = typeof weight === 'number' && weight >= 0 && weight <= maxWeight;
+  return isRight ? null : `must be a number from 0 to ${maxWeight}`;
+}
+
+function isSignalName(name: string): name is SignalName {
+  return Object.hasOwn(signals, name);
 }
 
 export function sumOf(weights: Weights): number {

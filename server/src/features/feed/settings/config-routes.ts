@@ -1,5 +1,7 @@
-/** The ranking configuration: reading it, changing it, and taking changes back. */
+/** The ranking configuration: its signals, reading it, changing it, and taking changes back. */
+import { Type } from 'typebox';
 import type { Db, Tx } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
 import { readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';
@@ -13,8 +15,17 @@ import {
 } from '../../../platform/http/schemas.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
 import { baseConfig, mergeConfig, problemOfConfig, type RankingConfig } from '../ranking/config.ts';
+import { modelState } from '../learned/model-state.ts';
+import { selectTraining } from '../learned/model-queries.ts';
+import { signalNames, signals } from '../ranking/signals/table.ts';
 import type { SettingsReader } from './ranking-settings.ts';
-import { ConfigVersion, CurrentConfig, PartialConfig, VersionParams } from './schemas.ts';
+import {
+  ConfigVersion,
+  CurrentConfig,
+  PartialConfig,
+  RankingSignal,
+  VersionParams,
+} from './schemas.ts';
 import {
   bumpRevision,
   countConfigVersions,
@@ -36,10 +47,33 @@ const config = { access: 'secret' as const };
 const tags = ['Ranking'];
 
 export function addConfigRoutes(app: HttpApp, parts: SettingsRouteParts): void {
+  addSignalsRoute(app);
   addReadRoute(app, parts);
   addReplaceRoute(app, parts);
   addVersionsRoute(app, parts);
   addRestoreRoute(app, parts);
+}
+
+function addSignalsRoute(app: HttpApp): void {
+  app.get(
+    '/v1/ranking/signals',
+    {
+      config,
+      schema: {
+        operationId: 'listRankingSignals',
+        summary: 'List the signals of ranking',
+        description: 'What a weight can be given to, with its default and its limit.',
+        tags,
+        response: answers({ 200: Envelope(Type.Array(RankingSignal)) }),
+      },
+    },
+    async () => ({
+      data: signalNames.map((name) => {
+        const { label, description, defaultWeight, maxWeight } = signals[name];
+        return { name, label, description, defaultWeight, maxWeight };
+      }),
+    }),
+  );
 }
 
 function addReadRoute(app: HttpApp, { db }: SettingsRouteParts): void {
@@ -55,8 +89,10 @@ function addReadRoute(app: HttpApp, { db }: SettingsRouteParts): void {
       },
     },
     async (request) => {
-      const row = await selectConfig(db, principalOf(request).organizationId);
-      return { data: present(row?.version ?? 0, mergeConfig(baseConfig, row?.config ?? {})) };
+      const { organizationId } = principalOf(request);
+      const row = await selectConfig(db, organizationId);
+      const stored = mergeConfig(baseConfig, row?.config ?? {});
+      return { data: await present(db, organizationId, row?.version ?? 0, stored) };
     },
   );
 }
@@ -161,9 +197,15 @@ function addRestoreRoute(app: HttpApp, { mutations, settings }: SettingsRoutePar
 async function store(tx: Tx, { organizationId, keyId }: Principal, wanted: RankingConfig) {
   await bumpRevision(tx, organizationId);
   const { version } = await insertConfig(tx, organizationId, wanted, keyId);
-  return present(version, wanted);
+  return present(tx, organizationId, version, wanted);
 }
 
-function present(version: number, { weights, ...others }: RankingConfig) {
-  return { version, weights, ...others };
+async function present(
+  db: Db,
+  organizationId: OrganizationId,
+  version: number,
+  { weights, ...others }: RankingConfig,
+) {
+  const model = modelState(await selectTraining(db, organizationId));
+  return { version, weights, ...others, model };
 }

@@ -9,7 +9,9 @@ import type { RankingConfig } from '../ranking/config.ts';
 import { EditorialRules } from '../ranking/editorial.ts';
 import { noFilter } from '../ranking/filter.ts';
 import { planItems } from '../ranking/order.ts';
+import { nobody } from '../ranking/picker.ts';
 import { explain } from '../ranking/rank.ts';
+import { scorerOf } from '../learned/model-state.ts';
 import type { ViewerProfiles } from '../viewers/viewer-profiles.ts';
 import type { RankingSettings } from './ranking-settings.ts';
 
@@ -39,16 +41,18 @@ export async function previewFeeds(parts: PreviewParts, request: PreviewRequest)
       index,
       viewer,
       config,
+      scorer: scorerOf(config, settings.watchModel, nowMs),
       rules: new EditorialRules(settings.rules, nowMs),
       filter: noFilter,
       excludedIds: new Set(),
+      canPresent: null,
       country: viewer.country,
       nowMs,
       random: sameDraws(),
       deadline: Infinity,
     };
     const choice = new Choice(choiceParts);
-    const planned = { wanted: limit, position: 0, previousAuthor: null, live: [] };
+    const planned = { wanted: limit, position: 0, previousAuthor: nobody, live: [] };
     const items = planItems(choice, planned).chosen.map(({ entry }) => {
       const { score, signals } = explain(choice, entry, []);
       return { contentId: entry.contentId, score, signals };

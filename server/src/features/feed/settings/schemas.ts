@@ -1,17 +1,20 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
-import { halfLifeHours, maxExploration } from '../ranking/config.ts';
+import { halfLifeHours, maxExploration, objectives } from '../ranking/config.ts';
 import { maxFactor } from '../ranking/editorial.ts';
-import { maxWeight, signalNames } from '../ranking/weights.ts';
+import { bySignal, signalNames, signals } from '../ranking/signals/table.ts';
 
-const weight = Type.Number({ minimum: 0, maximum: maxWeight });
-
-const weightFields = Object.fromEntries(signalNames.map((name) => [name, weight])) as Record<
-  (typeof signalNames)[number],
-  typeof weight
->;
+const weightFields = bySignal((name) => {
+  const { label, description, maxWeight } = signals[name];
+  return Type.Number({ minimum: 0, maximum: maxWeight, description: `${label}: ${description}.` });
+});
 
 const configFields = {
+  objective: OneOf(
+    objectives,
+    'What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to ' +
+      'watch. Without an accepted model `learned` is as `weights`.',
+  ),
   recencyHalfLifeHours: Type.Number({
     minimum: halfLifeHours.least,
     maximum: halfLifeHours.most,
@@ -36,17 +39,62 @@ export const Config = Type.Object({
   ...configFields,
 });
 
+/** The organization's model of watch time. */
+const Model = Type.Object({
+  state: OneOf(
+    ['none', 'accepted', 'refused'] as const,
+    '`learned` is used with an accepted model alone.',
+  ),
+  reason: Nullable(
+    OneOf(
+      ['not_trained', 'too_few_samples', 'too_few_pages', 'not_better', 'outdated'] as const,
+      'Why it is not used.',
+    ),
+  ),
+  trainedAt: Nullable(Timestamp),
+  samples: Type.Integer({ description: 'Impressions that it was trained on.' }),
+  comparison: Nullable(
+    Type.Object(
+      {
+        pages: Type.Integer(),
+        weights: Type.Number(),
+        learned: Type.Number(),
+        interval: Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }),
+      },
+      {
+        description:
+          'Discounted gain of held-out pages under both, relative to their best order, and the 95 % interval of the difference.',
+      },
+    ),
+  ),
+});
+
 export const CurrentConfig = Type.Object({
+  model: Model,
   version: Type.Integer({ description: '0 before the first change.' }),
   ...Config.properties,
 });
 
+/** An older page of the console sends back all that the GET answered, except what it knows to leave out. */
+const readOnlyField = Type.Unknown({ description: 'Part of the answer. It is ignored here.' });
+
 /** What is left out stays as it is where a configuration is compared, and is the default in a PUT. */
 export const PartialConfig = Closed({
   weights: Type.Optional(Closed(Type.Partial(Type.Object(weightFields)).properties)),
+  objective: Type.Optional(configFields.objective),
   recencyHalfLifeHours: Type.Optional(configFields.recencyHalfLifeHours),
   diversity: Type.Optional(configFields.diversity),
   exploration: Type.Optional(configFields.exploration),
+  version: Type.Optional(readOnlyField),
+  model: Type.Optional(readOnlyField),
+});
+
+export const RankingSignal = Type.Object({
+  name: OneOf(signalNames),
+  label: Type.String(),
+  description: Type.String({ description: 'In a few words, after the label.' }),
+  defaultWeight: Type.Number(),
+  maxWeight: Type.Number(),
 });
 
 export const ConfigVersion = Type.Object({
@@ -145,9 +193,7 @@ export const PreviewAnswer = Type.Object({
           contentId: Type.String(),
           title: Type.String(),
           score: Type.Number(),
-          signals: Type.Object(
-            Object.fromEntries(signalNames.map((name) => [name, Type.Number()])),
-          ),
+          signals: Type.Object(bySignal(() => Type.Number())),
         }),
       ),
     }),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOrganization, createReadyItems } from '../../../../test/seed.ts';
 import { eventually, startService, type TestService } from '../../../../test/service.ts';
+import { bySignal, signalNames } from '../ranking/signals/table.ts';
 
 const env = { REELFEED_ROLES: 'api,worker', REELFEED_FEED_RANKING_BUDGET: '30s' };
 const service = await startService(env);
@@ -65,16 +66,28 @@ test('the configuration has versions that can be taken back', async () => {
   }
 });
 
+test('the signals are those that weights can be given to', async () => {
+  const { call } = await newCatalogue('Signals', 1);
+  const { body } = await call('GET', '/v1/ranking/signals');
+  const names = body.data.map(({ name }: { name: string }) => name);
+  assert.deepEqual(names, signalNames);
+  const defaults = body.data.map((one: { name: string; defaultWeight: number }) => [
+    one.name,
+    one.defaultWeight,
+  ]);
+  const { weights } = (await call('GET', '/v1/ranking/config')).body.data;
+  assert.deepEqual(Object.fromEntries(defaults), weights);
+  for (const { name, maxWeight } of body.data) {
+    const put = (weight: number) =>
+      call('PUT', '/v1/ranking/config', { body: { weights: { [name]: weight } } });
+    assert.equal((await put(maxWeight)).status, 200);
+    assert.equal((await put(maxWeight + 1)).status, 400);
+  }
+});
+
 test('what makes no ranking is refused and changes nothing', async () => {
   const { call, key } = await newCatalogue('Refused', 1);
-  const zero = {
-    recency: 0,
-    engagement: 0,
-    topicAffinity: 0,
-    geoRelevance: 0,
-    completionRate: 0,
-    creatorAffinity: 0,
-  };
+  const zero = bySignal(() => 0);
   const wrong = [
     { weights: zero },
     { weights: { recency: -1 } },
@@ -157,6 +170,16 @@ test('a rule holds from its start to its end; one that excludes everything leave
   assert.deepEqual(page.body.data, [], 'a cursor does not bring back what is excluded');
   await call('PATCH', `/v1/ranking/rules/${id}`, { body: { endsAt: at(-1) } });
   assert.equal((await feed()).length, 5);
+});
+
+test('a configuration is taken back as it was answered, with what is only read', async () => {
+  const { call } = await newCatalogue('Read-only fields', 1);
+  const { data } = (await call('GET', '/v1/ranking/config')).body;
+  assert.equal(data.model.state, 'none');
+  const body = { ...data, diversity: 0.5, model: { state: 'accepted' } };
+  const saved = await call('PUT', '/v1/ranking/config', { body });
+  assert.equal(saved.status, 200, saved.text);
+  assert.deepEqual(saved.body.data, { ...data, diversity: 0.5, version: 1 });
 });
 
 test('rules that make no sense are refused, naming the field', async () => {

@@ -15,9 +15,16 @@ export type Encounter = {
   /** Twice the moment of the latest like or unlike in milliseconds, plus 1 if it is a like. */
   likeMark: number;
   saveMark: number;
+  /** What the viewer does not want: marks like these, which are odd while it holds. */
+  refused: Refused;
   /** Where the viewer was at `second`, as two letters; '' is unknown. */
   country: string;
 };
+
+/** Of the item itself, by `notInterested` or `report`; of its author; of its tags. */
+export type Refused = { item: number; author: number; tag: number };
+
+const notRefused: Refused = { item: 0, author: 0, tag: 0 };
 
 const half = 1;
 const completed = 2;
@@ -34,7 +41,15 @@ const maxSecond = 2 ** 32 - 1;
 const maxMarkedMs = 2 ** 47 - 1;
 
 export function emptyEncounter(): Encounter {
-  return { second: 0, seenSecond: 0, flags: 0, likeMark: 0, saveMark: 0, country: '' };
+  return {
+    second: 0,
+    seenSecond: 0,
+    flags: 0,
+    likeMark: 0,
+    saveMark: 0,
+    refused: notRefused,
+    country: '',
+  };
 }
 
 /** Adds an event about the item. For a swipe, that is the item that was left. */
@@ -73,8 +88,38 @@ export function addEvent(encounter: Encounter, event: LoggedEvent): void {
     case 'share':
       encounter.flags |= shared;
       break;
+    case 'notInterested':
+    case 'report':
+      refuse(encounter, event);
+      break;
     default:
   }
+}
+
+/** Of what a viewer refused and took back, the later holds; at one moment, the refusal. */
+function refuse(encounter: Encounter, { event, at, data }: LoggedEvent): void {
+  const scope = event === 'report' ? 'item' : data['scope'];
+  if (scope !== 'item' && scope !== 'author' && scope !== 'tag') return;
+  const mark = markOf(at, data['undo'] !== true);
+  encounter.refused = mergeRefused(encounter.refused, { ...notRefused, [scope]: mark });
+}
+
+function mergeRefused(one: Refused, other: Refused): Refused {
+  if (other === notRefused) return one;
+  return {
+    item: Math.max(one.item, other.item),
+    author: Math.max(one.author, other.author),
+    tag: Math.max(one.tag, other.tag),
+  };
+}
+
+/** Whether a refusal holds. */
+export function isSet(mark: number): boolean {
+  return mark % 2 === 1;
+}
+
+export function isRefusal({ item, author, tag }: Refused): boolean {
+  return isSet(item) || isSet(author) || isSet(tag);
 }
 
 /** Adds all that another encounter with the same item holds. */
@@ -84,14 +129,17 @@ export function mergeEncounter(into: Encounter, other: Encounter): void {
   into.flags |= other.flags;
   into.likeMark = Math.max(into.likeMark, other.likeMark);
   into.saveMark = Math.max(into.saveMark, other.saveMark);
+  into.refused = mergeRefused(into.refused, other.refused);
 }
 
 /**
  * How much the viewer liked the item: above 0 liked, below 0 disliked, 0 says nothing. Watching to
  * the end counts 1 and half of it 0.5, a like or a save 2, a share 3. Where nothing speaks for the
- * item, leaving it at once counts −0.7, and leaving it later but before its half −0.4.
+ * item, leaving it at once counts −0.7, and leaving it later but before its half −0.4. An item that the
+ * viewer does not want counts −1, whatever else happened.
  */
-export function likingOf({ flags, likeMark, saveMark }: Encounter): number {
+export function likingOf({ flags, likeMark, saveMark, refused }: Encounter): number {
+  if (refused !== notRefused && isRefusal(refused)) return -1;
   const watched = (flags & completed) !== 0 ? 1 : (flags & half) !== 0 ? 0.5 : 0;
   const liking =
     watched +
@@ -135,8 +183,10 @@ function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : 0;
 }
 
-// How it is stored: 30 bytes, big-endian. The item stands for itself by its serial number.
+// How it is stored: 30 bytes, big-endian. The item stands for itself by its serial number. Refusals are
+// rare, so they have a record of their own with the same length and the flag `refusal`.
 export const encounterBytes = 30;
+const refusal = 2 ** 15;
 
 export function writeEncounter(
   serialNumber: number,
@@ -162,8 +212,28 @@ export function readEncounter(bytes: Buffer, at: number): Encounter {
     flags: bytes.readUInt16BE(at + 14),
     likeMark: bytes.readUIntBE(at + 16, 6),
     saveMark: bytes.readUIntBE(at + 22, 6),
+    refused: notRefused,
     country: bytes[at + 28] === 0 ? '' : bytes.toString('latin1', at + 28, at + 30),
   };
+}
+
+function writeRefused(serialNumber: number, refused: Refused): Buffer {
+  const bytes = Buffer.alloc(encounterBytes);
+  bytes.writeUIntBE(serialNumber, 0, 6);
+  bytes.writeUIntBE(refused.tag, 6, 6);
+  bytes.writeUInt16BE(refusal, 14);
+  bytes.writeUIntBE(refused.item, 16, 6);
+  bytes.writeUIntBE(refused.author, 22, 6);
+  return bytes;
+}
+
+function readRefused(bytes: Buffer, at: number): Encounter {
+  const refused = {
+    item: bytes.readUIntBE(at + 16, 6),
+    author: bytes.readUIntBE(at + 22, 6),
+    tag: bytes.readUIntBE(at + 6, 6),
+  };
+  return { ...emptyEncounter(), refused };
 }
 
 /** Encounters by the serial number of the item. */
@@ -175,7 +245,10 @@ export function writeEncounters(encounters: Iterable<readonly [number, Encounter
   for (const [index, [serialNumber, encounter]] of all.entries()) {
     writeEncounter(serialNumber, encounter, bytes, index * encounterBytes);
   }
-  return bytes;
+  const refusals = all.flatMap(([serialNumber, { refused }]) =>
+    refused === notRefused ? [] : [writeRefused(serialNumber, refused)],
+  );
+  return refusals.length === 0 ? bytes : Buffer.concat([bytes, ...refusals]);
 }
 
 /** Reads encounters; several with one item are merged. */
@@ -183,7 +256,8 @@ export function readEncounters(bytes: Buffer): Encounters {
   const found: Encounters = new Map();
   for (let at = 0; at + encounterBytes <= bytes.length; at += encounterBytes) {
     const serialNumber = bytes.readUIntBE(at, 6);
-    const encounter = readEncounter(bytes, at);
+    const isRefused = (bytes.readUInt16BE(at + 14) & refusal) !== 0;
+    const encounter = isRefused ? readRefused(bytes, at) : readEncounter(bytes, at);
     const before = found.get(serialNumber);
     if (before === undefined) found.set(serialNumber, encounter);
     else mergeEncounter(before, encounter);
@@ -191,13 +265,19 @@ export function readEncounters(bytes: Buffer): Encounters {
   return found;
 }
 
-/** What is kept of a viewer. */
+/** What is kept of a viewer, beside as many of those items that were refused last. */
 export const maxEncounters = 2_000;
+const maxRefused = 500;
 
-/** The latest encounters; of several at one second, those with the highest serial numbers. */
+/**
+ * The latest encounters, and the latest of those with items that the viewer refused; of several at one
+ * second, those with the highest serial numbers.
+ */
 export function latestEncounters(encounters: Encounters): (readonly [number, Encounter])[] {
   const all = [...encounters].toSorted(
     ([a, one], [b, other]) => other.second - one.second || b - a,
   );
-  return all.slice(0, maxEncounters);
+  if (all.length <= maxEncounters) return all;
+  const older = all.slice(maxEncounters).filter(([, { refused }]) => isRefusal(refused));
+  return [...all.slice(0, maxEncounters), ...older.slice(0, maxRefused)];
 }

@@ -11,6 +11,7 @@ import type { LogPosition } from '../../../platform/event-log/event-log.ts';
 import { background, sleep } from '../../../platform/lifecycle.ts';
 import { viewedContentOf, viewerOf } from '../../analytics/analytics.ts';
 import type { EngagementLog, LoggedEvent, StoredEvents } from '../../events/events.ts';
+import { noteEvent } from '../items/feed-entry.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
 import { readProgress } from './viewer-queries.ts';
 import type { ViewerProfiles } from './viewer-profiles.ts';
@@ -75,8 +76,7 @@ export class EventFollower implements AsyncDisposable {
     }
     this.#pending = others;
     this.#pendingEvents = others.reduce((sum, { events }) => sum + events.length, 0);
-    // Their counts are in the tables, which were read when the index was made.
-    for (const { events } of own) this.#apply(organizationId, index, events, nowMs, false);
+    for (const { events } of own) this.#apply(organizationId, index, events, nowMs);
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -125,7 +125,7 @@ export class EventFollower implements AsyncDisposable {
   #take(block: StoredEvents, receivedAtMs: number): void {
     const organizationId = block.organizationId as OrganizationId;
     const index = this.#options.indexes.peek(organizationId);
-    if (index !== null) this.#apply(organizationId, index, block.events, receivedAtMs, true);
+    if (index !== null) this.#apply(organizationId, index, block.events, receivedAtMs);
     else this.#keep(block);
   }
 
@@ -134,21 +134,22 @@ export class EventFollower implements AsyncDisposable {
     index: OrganizationIndex,
     events: readonly LoggedEvent[],
     receivedAtMs: number,
-    isCounted: boolean,
   ): void {
     const { profiles } = this.#options;
+    index.statistics.heard(performance.now());
     let before: LoggedEvent | null = null;
     let name: string | null = null;
     for (const event of events) {
       if (before === null || !isSameViewer(before, event)) {
         const viewer = viewerOf(event);
         name = viewer === null ? null : `${organizationId} ${viewer}`;
+        profiles.link(organizationId, event, event.at);
       }
       before = event;
       const contentId = viewedContentOf(event);
       if (contentId === null) continue;
       const entry = index.findById(contentId);
-      if (isCounted && entry !== undefined) index.statistics.add(entry, event);
+      if (entry !== undefined) noteEvent(entry, event.event);
       if (name !== null) profiles.add(name, contentId, entry, event, receivedAtMs);
     }
   }

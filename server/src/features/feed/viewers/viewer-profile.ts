@@ -3,11 +3,14 @@ import { affinityOf, neutral, usualRate, type Affinities } from '../ranking/sign
 import {
   emptyEncounter,
   encounterBytes,
+  isRefusal,
+  isSet,
   likingOf,
   mergeEncounter,
   readEncounter,
   type Encounter,
   type Encounters,
+  type Refused,
   writeEncounter,
 } from './encounter.ts';
 import { dayMs } from '../../../platform/time.ts';
@@ -21,9 +24,20 @@ const hiddenSeconds = 30 * 24 * 3_600;
 const maxFavourites = 8;
 /** A favourite is liked clearly more than what is not known. */
 const favouriteFrom = neutral + 0.05;
+/** The order takes the score of an item times this where the viewer wants less of its author or tags. */
+const unwantedFactor = 0.25;
 
 type Liking = { liked: number; disliked: number };
 type Likings = Map<string, Liking>;
+
+/** What a viewer does not want. */
+type Refusals = {
+  /** By serial number, of the items that the viewer has ever refused in some way. */
+  readonly items: Map<number, Refused>;
+  /** How many of these refuse a tag or an author. */
+  readonly tags: Map<string, number>;
+  readonly authors: Map<string, number>;
+};
 
 /**
  * Encounters are kept as the bytes that the table has, beside sorted serial numbers: as objects, a
@@ -34,6 +48,8 @@ export class ViewerProfile {
   readonly #seenSeconds: Uint32Array;
   readonly #bytes: Buffer;
   readonly #fresh: Encounters = new Map();
+  /** Null for most viewers, who have refused nothing. */
+  #refusals: Refusals | null = null;
   readonly #halfLifeMs: number;
   readonly #tags: Likings = new Map();
   readonly #authors: Likings = new Map();
@@ -42,6 +58,7 @@ export class ViewerProfile {
   #isStale = true;
   #favourites: { tags: readonly string[]; authors: readonly string[] } | null = null;
   #latestSecond = 0;
+  #version = 0;
   #country: string | null = null;
 
   /**
@@ -63,9 +80,17 @@ export class ViewerProfile {
       this.#seenSeconds[index] = encounter.seenSecond;
       writeEncounter(serialNumber, encounter, this.#bytes, index * encounterBytes);
       this.#noticeCountry(encounter);
+      if (isRefusal(encounter.refused)) {
+        this.#refuse(serialNumber, encounter.refused, about(serialNumber));
+      }
       const liking = likingOf(encounter);
       if (liking !== 0) this.#like(about(serialNumber), 0, this.#faded(liking, encounter, nowMs));
     }
+  }
+
+  /** Another number after everything that the viewer did. */
+  get version(): number {
+    return this.#version;
   }
 
   /** Where the viewer was last. */
@@ -91,6 +116,22 @@ export class ViewerProfile {
       authors: bestOf(this.affinities.authors),
     };
     return this.#favourites;
+  }
+
+  /** Whether the viewer does not want to be shown an item again. */
+  isRefused(serialNumber: number): boolean {
+    if (this.#refusals === null) return false;
+    return isSet(this.#refusals.items.get(serialNumber)?.item ?? 0);
+  }
+
+  /** What the order takes the score of an item times: less than 1 for an unwanted author or tag. */
+  factorOf({ tags, author }: About): number {
+    const unwanted = this.#refusals;
+    if (unwanted === null) return 1;
+    const isUnwanted =
+      (author !== null && unwanted.authors.has(author)) ||
+      tags.some((tag) => unwanted.tags.has(tag));
+    return isUnwanted ? unwantedFactor : 1;
   }
 
   /** When the viewer saw an item last, in seconds; 0 where it is not hidden any more, or never was. */
@@ -119,11 +160,13 @@ export class ViewerProfile {
 
   /** Merges what the viewer did since. Merging the same twice changes nothing. */
   add(serialNumber: number, encounter: Encounter, about: About | null): void {
+    this.#version += 1;
     const before = this.#fresh.get(serialNumber) ?? this.#stored(serialNumber);
     const after = { ...before };
     mergeEncounter(after, encounter);
     this.#fresh.set(serialNumber, after);
     this.#noticeCountry(after);
+    if (after.refused !== before.refused) this.#refuse(serialNumber, after.refused, about);
     const [was, is] = [likingOf(before), likingOf(after)];
     if (was === is) return;
     this.#like(about, was, is);
@@ -132,9 +175,42 @@ export class ViewerProfile {
     this.#favourites = null;
   }
 
+  /** What the profile began with. */
+  *storedEncounters(): Generator<readonly [serialNumber: number, Encounter]> {
+    for (const [index, serialNumber] of this.#serialNumbers.entries()) {
+      yield [serialNumber, readEncounter(this.#bytes, index * encounterBytes)];
+    }
+  }
+
+  /** What has changed since: before, or null for items that are new to the viewer, and now. */
+  *freshEncounters(): Generator<readonly [serialNumber: number, Encounter | null, Encounter]> {
+    for (const [serialNumber, now] of this.#fresh) {
+      const index = this.#indexOf(serialNumber);
+      const before = index < 0 ? null : readEncounter(this.#bytes, index * encounterBytes);
+      yield [serialNumber, before, now];
+    }
+  }
+
   #stored(serialNumber: number): Encounter {
     const index = this.#indexOf(serialNumber);
-    return index < 0 ? emptyEncounter() : readEncounter(this.#bytes, index * encounterBytes);
+    if (index < 0) return emptyEncounter();
+    const encounter = readEncounter(this.#bytes, index * encounterBytes);
+    const refused = this.#refusals?.items.get(serialNumber);
+    return refused === undefined ? encounter : { ...encounter, refused };
+  }
+
+  #refuse(serialNumber: number, refused: Refused, about: About | null): void {
+    this.#refusals ??= { items: new Map(), tags: new Map(), authors: new Map() };
+    const { items, tags, authors } = this.#refusals;
+    const before = items.get(serialNumber);
+    items.set(serialNumber, refused);
+    this.#isStale = true;
+    this.#favourites = null;
+    if (about === null) return;
+    const author = Number(isSet(refused.author)) - Number(isSet(before?.author ?? 0));
+    const tag = Number(isSet(refused.tag)) - Number(isSet(before?.tag ?? 0));
+    if (about.author !== null) addCount(authors, about.author, author);
+    for (const name of about.tags) addCount(tags, name, tag);
   }
 
   #indexOf(serialNumber: number): number {
@@ -174,9 +250,19 @@ export class ViewerProfile {
     this.#isStale = false;
     const usual = usualRate(this.#all);
     const { tags, authors } = this.#affinities;
+    tags.clear();
+    authors.clear();
     for (const [tag, liking] of this.#tags) tags.set(tag, affinityOf(liking, usual));
     for (const [author, liking] of this.#authors) authors.set(author, affinityOf(liking, usual));
+    for (const tag of this.#refusals?.tags.keys() ?? []) tags.set(tag, 0);
+    for (const author of this.#refusals?.authors.keys() ?? []) authors.set(author, 0);
   }
+}
+
+function addCount(counts: Map<string, number>, name: string, change: number): void {
+  const count = (counts.get(name) ?? 0) + change;
+  if (count > 0) counts.set(name, count);
+  else counts.delete(name);
 }
 
 function addTo(likings: Likings, name: string, liked: number, disliked: number): void {

@@ -1,11 +1,18 @@
 import type { Db } from '../../../platform/database/database.ts';
-import { viewerKeyOf, viewerOf, type ViewerIds } from '../../analytics/analytics.ts';
+import {
+  hashViewer,
+  readLinks,
+  viewerKeyOf,
+  viewerOf,
+  type ViewerIds,
+} from '../../analytics/analytics.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
 import type { LoggedEvent } from '../../events/events.ts';
 import type { FeedEntry } from '../items/feed-entry.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
 import { latestEncounters, likingOf, readEncounters, type Encounter } from './encounter.ts';
 import { FreshEncounters, type FreshItems } from './fresh-encounters.ts';
+import { FreshLinks } from './fresh-links.ts';
 import { ViewerProfile, type About } from './viewer-profile.ts';
 import { selectEncounters, selectTraits } from './viewer-queries.ts';
 
@@ -23,7 +30,18 @@ const freshForMs = 5 * 60_000;
 /** Items outside the index whose traits are looked up for one profile. */
 const maxTraits = 300;
 
-type Known = { profile: ViewerProfile; readAtMs: number; size: number };
+type Known = {
+  profile: ViewerProfile;
+  readAtMs: number;
+  size: number;
+  /** The device with which the user was asked for; null for none. */
+  device: string | null;
+  /** Devices of which the profile hears something new. */
+  devices: readonly string[];
+};
+
+/** The names of a viewer and, for a user, of the device, by which this process knows them. */
+type Names = { readonly name: string; readonly device: string | null };
 
 /** The profile of an unknown viewer. */
 export const unknownViewer = new ViewerProfile(new Map(), () => null, {
@@ -31,15 +49,22 @@ export const unknownViewer = new ViewerProfile(new Map(), () => null, {
   isIdentified: false,
 });
 
-/** The profiles of the viewers that this process serves, and what viewers did a moment ago. */
+/**
+ * The profiles of the viewers that this process serves, and what viewers did a moment ago. What a device
+ * did without a user belongs to the first user who was named with it (projection `links`), or, while no
+ * event has named any, to the user who asks with it: so a feed goes on after login as it was before.
+ */
 export class ViewerProfiles {
   readonly #db: Db;
   readonly #limits: ProfileLimits;
   readonly #secrets = new ViewerSecrets();
   readonly #fresh = new FreshEncounters();
+  readonly #freshLinks = new FreshLinks();
   readonly #known = new Map<string, Known>();
   readonly #loading = new Map<string, Promise<ViewerProfile>>();
   #encounters = 0;
+  /** Users whose profiles include what a device did. */
+  readonly #usersOf = new Map<string, Set<string>>();
 
   constructor(db: Db, limits = defaultLimits) {
     this.#db = db;
@@ -53,11 +78,11 @@ export class ViewerProfiles {
 
   /** The profile if it is in memory and fresh; otherwise null. */
   find(organizationId: string, ids: ViewerIds): ViewerProfile | null {
-    const viewer = viewerOf(ids);
-    if (viewer === null) return unknownViewer;
-    const name = `${organizationId} ${viewer}`;
+    if (viewerOf(ids) === null) return unknownViewer;
+    const { name, device } = namesOf(organizationId, ids);
     const known = this.#known.get(name);
     if (known === undefined || Date.now() - known.readAtMs > freshForMs) return null;
+    if (device !== null && device !== known.device) return null;
     // A Map keeps the order of insertion, so the first key is that of who was not there for longest.
     this.#known.delete(name);
     this.#known.set(name, known);
@@ -66,20 +91,21 @@ export class ViewerProfiles {
 
   /** Reads the profile. Concurrent calls share one read. */
   load(organizationId: string, ids: ViewerIds, index: OrganizationIndex): Promise<ViewerProfile> {
-    const name = `${organizationId} ${viewerOf(ids)}`;
-    let loading = this.#loading.get(name);
+    const names = namesOf(organizationId, ids);
+    const key = `${names.name} ${names.device}`;
+    let loading = this.#loading.get(key);
     if (loading === undefined) {
-      loading = this.#read(name, organizationId, ids, index).finally(() =>
-        this.#loading.delete(name),
+      loading = this.#read(names, organizationId, ids, index).finally(() =>
+        this.#loading.delete(key),
       );
-      this.#loading.set(name, loading);
+      this.#loading.set(key, loading);
     }
     return loading;
   }
 
   /** The last profile that was in memory, however old; for when the database is away. */
   findOld(organizationId: string, ids: ViewerIds): ViewerProfile | null {
-    return this.#known.get(`${organizationId} ${viewerOf(ids)}`)?.profile ?? null;
+    return this.#known.get(namesOf(organizationId, ids).name)?.profile ?? null;
   }
 
   /** Adds an event. For a swipe, `contentId` is the item that was left. */
@@ -91,9 +117,21 @@ export class ViewerProfiles {
     receivedAtMs: number,
   ): void {
     const encounter = this.#fresh.add(name, contentId, event, receivedAtMs);
-    if (entry !== undefined) {
-      this.#known.get(name)?.profile.add(entry.serialNumber, encounter, entry);
+    if (entry === undefined) return;
+    this.#known.get(name)?.profile.add(entry.serialNumber, encounter, entry);
+    for (const user of this.#usersOf.get(name) ?? []) {
+      this.#known.get(user)?.profile.add(entry.serialNumber, encounter, entry);
     }
+  }
+
+  /** An event named a user and a device. */
+  link(organizationId: string, ids: ViewerIds, atMs: number): void {
+    const { name, device } = namesOf(organizationId, ids);
+    if (device === null) return;
+    if (!this.#freshLinks.add(device, name, atMs)) return;
+    // The user is read again with the device, and so is whoever was taken for its owner.
+    const others = this.#usersOf.get(device) ?? [];
+    for (const user of [name, ...others]) this.#remove(user);
   }
 
   /** The projection has written everything that was received up to this moment. */
@@ -101,30 +139,74 @@ export class ViewerProfiles {
     this.#fresh.written(receivedAtMs);
   }
 
-  forget(organizationId: string, ids: ViewerIds): void {
-    this.#remove(`${organizationId} ${viewerOf(ids)}`);
-  }
-
   async #read(
-    name: string,
+    names: Names,
     organizationId: string,
     ids: ViewerIds,
     index: OrganizationIndex,
   ): Promise<ViewerProfile> {
-    const key = await viewerKeyOf(this.#db, this.#secrets, organizationId, ids);
+    const { keys, devices } = await this.#findKeys(names, organizationId, ids);
     const nowMs = Date.now();
+    const own = [names.name, ...devices];
     // Before the reading: what is dropped meanwhile may not be in what is read.
-    const before = this.#fresh.of(name);
-    const bytes = key === null ? null : await selectEncounters(this.#db, key);
-    const encounters = readEncounters(bytes ?? Buffer.alloc(0));
+    const before = own.flatMap((name) => this.#fresh.of(name));
+    const stored = readEncounters(await selectEncounters(this.#db, keys));
+    const encounters = new Map(latestEncounters(stored));
     const traits = await this.#readTraits(organizationId, encounters, index);
     const about = (serialNumber: number): About | null =>
       index.find(serialNumber) ?? traits.get(serialNumber) ?? null;
     const isIdentified = ids.userId !== undefined;
     const profile = new ViewerProfile(encounters, about, { nowMs, isIdentified });
-    addFresh(profile, [...before, ...this.#fresh.of(name)], index);
-    this.#keep(name, profile, nowMs);
+    addFresh(profile, [...before, ...own.flatMap((name) => this.#fresh.of(name))], index);
+    this.#keep(names, profile, { nowMs, devices });
     return profile;
+  }
+
+  /**
+   * The keys of a viewer and of the devices that are the viewer's, and the names of those devices of which
+   * this process may hear something new.
+   */
+  async #findKeys(
+    { name, device: asked }: Names,
+    organizationId: string,
+    ids: ViewerIds,
+  ): Promise<{ keys: Buffer[]; devices: string[] }> {
+    const own = await viewerKeyOf(this.#db, this.#secrets, organizationId, ids);
+    if (own === null || ids.userId === undefined) {
+      return { keys: own === null ? [] : [own], devices: [] };
+    }
+    const names = new Set(this.#freshLinks.devicesOf(name));
+    if (asked !== null) names.add(asked);
+    const devices = Array.from(names, (device) => ({ device, key: this.#keyOf(device) }));
+    const links = await readLinks(
+      this.#db,
+      own,
+      devices.map(({ key }) => key),
+    );
+    // What the table says comes first, then what was heard since, then who asks.
+    const found = devices.filter(({ device, key }) => {
+      const link = links.find((one) => one.device.equals(key));
+      return link === undefined
+        ? (this.#freshLinks.ownerOf(device) ?? name) === name
+        : link.user.equals(own);
+    });
+    const linked = links.filter(({ user }) => user.equals(own)).map(({ device }) => device);
+    return {
+      keys: [own, ...linked, ...found.map(({ key }) => key)],
+      devices: found.map(({ device }) => device),
+    };
+  }
+
+  /** The key of a device by its name, whose organization's secret is loaded. */
+  #keyOf(device: string): Buffer {
+    const [organizationId = ''] = device.split(' ', 1);
+    const viewer = device.slice(organizationId.length + 1);
+    return Buffer.from(hashViewer(this.#secrets, organizationId, viewer), 'latin1');
+  }
+
+  #follow(device: string, user: string): void {
+    const users = this.#usersOf.get(device) ?? new Set();
+    this.#usersOf.set(device, users.add(user));
   }
 
   /** What items are about that the index does not hold, but that say what the viewer likes. */
@@ -144,9 +226,14 @@ export class ViewerProfiles {
     return new Map(traits.map((one) => [one.serialNumber, one]));
   }
 
-  #keep(name: string, profile: ViewerProfile, readAtMs: number): void {
+  #keep(
+    { name, device }: Names,
+    profile: ViewerProfile,
+    { nowMs: readAtMs, devices }: { nowMs: number; devices: readonly string[] },
+  ): void {
     this.#remove(name);
-    this.#known.set(name, { profile, readAtMs, size: profile.size });
+    this.#known.set(name, { profile, readAtMs, size: profile.size, device, devices });
+    for (const one of devices) this.#follow(one, name);
     this.#encounters += profile.size;
     for (const [oldest] of this.#known) {
       const { profiles, encounters } = this.#limits;
@@ -157,9 +244,25 @@ export class ViewerProfiles {
   }
 
   #remove(name: string): void {
-    this.#encounters -= this.#known.get(name)?.size ?? 0;
+    const known = this.#known.get(name);
+    if (known === undefined) return;
+    this.#encounters -= known.size;
     this.#known.delete(name);
+    for (const device of known.devices) {
+      const users = this.#usersOf.get(device);
+      users?.delete(name);
+      if (users?.size === 0) this.#usersOf.delete(device);
+    }
   }
+}
+
+function namesOf(organizationId: string, ids: ViewerIds): Names {
+  const { userId, deviceId } = ids;
+  const isLogin = userId !== undefined && deviceId !== undefined;
+  return {
+    name: `${organizationId} ${viewerOf(ids)}`,
+    device: isLogin ? `${organizationId} ${viewerOf({ deviceId })}` : null,
+  };
 }
 
 function addFresh(

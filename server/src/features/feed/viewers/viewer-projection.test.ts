@@ -7,6 +7,7 @@ import { eventually } from '../../../../test/service.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { newContentId } from '../../../platform/ids.ts';
 import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
+import { expireProjections } from '../../../platform/projections/upkeep.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
 import { readEncounters } from './encounter.ts';
@@ -99,4 +100,22 @@ test('in whatever order and however often events come, live and rebuilt', async 
   const { signal } = new AbortController();
   await rebuildProjection(feedViewers, { db: live, eventLog: openEventLog(live), signal });
   assert.deepEqual(await readViewers(live), expected);
+});
+
+test('rows of viewers at rest are equal byte for byte, live and rebuilt', async () => {
+  const live = await openWithItems();
+  await project(live, events, 150);
+  const { signal } = new AbortController();
+  await expireProjections(live, [feedViewers], signal);
+  const readRows = async () => {
+    const { rows } = await sql`
+      select encode(viewer_key, 'hex') as key, organization_id, last_at,
+        encode(recent, 'hex') as recent, encode(folded, 'hex') as folded
+      from feed_viewer order by 1`.execute(live);
+    return rows;
+  };
+  const before = await readRows();
+  assert.equal(before.length, 8);
+  await rebuildProjection(feedViewers, { db: live, eventLog: openEventLog(live), signal });
+  assert.deepEqual(await readRows(), before);
 });

@@ -9,9 +9,13 @@ import {
   viewedContentOf,
   viewerOf,
   type EventProjection,
+  type Hash,
 } from '../../analytics/analytics.ts';
 import type { EventBlock, LoggedEvent } from '../../events/events.ts';
+import { markStale } from '../taste/taste-queries.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
+import { getOrMake, newMap } from '../maps.ts';
+import { SerialNumbers } from '../serial-numbers.ts';
 import {
   addEvent,
   emptyEncounter,
@@ -27,13 +31,15 @@ import {
   deleteFormerViewers,
   deleteViewer,
   foldEncounters,
+  lockUnfolded,
   selectGrown,
-  selectSerialNumbers,
   type AddedEncounters,
 } from './viewer-queries.ts';
 
 /** Seen items stay hidden for a month; in that time affinities decay to an eighth. */
 const keptDays = 90;
+/** A viewer without an event for so long is at rest. */
+const restMinutes = 2;
 
 export const feedViewers: EventProjection = {
   name: 'feed-viewers',
@@ -44,33 +50,50 @@ export const feedViewers: EventProjection = {
   async eraseViewer(tx, viewer) {
     let removed = 0;
     for (const key of await erasedKeys(tx, viewer)) removed += await deleteViewer(tx, key);
+    await markStale(tx, viewer.organizationId);
     return removed;
   },
   // `forgetItemsOfViewers` goes through all viewers, which is too much for one transaction.
   purgeItems: 'no items',
-  expire: [(tx, limit) => deleteFormerViewers(tx, keptDays, limit)],
-  rebuild: { from: 'log' },
+  expire: [
+    (tx, limit) => deleteFormerViewers(tx, keptDays, limit),
+    (tx, limit) => foldViewers(tx, restMinutes, limit),
+  ],
+  rebuild: { from: 'log', settle: (tx, limit) => foldViewers(tx, 0, limit) },
 };
+
+/**
+ * Folds the encounters of viewers at rest. How encounters lie in a row depends on the passes that
+ * brought them; a folded row depends on the events alone, so it is the same after a rebuild.
+ *
+ * @returns how many viewers, at most `limit`
+ */
+async function foldViewers(tx: Tx, minutes: number, limit: number): Promise<number> {
+  const viewers = await lockUnfolded(tx, minutes, limit);
+  if (viewers.length > 0) await foldEncounters(tx, viewers.map(toFolded));
+  return viewers.length;
+}
+
+function toFolded({ key, bytes }: { key: Hash; bytes: Buffer }): { key: Hash; bytes: Buffer } {
+  return { key, bytes: writeEncounters(latestEncounters(readEncounters(bytes))) };
+}
 
 /** By item by viewer by organization. */
 type Pass = Map<string, Map<string, Map<string, Encounter>>>;
 
-const maxRememberedItems = 50_000;
-
 class FeedViewersWriter implements ProjectionWriter<LoggedEvent> {
   #pass: Pass = new Map();
   readonly #secrets = new ViewerSecrets();
-  /** An item's serial number never changes. */
-  readonly #serialNumbers = new Map<string, number>();
+  readonly #serialNumbers = new SerialNumbers();
 
   collect(blocks: readonly EventBlock[]): void {
     for (const { organizationId, events } of blocks) {
-      const viewers = getOrMake(this.#pass, organizationId, newMap<Map<string, Encounter>>);
+      const viewers = getOrMake(this.#pass, organizationId, newMap<string, Map<string, Encounter>>);
       for (const event of events) {
         const viewer = viewerOf(event);
         const contentId = viewedContentOf(event);
         if (viewer === null || contentId === null) continue;
-        const items = getOrMake(viewers, viewer, newMap<Encounter>);
+        const items = getOrMake(viewers, viewer, newMap<string, Encounter>);
         addEvent(getOrMake(items, contentId, emptyEncounter), event);
       }
     }
@@ -80,7 +103,7 @@ class FeedViewersWriter implements ProjectionWriter<LoggedEvent> {
     const pass = this.#pass;
     this.#pass = new Map();
     await this.#secrets.load(tx, pass.keys());
-    await this.#findSerialNumbers(tx, pass);
+    await this.#serialNumbers.load(tx, itemsOf(pass));
     // By key: ids can be chosen so that their hashes are equal, and a row is written only once.
     const added = new Map<string, Encounters>();
     const organizations = new Map<string, string>();
@@ -97,42 +120,17 @@ class FeedViewersWriter implements ProjectionWriter<LoggedEvent> {
     const grown = await appendEncounters(tx, toRows(added, organizations));
     if (grown.length === 0) return;
     const stored = await selectGrown(tx, grown);
-    const folded = stored.map(({ key, bytes }) => ({
-      key,
-      bytes: writeEncounters(latestEncounters(readEncounters(bytes))),
-    }));
-    await foldEncounters(tx, folded);
+    await foldEncounters(tx, stored.map(toFolded));
   }
 
   forget(): void {
     this.#pass = new Map();
-    // Nothing may be written for items that were permanently deleted since.
     this.#serialNumbers.clear();
-  }
-
-  async #findSerialNumbers(tx: Tx, pass: Pass): Promise<void> {
-    if (this.#serialNumbers.size > maxRememberedItems) this.#serialNumbers.clear();
-    const unknown = new Map<string, string>();
-    for (const [organizationId, viewers] of pass) {
-      for (const items of viewers.values()) {
-        for (const contentId of items.keys()) {
-          if (!this.#serialNumbers.has(contentId)) unknown.set(contentId, organizationId);
-        }
-      }
-    }
-    if (unknown.size === 0) return;
-    const items = Array.from(unknown, ([contentId, organizationId]) => ({
-      organizationId,
-      contentId,
-    }));
-    for (const { contentId, serialNumber } of await selectSerialNumbers(tx, items)) {
-      this.#serialNumbers.set(contentId, serialNumber);
-    }
   }
 
   #addTo(encounters: Encounters, items: ReadonlyMap<string, Encounter>): void {
     for (const [contentId, encounter] of items) {
-      const serialNumber = this.#serialNumbers.get(contentId);
+      const serialNumber = this.#serialNumbers.of(contentId);
       // The item was deleted for good.
       if (serialNumber === undefined) continue;
       const before = encounters.get(serialNumber);
@@ -157,15 +155,10 @@ function toRows(
   return rows;
 }
 
-function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
+function* itemsOf(pass: Pass): Generator<readonly [string, string]> {
+  for (const [organizationId, viewers] of pass) {
+    for (const items of viewers.values()) {
+      for (const contentId of items.keys()) yield [contentId, organizationId];
+    }
   }
-  return value;
-}
-
-function newMap<Value>(): Map<string, Value> {
-  return new Map();
 }

@@ -1,11 +1,6 @@
 /** The SQL of the projection `feed-viewers`. */
 import { sql } from 'kysely';
-import {
-  bytesArray,
-  textArray,
-  timestampArray,
-  uuidArray,
-} from '../../../platform/database/binary-arrays.ts';
+import { bytesArray, textArray, timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
 import { contentItems } from '../../content/content.ts';
@@ -73,6 +68,20 @@ export async function lockViewers(
   return rows;
 }
 
+/** Encounters of viewers at rest that were not folded, locked until the transaction ends. */
+export async function lockUnfolded(
+  tx: Tx,
+  restMinutes: number,
+  limit: number,
+): Promise<{ key: Hash; bytes: Buffer }[]> {
+  const { rows } = await sql<{ key: Buffer; bytes: Buffer }>`
+    select viewer_key as key, folded || recent as bytes from feed_viewer
+    where recent <> '' and last_at <= now() - make_interval(mins => ${restMinutes}::int)
+    order by viewer_key limit ${limit} for update skip locked
+  `.execute(tx);
+  return rows.map(({ key, bytes }) => ({ key: key.toString('latin1'), bytes }));
+}
+
 /** Stores encounters that were merged. */
 export async function foldEncounters(
   tx: Tx,
@@ -86,27 +95,12 @@ export async function foldEncounters(
   `.execute(tx);
 }
 
-/** The serial numbers of items. Items that were deleted for good are missing. */
-export async function selectSerialNumbers(
-  tx: Tx,
-  items: readonly { organizationId: string; contentId: string }[],
-): Promise<{ contentId: string; serialNumber: number }[]> {
-  const { rows } = await sql<{ contentId: string; serialNumber: number }>`
-    select wanted.content_id as "contentId", content.serial_number as "serialNumber"
-    from unnest(${textArray(items.map(({ organizationId }) => organizationId))}::text[],
-      ${uuidArray(items.map(({ contentId }) => contentId))}::uuid[])
-      as wanted (organization_id, content_id)
-    join ${contentItems} content on content.organization_id = wanted.organization_id
-      and content.content_id = wanted.content_id
-  `.execute(tx);
-  return rows;
-}
-
-/** All encounters of one viewer; null when there are none. */
-export async function selectEncounters(db: Db, key: Buffer): Promise<Buffer | null> {
+/** All encounters of viewers, one after another. */
+export async function selectEncounters(db: Db, keys: readonly Buffer[]): Promise<Buffer> {
   const { rows } = await sql<{ bytes: Buffer }>`
-    select folded || recent as bytes from feed_viewer where viewer_key = ${key}`.execute(db);
-  return rows[0]?.bytes ?? null;
+    select folded || recent as bytes from feed_viewer
+    where viewer_key = any(${keys}::bytea[])`.execute(db);
+  return Buffer.concat(rows.map(({ bytes }) => bytes));
 }
 
 /** What items are about that the index does not hold, such as expired ones. */

@@ -1,0 +1,69 @@
+/**
+ * Totals of items for pages. Those that nobody acts on stay as they are, so an item is read again soon
+ * only after an event that counts; reading every item of every page cost a quarter of a page.
+ */
+import { byDeadline } from '../../platform/by-deadline.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import type { ItemTotals, ItemTotalsReader } from '../analytics/analytics.ts';
+import type { FeedEntry } from './items/feed-entry.ts';
+
+/** The projection has written an event this long after it came; until then the item is read again. */
+const settlingMs = 3_000;
+/** What is settled is read again this often, for a rebuild, an erasure, and events that were missed. */
+const settledForMs = 3_000;
+
+type Known = { readonly totals: ItemTotals; readonly readAt: number };
+
+export class KnownTotals {
+  readonly #reader: ItemTotalsReader;
+  readonly #known = new WeakMap<FeedEntry, Known>();
+
+  constructor(reader: ItemTotalsReader) {
+    this.#reader = reader;
+  }
+
+  /**
+   * The totals of entries in their order. Numbers that are not there by the deadline are those of the
+   * last reading, or null where there is none.
+   */
+  async read(
+    organizationId: OrganizationId,
+    entries: readonly FeedEntry[],
+    deadline: number,
+  ): Promise<(ItemTotals | null)[]> {
+    const now = performance.now();
+    const unsettled = entries.filter((entry) => !this.#isSettled(entry, now));
+    if (unsettled.length > 0) await this.#refresh(organizationId, unsettled, now, deadline);
+    return entries.map((entry) => this.#known.get(entry)?.totals ?? null);
+  }
+
+  /** Whether any totals of the entry are known, however old. */
+  knows(entry: FeedEntry): boolean {
+    return this.#known.has(entry);
+  }
+
+  #isSettled(entry: FeedEntry, now: number): boolean {
+    const known = this.#known.get(entry);
+    return (
+      known !== undefined &&
+      now - known.readAt < settledForMs &&
+      known.readAt - entry.countedAt > settlingMs
+    );
+  }
+
+  async #refresh(
+    organizationId: OrganizationId,
+    entries: readonly FeedEntry[],
+    now: number,
+    deadline: number,
+  ): Promise<void> {
+    const ids = entries.map(({ contentId }) => contentId);
+    // While the database is away, the last numbers are the best there are.
+    const reading = this.#reader.read(organizationId, ids).catch(() => null);
+    const totals = await byDeadline(reading, deadline);
+    for (const [index, entry] of entries.entries()) {
+      const one = totals?.[index];
+      if (one !== undefined) this.#known.set(entry, { totals: one, readAt: now });
+    }
+  }
+}

@@ -1,0 +1,13 @@
+/** The value of a key, which is made when there is none. */
+export function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}
+
+export function newMap<Key, Value>(): Map<Key, Value> {
+  return new Map();
+}

@@ -1,0 +1,183 @@
+/** Picks the best of a pool for one place after another. Nothing here changes a score. */
+import type { FeedEntry } from '../items/feed-entry.ts';
+import type { Choice } from './choice.ts';
+import { visitNewest } from './filter.ts';
+import { rank, type Candidate } from './rank.ts';
+
+/**
+ * At the diversity 1, the item of an author after n others counts (1 − 0.25)·0.5^n + 0.25: the discount
+ * of X's home timeline. In a library of few authors that would outweigh everything else.
+ */
+const authorFloor = 0.25;
+/**
+ * What an item loses at most, at the diversity 1, that is about the same as its neighbours. A strong
+ * liking moves a score by an eighth, so that much more would leave nothing of it.
+ */
+const maxLikenessDiscount = 0.3;
+/** Entries of other authors that are fetched at once when the pool has none left. */
+const othersAtOnce = 20;
+
+const taken = -1;
+
+/** The author of nobody: entries without an author may stand beside each other. */
+export const nobody = 0;
+
+export class Picker {
+  readonly #choice: Choice;
+  /** By falling keys. */
+  readonly #pool: Candidate[];
+  /** The keys with the discounts of their authors; −1 for what was taken. */
+  #discounted: Float64Array;
+  /** Everything before it was taken. */
+  #first = 0;
+  readonly #diversity: number;
+  readonly #timesOf = new Map<number, number>();
+  /** Authors beside whom nothing is left outside the pool. */
+  readonly #areAllInPool = new Set<number>();
+  #previous: readonly number[] = [];
+  #beforePrevious: readonly number[] = [];
+  #previousAuthor: number;
+
+  /** @param pool sorted by falling keys; the picker takes it over */
+  constructor(choice: Choice, pool: Candidate[], previousAuthor: number) {
+    this.#choice = choice;
+    this.#pool = pool;
+    this.#discounted = Float64Array.from(pool, ({ key }) => key);
+    this.#diversity = choice.parts.config.diversity;
+    this.#previousAuthor = previousAuthor;
+  }
+
+  /**
+   * Removes and returns the best candidate for the next place; null when there is none. It is of another
+   * author than its neighbour, and if possible than the one after it, while any is left.
+   *
+   * @param nextAuthor of the item that has the place after it
+   */
+  pick(nextAuthor = nobody): FeedEntry | null {
+    const best = this.pickOther(nextAuthor) ?? this.pickOther(nobody);
+    return best ?? this.#takeOut(this.#best(nobody, nobody));
+  }
+
+  /** As `pick`, or null when only the neighbours' authors are left. */
+  pickOther(nextAuthor: number): FeedEntry | null {
+    let best = this.#best(this.#previousAuthor, nextAuthor);
+    if (best === -1 && this.#fetchOthers(nextAuthor)) {
+      best = this.#best(this.#previousAuthor, nextAuthor);
+    }
+    return this.#takeOut(best);
+  }
+
+  /** Removes and returns the first of `entries` that may stand at the next place. */
+  takeFitting(entries: FeedEntry[], nextAuthor = nobody): FeedEntry | null {
+    const fits = ({ authorNumber }: FeedEntry) =>
+      authorNumber === nobody ||
+      (authorNumber !== this.#previousAuthor && authorNumber !== nextAuthor);
+    const index = entries.findIndex(fits);
+    return index === -1 ? null : (entries.splice(index, 1)[0] ?? null);
+  }
+
+  place(entry: FeedEntry): void {
+    const { authorNumber } = entry;
+    if (authorNumber !== nobody && this.#diversity > 0) this.#discount(authorNumber);
+    this.#beforePrevious = this.#previous;
+    this.#previous = entry.tagNumbers;
+    this.#previousAuthor = authorNumber;
+  }
+
+  #takeOut(index: number): FeedEntry | null {
+    const candidate = this.#pool[index];
+    if (candidate === undefined) return null;
+    this.#discounted[index] = taken;
+    while (this.#discounted[this.#first] === taken) this.#first += 1;
+    return candidate.entry;
+  }
+
+  #best(avoided: number, alsoAvoided: number): number {
+    const pool = this.#pool;
+    const likenessDiscount = maxLikenessDiscount * this.#diversity;
+    let best = -1;
+    let bestKey = -1;
+    for (let index = this.#first; index < pool.length; index += 1) {
+      const candidate = pool[index];
+      // Keys fall from here on, and discounts only lower them.
+      if (candidate === undefined || candidate.key <= bestKey) break;
+      let key = this.#discounted[index] ?? taken;
+      if (key <= bestKey || key === taken) continue;
+      const { authorNumber: author, tagNumbers } = candidate.entry;
+      if (author !== nobody && (author === avoided || author === alsoAvoided)) continue;
+      if (likenessDiscount > 0) key *= 1 - likenessDiscount * this.#likeness(tagNumbers);
+      if (key > bestKey) {
+        best = index;
+        bestKey = key;
+      }
+    }
+    return best;
+  }
+
+  /** One more item of an author was placed: its further ones count less. */
+  #discount(author: number): void {
+    const times = (this.#timesOf.get(author) ?? 0) + 1;
+    this.#timesOf.set(author, times);
+    const factor = this.#discountAfter(times);
+    for (let index = this.#first; index < this.#pool.length; index += 1) {
+      const candidate = this.#pool[index];
+      if (candidate?.entry.authorNumber !== author || this.#discounted[index] === taken) continue;
+      this.#discounted[index] = candidate.key * factor;
+    }
+  }
+
+  #discountAfter(times: number): number {
+    return 1 - this.#diversity * (1 - authorFloor) * (1 - 0.5 ** times);
+  }
+
+  /** How much tags are those of the two items before: the greater Jaccard index. */
+  #likeness(tags: readonly number[]): number {
+    return Math.max(jaccard(tags, this.#previous), jaccard(tags, this.#beforePrevious));
+  }
+
+  #addToPool(found: readonly Candidate[]): void {
+    const left = this.#pool.filter((_, index) => this.#discounted[index] !== taken);
+    const all = [...left, ...found].sort((a, b) => b.key - a.key);
+    this.#pool.splice(0, Infinity, ...all);
+    this.#first = 0;
+    this.#discounted = Float64Array.from(all, ({ key, entry }) => {
+      const times = this.#timesOf.get(entry.authorNumber);
+      return times === undefined ? key : key * this.#discountAfter(times);
+    });
+  }
+
+  /** The pool has these authors left alone: looks for others beyond it. @returns whether there are any */
+  #fetchOthers(nextAuthor: number): boolean {
+    const { index, filter } = this.#choice.parts;
+    const previous = this.#previousAuthor;
+    if (this.#areAllInPool.has(previous) || filter.author !== null) return false;
+    const found: FeedEntry[] = [];
+    visitNewest(index, filter, (entry) => {
+      const { authorNumber: author } = entry;
+      const isOther = author === nobody || (author !== previous && author !== nextAuthor);
+      if (isOther && this.#choice.take(entry)) found.push(entry);
+      return found.length < othersAtOnce;
+    });
+    if (found.length === 0) {
+      if (nextAuthor === nobody) this.#areAllInPool.add(previous);
+      return false;
+    }
+    this.#addToPool(rank(this.#choice, found));
+    return true;
+  }
+}
+
+function jaccard(a: readonly number[], b: readonly number[]): number {
+  if (a.length === 0 || b.length === 0) return 0;
+  let both = 0;
+  for (let at = 0; at < a.length; at += 1) {
+    const tag = a[at];
+    for (let other = 0; other < b.length; other += 1) {
+      if (b[other] === tag) {
+        both += 1;
+        break;
+      }
+    }
+  }
+  return both / (a.length + b.length - both);
+}

@@ -1,0 +1,177 @@
+/**
+ * Who watches this also watches that: vectors of items, found from what viewers did with them.
+ *
+ * Outcomes are taken relative to what is usual of the item and of the viewer (Koren, Bell and Volinsky,
+ * "Matrix Factorization Techniques for Recommender Systems", 2009), and divided by the roots of how much
+ * either has done, so that neither a busy viewer nor a popular item speaks for all. The strongest
+ * directions of that matrix are its taste: they are found by subspace iteration (Halko, Martinsson and
+ * Tropp, "Finding Structure with Randomness", 2011), which needs a few passes over the entries alone.
+ *
+ * Chance has directions as well. The strongest one of the same entries with random signs says how strong
+ * it is (Hong, Sheng and Dobriban, "Selecting the number of components in PCA via random signflips",
+ * 2020): weaker directions are dropped, and the others shrink by what chance explains of them. An
+ * organization whose viewers have no taste in common, or too few views, has no vectors.
+ *
+ * It is a function of its input: it begins with directions that follow from the items' numbers, and sums
+ * in the order of the input.
+ */
+import { mix } from './hash.ts';
+import { normalizeColumns, orthonormalize } from './columns.ts';
+
+/** Numbers of an item's vector: how many directions of taste are told apart at most. */
+export const dimensions = 16;
+
+/** What viewers did: one entry for each item that a viewer has met, all of one viewer together. */
+export type Watches = {
+  /** For each viewer, where the entries begin; one more than there are viewers. */
+  readonly starts: Uint32Array;
+  /** Of each entry: the place of its item in `serialNumbers`. */
+  readonly items: Uint32Array;
+  readonly outcomes: Float32Array;
+  /** How much each viewer counts, from 0 to 1. */
+  readonly weights: Float32Array;
+  /** Of the items that are met, ascending. */
+  readonly serialNumbers: Float64Array;
+};
+
+export type Factors = {
+  readonly mean: number;
+  /** The standard deviation of outcomes around what is usual of item and viewer. */
+  readonly spread: number;
+  readonly biases: Float32Array;
+  /** `dimensions` numbers for each item; all zero where chance explains everything. */
+  readonly vectors: Float32Array;
+  /** The directions that are stronger than chance. */
+  readonly found: number;
+};
+
+const sweeps = 8;
+/** Sweeps for the strength of chance: its directions are all about as strong, so a few suffice. */
+const chanceSweeps = 5;
+const chanceDirections = 4;
+/** Chance is estimated once, and another draw of it may be this much stronger. */
+const margin = 1.05;
+/** So many outcomes that are like the mean are assumed of each item and each viewer. */
+export const prior = 8;
+
+export function factorize(watches: Watches): Factors {
+  const { starts, items, serialNumbers } = watches;
+  const itemCount = serialNumbers.length;
+  const { mean, biases, support, residuals } = removeBiases(watches);
+  const spread = Math.sqrt(meanSquare(residuals));
+  const vectors = new Float32Array(itemCount * dimensions);
+  if (!(spread > 0)) return { mean, spread: 1, biases, vectors, found: 0 };
+  const entries = new Float32Array(residuals.length);
+  const flipped = new Float32Array(residuals.length);
+  for (let viewer = 0; viewer + 1 < starts.length; viewer += 1) {
+    const [start, end] = [starts[viewer] ?? 0, starts[viewer + 1] ?? 0];
+    const weight = (watches.weights[viewer] ?? 0) / Math.sqrt(end - start + prior);
+    for (let at = start; at < end; at += 1) {
+      const item = items[at] ?? 0;
+      const share = weight / (spread * Math.sqrt((support[item] ?? 0) + prior));
+      entries[at] = (residuals[at] ?? 0) * share;
+      const isFlipped = mix((viewer + 1) * 0x9e3779b1 + (serialNumbers[item] ?? 0)) < 0.5;
+      flipped[at] = isFlipped ? -(entries[at] ?? 0) : (entries[at] ?? 0);
+    }
+  }
+  const chance = directionsOf(watches, flipped, chanceDirections, chanceSweeps).strengths[0] ?? 0;
+  const { directions, strengths } = directionsOf(watches, entries, dimensions, sweeps);
+  const kept = strengths.map((strength) => Math.max(0, 1 - ((margin * chance) / strength) ** 2));
+  for (let item = 0; item < itemCount; item += 1) {
+    const few = 1 / Math.sqrt((support[item] ?? 0) + prior);
+    for (let at = 0; at < dimensions; at += 1) {
+      vectors[item * dimensions + at] = (directions[item * dimensions + at] ?? 0) * few;
+    }
+  }
+  normalizeColumns(vectors, dimensions, kept, items);
+  return { mean, spread, biases, vectors, found: kept.filter((share) => share > 0).length };
+}
+
+/** The strongest directions of the matrix in the space of the items, strongest first. */
+function directionsOf(
+  { starts, items, serialNumbers }: Watches,
+  entries: Float32Array,
+  count: number,
+  rounds: number,
+): { directions: Float32Array; strengths: number[] } {
+  const viewerCount = starts.length - 1;
+  const directions = Float32Array.from({ length: serialNumbers.length * count }, (_, at) => {
+    const item = Math.floor(at / count);
+    return mix((serialNumbers[item] ?? 0) * count + (at % count)) - 0.5;
+  });
+  const tastes = new Float32Array(viewerCount * count);
+  let strengths = orthonormalize(directions, count);
+  for (let round = 0; round < rounds; round += 1) {
+    tastes.fill(0);
+    for (let viewer = 0; viewer < viewerCount; viewer += 1) {
+      for (let at = starts[viewer] ?? 0; at < (starts[viewer + 1] ?? 0); at += 1) {
+        addRow(tastes, viewer, directions, items[at] ?? 0, entries[at] ?? 0, count);
+      }
+    }
+    orthonormalize(tastes, count);
+    directions.fill(0);
+    for (let viewer = 0; viewer < viewerCount; viewer += 1) {
+      for (let at = starts[viewer] ?? 0; at < (starts[viewer + 1] ?? 0); at += 1) {
+        addRow(directions, items[at] ?? 0, tastes, viewer, entries[at] ?? 0, count);
+      }
+    }
+    strengths = orthonormalize(directions, count);
+  }
+  return { directions, strengths };
+}
+
+/** Adds `share` of a row of one matrix to a row of another. */
+function addRow(
+  to: Float32Array,
+  toRow: number,
+  from: Float32Array,
+  fromRow: number,
+  share: number,
+  columns: number,
+): void {
+  const [toStart, fromStart] = [toRow * columns, fromRow * columns];
+  for (let at = 0; at < columns; at += 1) {
+    to[toStart + at] = (to[toStart + at] ?? 0) + share * (from[fromStart + at] ?? 0);
+  }
+}
+
+/** Takes the mean and what is usual of each item and viewer out of the outcomes. */
+function removeBiases({ starts, items, outcomes, weights, serialNumbers }: Watches) {
+  const support = new Float32Array(serialNumbers.length);
+  const above = new Float64Array(serialNumbers.length);
+  let sum = 0;
+  let total = 0;
+  for (let viewer = 0; viewer + 1 < starts.length; viewer += 1) {
+    const weight = weights[viewer] ?? 0;
+    for (let at = starts[viewer] ?? 0; at < (starts[viewer + 1] ?? 0); at += 1) {
+      const item = items[at] ?? 0;
+      sum += weight * (outcomes[at] ?? 0);
+      total += weight;
+      above[item] = (above[item] ?? 0) + weight * (outcomes[at] ?? 0);
+      support[item] = (support[item] ?? 0) + weight;
+    }
+  }
+  const mean = total > 0 ? sum / total : 0;
+  const biases = Float32Array.from(above, (one, item) => {
+    const known = support[item] ?? 0;
+    return (one - known * mean) / (prior + known);
+  });
+  const residuals = new Float32Array(outcomes.length);
+  for (let viewer = 0; viewer + 1 < starts.length; viewer += 1) {
+    const [start, end] = [starts[viewer] ?? 0, starts[viewer + 1] ?? 0];
+    let own = 0;
+    for (let at = start; at < end; at += 1) {
+      residuals[at] = (outcomes[at] ?? 0) - mean - (biases[items[at] ?? 0] ?? 0);
+      own += residuals[at] ?? 0;
+    }
+    const bias = own / (prior + end - start);
+    for (let at = start; at < end; at += 1) residuals[at] = (residuals[at] ?? 0) - bias;
+  }
+  return { mean, biases, support, residuals };
+}
+
+function meanSquare(values: Float32Array): number {
+  let squares = 0;
+  for (const value of values) squares += value * value;
+  return values.length === 0 ? 0 : squares / values.length;
+}

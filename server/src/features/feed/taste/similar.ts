@@ -1,0 +1,123 @@
+/** Items that are like an item: watched by the same viewers, or about the same. */
+import { setImmediate } from 'node:timers/promises';
+import type { FeedEntry } from '../items/feed-entry.ts';
+import type { OrganizationIndex } from '../items/organization-index.ts';
+import type { Choice } from '../ranking/choice.ts';
+import { dimensions } from './factorize.ts';
+import type { ItemVectors } from './item-vectors.ts';
+
+/** What is compared with others. */
+export type Original = {
+  readonly serialNumber: number;
+  readonly tags: readonly string[];
+  readonly author: string | null;
+};
+
+/** How much sharing all tags, or the author, counts beside the cosine of the vectors. */
+const tagShare = 0.5;
+const authorShare = 0.2;
+/** Less is no likeness. */
+const leastLikeness = 0.05;
+const neighbours = 200;
+const newestOfList = 300;
+/** Requests of this process wait no longer than comparing so many takes. */
+const comparedAtOnce = 50_000;
+
+/** Candidates, most alike first. @param choice decides what may be shown; the original is left out of it */
+export async function similarTo(
+  original: Original,
+  index: OrganizationIndex,
+  newChoice: () => Choice,
+  limit: number,
+): Promise<FeedEntry[]> {
+  const likeness = new Map<FeedEntry, number>();
+  if (index.vectors !== null) {
+    for (const { serialNumber, cosine } of await nearestTo(original.serialNumber, index.vectors)) {
+      const entry = index.find(serialNumber);
+      if (entry !== undefined) likeness.set(entry, cosine);
+    }
+  }
+  const lists = original.tags.map((tag) => index.list('tag', tag));
+  if (original.author !== null) lists.push(index.list('author', original.author));
+  for (const list of lists) {
+    for (const entry of list.first(newestOfList)) {
+      if (!likeness.has(entry)) likeness.set(entry, 0);
+    }
+  }
+  const found: { entry: FeedEntry; value: number; popularity: number }[] = [];
+  const nowMs = Date.now();
+  for (const [entry, cosine] of likeness) {
+    const isSameAuthor = entry.author !== null && entry.author === original.author;
+    const value =
+      cosine + tagShare * jaccard(entry.tags, original.tags) + (isSameAuthor ? authorShare : 0);
+    if (value < leastLikeness || entry.serialNumber === original.serialNumber) continue;
+    found.push({ entry, value, popularity: index.statistics.popularityOf(entry, nowMs) });
+  }
+  const choice = newChoice();
+  return found
+    .toSorted((a, b) => b.value - a.value || b.popularity - a.popularity)
+    .filter(({ entry }) => choice.take(entry))
+    .slice(0, limit)
+    .map(({ entry }) => entry);
+}
+
+type Neighbour = { readonly serialNumber: number; readonly cosine: number };
+
+const maxKnown = 1_000;
+const knownNeighbours = new WeakMap<ItemVectors, Map<number, readonly Neighbour[]>>();
+
+/** The items whose vectors point where that of an item points; kept for a while. */
+async function nearestTo(
+  serialNumber: number,
+  vectors: ItemVectors,
+): Promise<readonly Neighbour[]> {
+  let known = knownNeighbours.get(vectors);
+  if (known === undefined) knownNeighbours.set(vectors, (known = new Map()));
+  const found = known.get(serialNumber) ?? (await findNearest(serialNumber, vectors));
+  // The oldest key of a Map comes first.
+  const [oldest] = known.keys();
+  if (known.size >= maxKnown && oldest !== undefined) known.delete(oldest);
+  known.set(serialNumber, found);
+  return found;
+}
+
+/** So long a vector is assumed beside each: one that few viewers made is short, and counts less. */
+const shortVector = 0.5;
+
+async function findNearest(serialNumber: number, vectors: ItemVectors): Promise<Neighbour[]> {
+  const own = vectors.placeOf(serialNumber);
+  if (own === -1) return [];
+  const vector = new Float32Array(dimensions);
+  const other = new Float32Array(dimensions);
+  vectors.readInto(own, vector);
+  const length = Math.hypot(...vector);
+  let nearest: Neighbour[] = [];
+  for (let place = 0; place < vectors.size; place += 1) {
+    if (place % comparedAtOnce === comparedAtOnce - 1) await setImmediate();
+    if (place === own) continue;
+    const product = vectors.productWith(place, vector);
+    if (product <= 0) continue;
+    vectors.readInto(place, other);
+    const cosine = product / ((length + shortVector) * (lengthOf(other) + shortVector));
+    nearest.push({ serialNumber: vectors.serialNumberAt(place), cosine });
+    if (nearest.length >= 4 * neighbours) nearest = keepNearest(nearest);
+  }
+  return keepNearest(nearest);
+}
+
+function keepNearest(found: Neighbour[]): Neighbour[] {
+  return found.toSorted((a, b) => b.cosine - a.cosine).slice(0, neighbours);
+}
+
+function lengthOf(vector: Float32Array): number {
+  let squares = 0;
+  for (const one of vector) squares += one * one;
+  return Math.sqrt(squares);
+}
+
+function jaccard(a: readonly string[], b: readonly string[]): number {
+  if (a.length === 0 || b.length === 0) return 0;
+  let both = 0;
+  for (const tag of a) if (b.includes(tag)) both += 1;
+  return both / (a.length + b.length - both);
+}

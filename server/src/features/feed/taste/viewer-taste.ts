@@ -1,0 +1,116 @@
+/** What a viewer can be expected to like, from the vectors of the items that they have met. */
+import type { ViewerProfile } from '../viewers/viewer-profile.ts';
+import type { FeedEntry } from '../items/feed-entry.ts';
+import { dayMs } from '../../../platform/time.ts';
+import { dimensions } from './factorize.ts';
+import type { ItemVectors } from './item-vectors.ts';
+import { Ridge } from './ridge.ts';
+import { outcomeOf } from './watches.ts';
+import type { Encounter } from '../viewers/encounter.ts';
+
+/**
+ * λ of the regression: the variance of single outcomes over that of tastes. So many outcomes count as much
+ * as what is assumed of everybody, which is to have no taste.
+ */
+const penalty = 12;
+/** Tastes fade by half in this time. */
+const halfLifeMs = 14 * dayMs;
+/** One standard deviation of outcomes makes odds e^gain times as high. */
+const gain = 4;
+const mostLogit = 4;
+
+export type Taste = {
+  /**
+   * The log-odds that a viewer likes an item, beyond what is usual of the item and the viewer: 0 where
+   * nothing is known of either, and the nearer to 0, the less is known.
+   */
+  readonly logitOf: (entry: FeedEntry) => number;
+  readonly vectors: ItemVectors;
+  readonly vector: Float32Array;
+};
+
+type Known = {
+  readonly vectors: ItemVectors;
+  readonly stored: Ridge;
+  readonly work: Ridge;
+  version: number;
+  taste: Taste | null;
+};
+
+const known = new WeakMap<ViewerProfile, Known>();
+
+/** The taste of a viewer; null where nothing is known of it. It is computed again after changes. */
+export function tasteOf(viewer: ViewerProfile, vectors: ItemVectors | null): Taste | null {
+  if (vectors === null || vectors.size === 0 || viewer.size === 0) return null;
+  let found = known.get(viewer);
+  if (found === undefined || found.vectors !== vectors) {
+    found = {
+      vectors,
+      stored: new Ridge(dimensions + 1),
+      work: new Ridge(dimensions + 1),
+      version: -1,
+      taste: null,
+    };
+    for (const [serialNumber, one] of viewer.storedEncounters()) {
+      addTo(found.stored, vectors, serialNumber, one, 1);
+    }
+    known.set(viewer, found);
+  }
+  if (found.version !== viewer.version) {
+    found.version = viewer.version;
+    found.work.copy(found.stored);
+    for (const [serialNumber, before, now] of viewer.freshEncounters()) {
+      if (before !== null) addTo(found.work, vectors, serialNumber, before, -1);
+      addTo(found.work, vectors, serialNumber, now, 1);
+    }
+    found.taste = toTaste(found.work, vectors);
+  }
+  return found.taste;
+}
+
+const features = new Float32Array(dimensions + 1);
+
+/** Adds an outcome, or takes it away. The last feature is what the viewer thinks of everything. */
+function addTo(
+  ridge: Ridge,
+  vectors: ItemVectors,
+  serialNumber: number,
+  encounter: Encounter,
+  sign: 1 | -1,
+): void {
+  const outcome = outcomeOf(encounter);
+  const place = outcome === null ? -1 : vectors.placeOf(serialNumber);
+  if (outcome === null || place === -1) return;
+  const { mean, spread } = vectors.head;
+  vectors.readInto(place, features);
+  features[dimensions] = 1;
+  const age = Math.max(0, Date.now() - encounter.second * 1_000);
+  // Rounded to days, so that what was added is taken away again.
+  const weight = 0.5 ** ((Math.floor(age / dayMs) * dayMs) / halfLifeMs);
+  ridge.add(features, 0, (outcome - mean - vectors.biasAt(place)) / spread, sign * weight);
+}
+
+function toTaste(ridge: Ridge, vectors: ItemVectors): Taste {
+  const vector = new Float32Array(dimensions + 1);
+  ridge.solve(penalty, vector, 0);
+  return {
+    vectors,
+    vector,
+    logitOf({ serialNumber }) {
+      const place = vectors.placeOf(serialNumber);
+      if (place === -1) return 0;
+      const logit = gain * vectors.productWith(place, vector);
+      return Math.min(mostLogit, Math.max(-mostLogit, logit));
+    },
+  };
+}
+
+/**
+ * An affinity and the log-odds of a taste as one affinity. Both are 0 in log-odds where nothing is known,
+ * and small where little is, so that they add up by what is known of each.
+ */
+export function withTaste(affinity: number, logit: number): number {
+  if (logit === 0) return affinity;
+  const odds = (affinity / (1 - affinity)) * Math.exp(logit);
+  return odds / (1 + odds);
+}
