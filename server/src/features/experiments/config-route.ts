@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { fieldError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
-import { answers, Closed, Envelope, OneOf } from '../../platform/http/schemas.ts';
+import { answers, Closed, OneOf } from '../../platform/http/schemas.ts';
+import { maySpeakFor, type SignatureReader } from '../keys/keys.ts';
 import type { Assignments } from './assignments/assignments.ts';
 
 const id = (description: string) =>
@@ -25,13 +26,34 @@ export const ConfigQuery = Closed({
   ),
 });
 
+const experiments = Type.Array(
+  Type.Object({ experimentId: Type.String(), variantId: Type.String() }),
+);
+
 export const ClientConfig = Type.Object({
   settings: Type.Record(Type.String(), Type.Unknown()),
   flags: Type.Record(Type.String(), Type.Unknown()),
-  experiments: Type.Array(Type.Object({ experimentId: Type.String(), variantId: Type.String() })),
+  experiments,
 });
 
-export function addConfigRoute(app: HttpApp, assignments: Assignments): void {
+const ConfigAnswer = Type.Object(
+  {
+    data: ClientConfig,
+    meta: Type.Object({
+      requestId: Type.String(),
+      experiments: { ...experiments, description: 'The same as in `data`, where feeds have it.' },
+    }),
+  },
+  { description: 'The result.' },
+);
+
+export function addConfigRoute(
+  app: HttpApp,
+  {
+    assignments,
+    viewerSignatures,
+  }: { assignments: Assignments; viewerSignatures: SignatureReader },
+): void {
   app.get(
     '/v1/config',
     {
@@ -44,13 +66,15 @@ export function addConfigRoute(app: HttpApp, assignments: Assignments): void {
           'viewer is in. Reading them makes the viewer a participant.',
         tags: ['Configuration'],
         querystring: ConfigQuery,
-        response: answers({ 200: Envelope(ClientConfig) }),
+        response: answers({ 200: ConfigAnswer }),
       },
     },
     async (request) => {
       const { organizationId } = principalOf(request);
       const { query, headers } = request;
-      const userId = query.userId ?? headerId(headers['x-user-id'], 'X-User-Id');
+      const named = query.userId ?? headerId(headers['x-user-id'], 'X-User-Id');
+      const isOwn = named === null || (await maySpeakFor(request, named, viewerSignatures));
+      const userId = isOwn ? named : null;
       const deviceId = query.deviceId ?? headerId(headers['x-device-id'], 'X-Device-Id');
       const segments = query.segments ?? textOf(headers['x-user-segments']) ?? '';
       const audience = {
@@ -62,7 +86,7 @@ export function addConfigRoute(app: HttpApp, assignments: Assignments): void {
           .filter((segment) => segment !== ''),
       };
       const data = await assignments.forClient(organizationId, { userId, deviceId }, audience);
-      return { data };
+      return { data, meta: { experiments: data.experiments } };
     },
   );
 }

@@ -32,7 +32,24 @@ export type JudgingPlan = {
   readonly minimumOutcomes: number;
   /** Units at which always-valid intervals are tightest. */
   readonly tunedTo: number;
+  /** The time zone of the organization at the start; plans without one go by UTC. */
+  readonly timeZone?: string;
+  /** Planned ends that were moved later while the experiment ran, with the moments of the moves. */
+  readonly earlierEnds?: readonly { readonly endsAt: string; readonly movedAt: string }[];
 };
+
+/** The plan of drafts, which have no data. */
+export const defaultPlan: JudgingPlan = {
+  alpha: 0.05,
+  minimumDays: 7,
+  minimumUnits: 100,
+  minimumOutcomes: 5,
+  tunedTo: 5_000,
+};
+
+export function planOf({ plan }: Pick<ExperimentRow, 'plan'>): JudgingPlan {
+  return plan ?? defaultPlan;
+}
 
 export type Range = readonly [from: number, to: number];
 

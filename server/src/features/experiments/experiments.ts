@@ -12,7 +12,6 @@ import type { Hints } from '../../platform/hints.ts';
 import { Assignments } from './assignments/assignments.ts';
 import { Exposures } from './assignments/exposures.ts';
 
-export { experimentUnits } from './units/units.ts';
 export type { Assignments } from './assignments/assignments.ts';
 
 export type OpenExperiments = AsyncDisposable & {

@@ -1,14 +1,17 @@
 import type { Logger } from 'pino';
 import { integer } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature, type Chore } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { setting } from '../../platform/settings.ts';
+import { engagementFollowers } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
+import type { SignatureReader } from '../keys/keys.ts';
 import { configurationChanged } from '../settings/settings.ts';
-import { webhookDeliveries } from '../webhooks/webhooks.ts';
+import { webhookDeliveries, webhookEvents } from '../webhooks/webhooks.ts';
 import { completeDue, countQuietExposures, settle, takeDueLooks } from './catch-up.ts';
 import { addConfigRoute } from './config-route.ts';
 import { experimentErrors } from './errors.ts';
@@ -16,6 +19,8 @@ import { openExperiments } from './experiments.ts';
 import { addLifecycleRoutes } from './lifecycle-routes.ts';
 import { addResultRoutes } from './result-routes.ts';
 import { addExperimentRoutes } from './routes.ts';
+import { experimentUnits } from './units/units.ts';
+import { experimentEvents } from './webhook-events.ts';
 
 type Parts = {
   db: Db;
@@ -24,6 +29,7 @@ type Parts = {
   mutations: Mutations;
   hints: Hints;
   eventLog: EngagementLog;
+  viewerSignatures: SignatureReader;
 };
 
 export const experiments = defineFeature({
@@ -31,6 +37,7 @@ export const experiments = defineFeature({
   apiTags: {
     Experiments: 'Experiments over ranking, settings and flags, and their results.',
   },
+  areas: { experiments: 'experiments', config: 'settings' },
   settings: {
     experimentMinimumDays: setting({
       env: 'REELFEED_EXPERIMENT_MIN_DAYS',
@@ -56,7 +63,11 @@ export const experiments = defineFeature({
   },
   errors: experimentErrors,
   tables: ['experiment', 'exposure', 'experiment_unit', 'viewer_day'],
-  async build({ db, log, cursors, mutations, hints, eventLog }: Parts, values) {
+  extensions: [
+    extend(webhookEvents, experimentEvents),
+    extend(engagementFollowers, experimentUnits),
+  ],
+  async build({ db, log, cursors, mutations, hints, eventLog, viewerSignatures }: Parts, values) {
     const opened = await openExperiments(db, log, hints);
     const { assignments, exposures } = opened;
     const plan = {
@@ -71,8 +82,8 @@ export const experiments = defineFeature({
       provides: { assignments },
       resources: [opened],
       routes(app) {
-        addConfigRoute(app, assignments);
-        addExperimentRoutes(app, { db, cursors, mutations });
+        addConfigRoute(app, { assignments, viewerSignatures });
+        addExperimentRoutes(app, { db, cursors, mutations, plan, onChange });
         addLifecycleRoutes(app, {
           db,
           mutations,

@@ -1,28 +1,66 @@
 /**
  * The layer that running ranking experiments share: content can be ordered in only one way, so a
- * unit is in at most one of them. Each takes free parts of [0, 1).
+ * unit is in at most one of them. Each takes free parts of [0, 1). Experiments whose audiences exclude
+ * each other never meet in a unit, so they may take the same parts.
  */
+import type { Targeting } from '@reelfeed/client/assignment';
 import type { Range } from './experiment.ts';
 
 const tolerance = 1e-9;
 
 /**
- * Free parts of the layer with `traffic` in all, from the bottom up.
+ * Free parts of the layer with `traffic` in all, upwards from a place and around the end. Starting at
+ * random places spreads the burden of experiments over all units.
  *
+ * @param place in [0, 1)
  * @returns null where less is free
  */
-export function takeRanges(taken: readonly Range[], traffic: number): Range[] | null {
+export function takeRanges(
+  taken: readonly Range[],
+  traffic: number,
+  place: number,
+): Range[] | null {
   const ranges: Range[] = [];
   let wanted = traffic;
-  let from = 0;
-  for (const [start, end] of [...taken.toSorted(([a], [b]) => a - b), [1, 1] as const]) {
-    const take = Math.min(wanted, start - from);
-    if (take > tolerance) {
-      ranges.push([from, from + take]);
-      wanted -= take;
-    }
-    from = Math.max(from, end);
-    if (wanted <= tolerance) return ranges;
+  for (const [from, to] of [...freeBetween(taken, place, 1), ...freeBetween(taken, 0, place)]) {
+    if (wanted <= tolerance) break;
+    const take = Math.min(wanted, to - from);
+    ranges.push([from, from + take]);
+    wanted -= take;
   }
   return wanted <= tolerance ? ranges : null;
+}
+
+/** How much of the layer is free. */
+export function freeShare(taken: readonly Range[]): number {
+  return freeBetween(taken, 0, 1).reduce((sum, [from, to]) => sum + to - from, 0);
+}
+
+function freeBetween(taken: readonly Range[], lowest: number, highest: number): Range[] {
+  const free: Range[] = [];
+  let from = lowest;
+  const ascending = taken.toSorted(([a], [b]) => a - b);
+  for (const [start, end] of [...ascending, [highest, highest] as const]) {
+    const to = Math.min(start, highest);
+    if (to - from > tolerance) free.push([from, to]);
+    from = Math.max(from, end);
+  }
+  return free;
+}
+
+/**
+ * Whether nobody can be in both audiences at once. A viewer has one country and one device, but any
+ * number of segments.
+ */
+export function areExclusive(one: Targeting, other: Targeting): boolean {
+  return (
+    areDisjoint(one.countries ?? [], other.countries ?? []) ||
+    areDisjoint(one.devices ?? [], other.devices ?? [])
+  );
+}
+
+/** An empty list lets everybody in. */
+function areDisjoint(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length === 0 || others.length === 0) return false;
+  return some.every((each) => !others.includes(each));
 }

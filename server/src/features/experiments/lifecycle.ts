@@ -4,32 +4,36 @@
  *   draft ── start ──▶ running ── endsAt ──▶ completed
  *                         └────── stop ────▶ stopped
  *
- * 1. Only a draft can be changed; whatever decides who gets what is fixed while it runs.
+ * 1. Only a draft can be changed; whatever decides who gets what is fixed while it runs. Its end may
+ *    be moved later.
  * 2. Moves take the organization's configuration lock first, then the experiment's row, so of two
  *    that exclude each other one wins and the other is refused.
- * 3. Running ranking experiments share one layer and never a unit. No two running experiments
+ * 3. Running ranking experiments share one layer and never a unit at a time. No two running experiments
  *    override one setting or flag.
  * 4. Results freeze with the move out of `running`.
  * 5. A rollout goes to the audience that the experiment was for, and to nobody else. It outlives the
  *    experiment: a base value that is set later ends it, a deletion does not.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import { recordAudit } from '../audit/audit.ts';
+import { readOrganizationClock } from '../organizations/organizations.ts';
 import { lockConfiguration, upsertValue } from '../settings/settings.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import {
   becomesBase,
   entityTag,
+  planOf,
   requireExperimentId,
   type ExperimentRow,
   type JudgingPlan,
   type Range,
 } from './experiment.ts';
 import { experimentErrors } from './errors.ts';
-import { takeRanges } from './layer.ts';
+import { areExclusive, freeShare, takeRanges } from './layer.ts';
 import {
   databaseNow,
   deleteExperiment,
@@ -38,6 +42,8 @@ import {
   lockExperiment,
   updateDraft,
   updateState,
+  valuesOf,
+  type Change,
   type ExperimentValues,
 } from './queries.ts';
 import { checkDefinition } from './validation.ts';
@@ -54,7 +60,11 @@ export async function createExperiment(
   return insertExperiment(tx, organizationId, newTypeId('exp'), values);
 }
 
-/** @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_DRAFT, VALIDATION_ERROR */
+/**
+ * Changes a draft, or moves the end of a running experiment.
+ *
+ * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_DRAFT, VALIDATION_ERROR
+ */
 export async function patchExperiment(
   tx: Tx,
   organizationId: OrganizationId,
@@ -62,11 +72,32 @@ export async function patchExperiment(
   { ifMatch }: Precondition,
   patch: (row: ExperimentRow) => ExperimentValues,
 ): Promise<ExperimentRow> {
+  await lockConfiguration(tx, organizationId);
   const row = await lockOrThrow(tx, organizationId, id, ifMatch);
-  if (row.status !== 'draft') throw notDraft(row);
+  const now = await databaseNow(tx);
   const values = patch(row);
-  checkDefinition(values, await databaseNow(tx));
+  if (row.status === 'running') return updateState(tx, row, moveEnd(row, values, now));
+  if (row.status !== 'draft') throw notDraft(row);
+  checkDefinition(values, now);
   return updateDraft(tx, organizationId, requireExperimentId(id), values);
+}
+
+/** Alpha that the looks so far have spent stays spent, so the plan remembers the end that they went by. */
+function moveEnd(row: ExperimentRow, values: ExperimentValues, now: Date): Change {
+  const { ends_at: before } = row;
+  const { endsAt } = values;
+  const isOther = !isDeepStrictEqual(valuesOf(row), { ...values, endsAt: before });
+  if (isOther || (before === null && endsAt === null)) throw notDraft(row);
+  if (before === null) {
+    throw fieldError('endsAt', 'can’t be set while the experiment runs without a planned end');
+  }
+  if (before <= now) throw notDraft({ status: 'completed' });
+  if (endsAt === null || endsAt < before) {
+    throw fieldError('endsAt', `can only be moved later than ${before.toISOString()}`);
+  }
+  const plan = planOf(row);
+  const moved = { endsAt: before.toISOString(), movedAt: now.toISOString() };
+  return { endsAt, plan: { ...plan, earlierEnds: [...(plan.earlierEnds ?? []), moved] } };
 }
 
 /**
@@ -90,22 +121,34 @@ export async function startExperiment(
   const running = (await experimentsInEffect(tx, organizationId)).filter(
     ({ status }) => status === 'running',
   );
-  const ranges = row.type === 'ranking' ? layerRanges(row, running) : freeRanges(row, running);
-  return updateState(tx, row, { status: 'running', startedAt, ranges, plan });
+  const { timeZone } = await readOrganizationClock(tx, organizationId);
+  const place = row.type === 'ranking' ? placeInLayer(row, running) : freePlace(row, running);
+  return updateState(tx, row, {
+    status: 'running',
+    startedAt,
+    plan: { ...plan, timeZone },
+    ...place,
+  });
 }
 
-function layerRanges(row: ExperimentRow, running: readonly ExperimentRow[]): readonly Range[] {
-  const taken = running
-    .filter(({ type }) => type === 'ranking')
+/** Where an experiment stands among those that exclude it. */
+type Place = { readonly layer: string | null; readonly ranges: readonly Range[] };
+
+function placeInLayer(row: ExperimentRow, running: readonly ExperimentRow[]): Place {
+  const others = running.filter(({ type }) => type === 'ranking');
+  const taken = others
+    .filter(({ targeting }) => !areExclusive(targeting, row.targeting))
     .flatMap(({ ranges }) => ranges ?? []);
-  const ranges = takeRanges(taken, row.traffic);
-  if (ranges !== null) return ranges;
-  const free = 1 - taken.reduce((sum, [from, to]) => sum + to - from, 0);
-  const message = `Running ranking experiments leave ${Number(free.toFixed(6))} of the traffic free; this one needs ${row.traffic}.`;
+  const ranges = takeRanges(taken, row.traffic, Math.random());
+  const [other] = others;
+  if (ranges !== null)
+    return { layer: other === undefined ? row.experiment_id : other.layer, ranges };
+  const free = Number(freeShare(taken).toFixed(6));
+  const message = `Running ranking experiments leave ${free} of the traffic free; this one needs ${row.traffic}.`;
   throw new ApiError(experimentErrors.LAYER_FULL, { message });
 }
 
-function freeRanges(row: ExperimentRow, running: readonly ExperimentRow[]): readonly Range[] {
+function freePlace(row: ExperimentRow, running: readonly ExperimentRow[]): Place {
   const keys = overriddenKeys(row);
   for (const other of running) {
     if (other.type !== row.type) continue;
@@ -115,7 +158,7 @@ function freeRanges(row: ExperimentRow, running: readonly ExperimentRow[]): read
     const message = `The running experiment ${other.experiment_id} overrides the ${what} "${shared}" too.`;
     throw new ApiError(experimentErrors.SETTING_IN_EXPERIMENT, { message });
   }
-  return [[0, row.traffic]];
+  return { layer: null, ranges: [[0, row.traffic]] };
 }
 
 function overriddenKeys({ variants }: ExperimentRow): Set<string> {
@@ -257,8 +300,12 @@ async function lockOrThrow(
   return row;
 }
 
-function notDraft({ status }: ExperimentRow): ApiError {
-  const message = `The experiment is ${status}; only a draft can be changed or started.`;
+function notDraft({ status }: Pick<ExperimentRow, 'status'>): ApiError {
+  const what =
+    status === 'running'
+      ? 'of a running experiment only endsAt can be changed'
+      : 'only a draft can be changed or started';
+  const message = `The experiment is ${status}; ${what}.`;
   return new ApiError(experimentErrors.EXPERIMENT_NOT_DRAFT, { message });
 }
 

@@ -33,6 +33,7 @@ const columns = [
   'stop_reason',
   'winner',
   'rolled_out_at',
+  'layer',
   'ranges',
   'plan',
   'results',
@@ -54,6 +55,21 @@ export type ExperimentValues = {
   targeting: ExperimentRow['targeting'];
   endsAt: Date | null;
 };
+
+/** What a request has said of an experiment. */
+export function valuesOf(row: ExperimentRow): ExperimentValues {
+  return {
+    name: row.name,
+    description: row.description,
+    type: row.type,
+    traffic: row.traffic,
+    variants: row.variants,
+    metrics: row.metrics,
+    primaryMetric: row.primary_metric,
+    targeting: row.targeting,
+    endsAt: row.ends_at,
+  };
+}
 
 function toColumns(values: ExperimentValues) {
   return {
@@ -191,6 +207,8 @@ export type Change = {
   status?: ExperimentStatus;
   startedAt?: Date;
   endedAt?: Date;
+  endsAt?: Date;
+  layer?: string | null;
   ranges?: readonly Range[];
   plan?: JudgingPlan;
   stopReason?: string | null;
@@ -212,6 +230,8 @@ export async function updateState(
       ...(change.status !== undefined && { status: change.status }),
       ...(change.startedAt !== undefined && { started_at: change.startedAt }),
       ...(change.endedAt !== undefined && { ended_at: change.endedAt }),
+      ...(change.endsAt !== undefined && { ends_at: change.endsAt }),
+      ...(change.layer !== undefined && { layer: change.layer }),
       ...(change.ranges !== undefined && { ranges: JSON.stringify(change.ranges) }),
       ...(change.plan !== undefined && { plan: JSON.stringify(change.plan) }),
       ...(change.stopReason !== undefined && { stop_reason: change.stopReason }),

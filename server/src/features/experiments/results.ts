@@ -1,25 +1,15 @@
 /** The results of an experiment: the analysis of its arms in the format of the API. */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
-import { dayMs, formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/time.ts';
 import { readArms } from './arms.ts';
 import type { ExposureCount } from './assignments/exposure-queries.ts';
-import { controlOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
-import { lookDueAt, lookMoments, lookTimes } from './looks.ts';
+import { controlOf, planOf, type ExperimentRow } from './experiment.ts';
+import { clockOfPlan, inferenceAt, inferenceOfLook, lookDue, monitoringBy } from './inference.ts';
+import { wholeDays } from './looks.ts';
 import { lockExperiment, saveLook } from './queries.ts';
 import { unevenSegments } from './segments.ts';
-import { alwaysValid } from './statistics/always-valid.ts';
 import { analyse, type Analysis, type ArmData, type MetricResult } from './statistics/analysis.ts';
-import { groupSequential } from './statistics/group-sequential.ts';
 import { noLook, type Monitoring } from './statistics/monitoring.ts';
-
-/** The results of drafts, which have no data. */
-export const defaultPlan: JudgingPlan = {
-  alpha: 0.05,
-  minimumDays: 7,
-  minimumUnits: 100,
-  minimumOutcomes: 5,
-  tunedTo: 5_000,
-};
 
 export type Results = ReturnType<typeof presentResults>;
 /** The stored state of a running experiment: its last look and the results of that look. */
@@ -39,7 +29,7 @@ export const renewedAfterMs = 60_000;
 export async function readResults(db: Db, row: ExperimentRow, now: Date): Promise<Results> {
   if (row.status === 'draft') return computeResults(db, row, now, noLook);
   if (row.status !== 'running') return row.results as Results;
-  const due = row.ends_at === null ? -1 : lookDueAt(momentsOf(row), now.getTime());
+  const due = lookDue(row, now);
   const kept = row.results as Look | null;
   if (due < 0) {
     const isFresh = ageOf(kept, now) < keptMs;
@@ -56,7 +46,8 @@ export function ageOf(kept: Look | null, now: Date): number {
 
 /** Calculates current results, and stores them if that takes long. */
 export async function computeBetweenLooks(db: Db, row: ExperimentRow, now: Date): Promise<Results> {
-  const results = await computeResults(db, row, now, monitoringAt(row, now));
+  const monitoring = await monitoringBy(row, inferenceAt(row, now));
+  const results = await computeResults(db, row, now, monitoring);
   const participants = results.variants.reduce((sum, variant) => sum + variant.participants, 0);
   if (participants >= manyParticipants) await saveLook(db, row, { look: -1, results });
   return results;
@@ -71,10 +62,11 @@ export async function takeLook(
   return inTransaction(db, async (tx) => {
     const row = await lockExperiment(tx, organization_id, experiment_id);
     if (row === null || row.status !== 'running') throw new Error('The experiment has just ended.');
-    const due = lookDueAt(momentsOf(row), now.getTime());
+    const due = lookDue(row, now);
     const kept = row.results as Look | null;
     if (kept !== null && kept.look >= due) return kept.results;
-    const results = await computeResults(tx, row, now, monitoringOf(row, due));
+    const monitoring = await monitoringBy(row, inferenceOfLook(row, due));
+    const results = await computeResults(tx, row, now, monitoring);
     await saveLook(tx, row, { look: due, results } satisfies Look);
     return results;
   });
@@ -82,9 +74,7 @@ export async function takeLook(
 
 /** Returns whether a running experiment has a due look. */
 export function isLookDue(row: ExperimentRow, now: Date): boolean {
-  if (row.ends_at === null) return false;
-  const due = lookDueAt(momentsOf(row), now.getTime());
-  return due > ((row.results as Look | null)?.look ?? -1);
+  return lookDue(row, now) > ((row.results as Look | null)?.look ?? -1);
 }
 
 /**
@@ -92,29 +82,14 @@ export function isLookDue(row: ExperimentRow, now: Date): boolean {
  * comes between two looks, so what the last one has found stays.
  */
 export async function freezeResults(tx: Tx, row: ExperimentRow, endedAt: Date): Promise<Results> {
-  const due = row.ends_at === null ? -1 : lookDueAt(momentsOf(row), endedAt.getTime());
+  const due = lookDue(row, endedAt);
   const kept = row.results as Look | null;
   if (due >= 0 && kept !== null && kept.look >= due) {
     const { experimentId, status, duration } = framing(row, endedAt);
     return { ...kept.results, experimentId, status, duration };
   }
-  return computeResults(tx, row, endedAt, monitoringAt(row, endedAt));
-}
-
-function momentsOf(row: ExperimentRow): number[] {
-  const [startMs, endMs] = [row.started_at?.getTime() ?? 0, row.ends_at?.getTime() ?? 0];
-  return lookMoments(startMs, endMs, planOf(row).minimumDays);
-}
-
-function planOf({ plan }: ExperimentRow): JudgingPlan {
-  return plan ?? defaultPlan;
-}
-
-function monitoringOf(row: ExperimentRow, look: number): Monitoring {
-  const { tunedTo, alpha } = planOf(row);
-  if (row.ends_at === null || row.started_at === null) return alwaysValid({ tunedTo, alpha });
-  const times = lookTimes(momentsOf(row), row.started_at.getTime(), row.ends_at.getTime());
-  return groupSequential(times, look);
+  const monitoring = await monitoringBy(row, inferenceAt(row, endedAt));
+  return computeResults(tx, row, endedAt, monitoring);
 }
 
 export async function computeResults(
@@ -141,18 +116,13 @@ export function analyseArms(
     primaryMetric: row.primary_metric,
     controlId: controlOf(row.variants).id,
   };
-  return analyse(arms, plan, monitoring, runtimeMs(row, asOf) / dayMs);
+  return analyse(arms, plan, monitoring, daysOf(row, asOf));
 }
 
-/** The inference that applies to a running experiment at a moment. */
-export function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
-  if (row.ends_at === null) return monitoringOf(row, -1);
-  const due = lookDueAt(momentsOf(row), now.getTime());
-  return due < 0 ? noLook : monitoringOf(row, due);
-}
-
-function runtimeMs({ started_at }: ExperimentRow, asOf: Date): number {
-  return started_at === null ? 0 : Math.max(0, asOf.getTime() - started_at.getTime());
+function daysOf(row: ExperimentRow, asOf: Date): number {
+  const { started_at: startedAt } = row;
+  if (startedAt === null) return 0;
+  return Math.max(0, wholeDays(clockOfPlan(row), startedAt.getTime(), asOf.getTime()));
 }
 
 function framing(row: ExperimentRow, asOf: Date) {
@@ -160,7 +130,7 @@ function framing(row: ExperimentRow, asOf: Date) {
     experimentId: row.experiment_id,
     status: row.status,
     duration: {
-      days: Math.floor(runtimeMs(row, asOf) / dayMs),
+      days: daysOf(row, asOf),
       startedAt: formatTimestamp(row.started_at),
     },
   };

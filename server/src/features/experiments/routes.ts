@@ -1,6 +1,6 @@
 /** The routes of experiments as resources. State changes are in `lifecycle-routes.ts`. */
 import { Type, type Static } from 'typebox';
-import type { Db } from '../../platform/database/database.ts';
+import type { Db, Tx } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
@@ -24,11 +24,13 @@ import {
   presentSummary,
   requireExperimentId,
   type ExperimentRow,
+  type JudgingPlan,
   type Variant,
 } from './experiment.ts';
 import { createExperiment, patchExperiment } from './lifecycle.ts';
 import {
   countExperiments,
+  databaseNow,
   findExperiment,
   listExperiments,
   type ExperimentValues,
@@ -40,8 +42,17 @@ import {
   ExperimentSummary,
   NewExperiment,
 } from './schemas.ts';
+import { warningsOf } from './warnings.ts';
 
-export type ExperimentRouteParts = { db: Db; cursors: ListCursors; mutations: Mutations };
+export type ExperimentRouteParts = {
+  db: Db;
+  cursors: ListCursors;
+  mutations: Mutations;
+  /** The statistical settings of experiments that start now. */
+  plan: JudgingPlan;
+  /** Called after a change was committed. */
+  onChange: () => void;
+};
 
 export const tags = ['Experiments'];
 export const config = { access: 'secret' as const };
@@ -102,11 +113,18 @@ function addListRoute(app: HttpApp, { db, cursors }: ExperimentRouteParts): void
   );
 }
 
-function shown(row: ExperimentRow, statusCode = 200): Answer {
-  return { statusCode, data: presentExperiment(row), headers: { etag: entityTag(row) } };
+async function shown(
+  tx: Tx,
+  row: ExperimentRow,
+  plan: JudgingPlan,
+  statusCode = 200,
+): Promise<Answer> {
+  const warnings = await warningsOf(tx, row, await databaseNow(tx), plan);
+  const data = { ...presentExperiment(row), warnings };
+  return { statusCode, data, headers: { etag: entityTag(row) } };
 }
 
-function addCreateRoute(app: HttpApp, { mutations }: ExperimentRouteParts): void {
+function addCreateRoute(app: HttpApp, { mutations, plan }: ExperimentRouteParts): void {
   app.post(
     '/v1/experiments',
     {
@@ -125,13 +143,13 @@ function addCreateRoute(app: HttpApp, { mutations }: ExperimentRouteParts): void
       const { organizationId } = principalOf(request);
       const values = toValues(request.body);
       return mutations.mutate(request, reply, async (tx) =>
-        shown(await createExperiment(tx, organizationId, values), 201),
+        shown(tx, await createExperiment(tx, organizationId, values), plan, 201),
       );
     },
   );
 }
 
-function addGetRoute(app: HttpApp, { db }: ExperimentRouteParts): void {
+function addGetRoute(app: HttpApp, { db, plan }: ExperimentRouteParts): void {
   app.get(
     '/v1/experiments/:id',
     {
@@ -150,22 +168,24 @@ function addGetRoute(app: HttpApp, { db }: ExperimentRouteParts): void {
       const counts = await countExposures(db, row.number);
       const participants = row.variants.map((_, index) => unitsOf(counts, index));
       reply.header('etag', entityTag(row));
-      return { data: presentExperiment(row, participants) };
+      const warnings = await warningsOf(db, row, new Date(), plan);
+      return { data: { ...presentExperiment(row, participants), warnings } };
     },
   );
 }
 
-function addPatchRoute(app: HttpApp, { mutations }: ExperimentRouteParts): void {
+function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRouteParts): void {
   app.patch(
     '/v1/experiments/:id',
     {
       config,
       schema: {
         operationId: 'updateExperiment',
-        summary: 'Change a draft',
+        summary: 'Change a draft, or move the end of a running experiment',
         description:
-          'Refused (409 `EXPERIMENT_NOT_DRAFT`) once it was started. With `If-Match`, refused (412) ' +
-          'when it has changed since.',
+          'Once it was started, `endsAt` can be moved later until it is reached; everything else is ' +
+          'refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed ' +
+          'since.',
         tags,
         params: IdParams,
         headers: IfMatch,
@@ -177,13 +197,18 @@ function addPatchRoute(app: HttpApp, { mutations }: ExperimentRouteParts): void 
       const { organizationId } = principalOf(request);
       const ifMatch = request.headers['if-match'];
       const { body } = request;
-      return mutations.mutate(request, reply, async (tx) =>
-        shown(
-          await patchExperiment(tx, organizationId, request.params.id, { ifMatch }, (row) =>
-            toValues({ ...valuesOf(row), ...body }),
-          ),
-        ),
-      );
+      await mutations.mutate(request, reply, async (tx) => {
+        const row = await patchExperiment(
+          tx,
+          organizationId,
+          request.params.id,
+          { ifMatch },
+          (before) => toValues({ ...bodyOf(before), ...body }),
+        );
+        return shown(tx, row, plan);
+      });
+      onChange();
+      return reply;
     },
   );
 }
@@ -191,7 +216,7 @@ function addPatchRoute(app: HttpApp, { mutations }: ExperimentRouteParts): void 
 type Body = Static<typeof NewExperiment>;
 
 /** A stored experiment as a request would say it; a new list of metrics chooses its primary one again. */
-function valuesOf(row: ExperimentRow): Body & { storedPrimary: string } {
+function bodyOf(row: ExperimentRow): Body & { storedPrimary: string } {
   return {
     name: row.name,
     description: row.description,

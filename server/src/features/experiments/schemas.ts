@@ -36,7 +36,7 @@ const NewVariant = Closed({
   config: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       description:
-        'What it overrides. `ranking`: `{ "weights": { … } }`. `config`: settings by dotted names. ' +
+        'What it overrides. `ranking`: `{ "weights": { … }, "objective": "learned" }`, either may be left out. `config`: settings by dotted names. ' +
         '`feature`: flags by their keys.',
     }),
   ),
@@ -100,13 +100,20 @@ export const ExperimentSummary = Type.Object({
 
 const Config = Type.Record(Type.String(), Type.Unknown());
 
+const warnings = Type.Array(
+  Type.Object({ code: OneOf(['ENDS_TOO_EARLY'] as const), message: Type.String() }),
+  { description: 'What is allowed but will hardly give the results that are wanted.' },
+);
+
 export const Experiment = Type.Object({
   ...Summary,
+  warnings,
   variants: Type.Array(Type.Object({ ...VariantSummary, config: Config })),
 });
 
 export const ExperimentDetails = Type.Object({
   ...Summary,
+  warnings,
   variants: Type.Array(
     Type.Object({ ...VariantSummary, config: Config, participants: Type.Integer() }),
   ),

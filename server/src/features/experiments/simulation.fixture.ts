@@ -14,8 +14,9 @@ import {
 import { organizationId } from '../analytics/projections/projector.fixture.ts';
 import { armOf, maturityMs } from './arms.ts';
 import { assign, buildView, type OrganizationView } from './assignments/view.ts';
-import type { ExperimentRow } from './experiment.ts';
-import { analyseArms, defaultPlan, monitoringAt } from './results.ts';
+import { defaultPlan, type ExperimentRow } from './experiment.ts';
+import { inferenceAt, monitoringWith } from './inference.ts';
+import { analyseArms } from './results.ts';
 import {
   days,
   daysBefore,
@@ -30,6 +31,8 @@ import {
   type MetricName,
   type TreatmentResult,
 } from './statistics/analysis.ts';
+import { boundaryCurve, type Curve } from './statistics/group-sequential.ts';
+import type { Monitoring } from './statistics/monitoring.ts';
 import { createRandom } from './statistics/random.fixture.ts';
 import type { ArmRow } from './units/arm-queries.ts';
 import { addSession, addView, emptyCounts, type UnitCounts } from './units/contribution.ts';
@@ -76,6 +79,7 @@ export function simulatedRow(number: number, startMs: number, options: Simulatio
     rolled_out_at: null,
     ranges: [[0, 1]],
     plan: defaultPlan,
+    layer: null,
     results: null,
   };
 }
@@ -159,6 +163,21 @@ export class SimulatedWorld {
     }
     return counts;
   }
+}
+
+/** Simulations share one schedule, so every curve is calculated once. */
+const curves = new Map<string, Curve>();
+
+/** The inference of a moment, in this thread. */
+function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
+  const inference = inferenceAt(row, now);
+  if (inference === 'always-valid' || inference.length === 0) {
+    return monitoringWith(row, inference, null);
+  }
+  const key = JSON.stringify(inference.map(({ time, spentTime }) => [time, spentTime]));
+  const curve = curves.get(key) ?? boundaryCurve(inference);
+  curves.set(key, curve);
+  return monitoringWith(row, inference, curve);
 }
 
 /** What `readArms` reads of the tables, calculated from the units themselves. */

@@ -33,6 +33,7 @@ export type ExperimentTable = {
   stop_reason: Generated<string | null>;
   winner: Generated<string | null>;
   rolled_out_at: NullableTimestamp;
+  layer: Generated<string | null>;
   ranges: NullableJson<unknown>;
   plan: NullableJson<unknown>;
   results: NullableJson<unknown>;

@@ -1,17 +1,9 @@
 /** Rules for experiments that the schema can't express. */
 import { ApiError, type ErrorDetail } from '../../platform/http/errors.ts';
+import { problemsOfPartialWeights } from '../feed/feed.ts';
 import { isKey, problemOfValue } from '../settings/settings.ts';
 import type { ExperimentType, Variant } from './experiment.ts';
 import type { MetricName } from './statistics/analysis.ts';
-
-export const rankingSignals = [
-  'recency',
-  'engagement',
-  'topicAffinity',
-  'geoRelevance',
-  'completionRate',
-  'creatorAffinity',
-] as const;
 
 const sumTolerance = 1e-6;
 const maxConfigKeys = 100;
@@ -87,26 +79,17 @@ function problemsOfConfig(
 function problemsOfRanking(config: Readonly<Record<string, unknown>>, path: string): ErrorDetail[] {
   const details: ErrorDetail[] = [];
   for (const key of Object.keys(config)) {
-    if (key !== 'weights') details.push({ path: `${path}.${key}`, message: 'is not known' });
+    if (key === 'weights' || key === 'objective') continue;
+    details.push({ path: `${path}.${key}`, message: 'is not known' });
   }
-  const { weights } = config;
+  const { weights, objective } = config;
+  if (objective !== undefined && objective !== 'weights' && objective !== 'learned') {
+    details.push({ path: `${path}.objective`, message: 'must be weights or learned' });
+  }
   if (weights === undefined) return details;
   if (typeof weights !== 'object' || weights === null || Array.isArray(weights)) {
     return [...details, { path: `${path}.weights`, message: 'must be an object' }];
   }
-  let sum = 0;
-  for (const [signal, weight] of Object.entries(weights)) {
-    const at = `${path}.weights.${signal}`;
-    if (!rankingSignals.some((known) => known === signal)) {
-      details.push({ path: at, message: `is no signal; there are ${rankingSignals.join(', ')}` });
-    } else if (typeof weight !== 'number' || !(weight >= 0) || weight > 1e6) {
-      details.push({ path: at, message: 'must be a number from 0 to 1000000' });
-    } else {
-      sum += weight;
-    }
-  }
-  if (details.length === 0 && !(sum > 0)) {
-    details.push({ path: `${path}.weights`, message: 'must have a positive sum' });
-  }
-  return details;
+  const problems = problemsOfPartialWeights(weights as Readonly<Record<string, unknown>>);
+  return [...details, ...problems.map((one) => ({ ...one, path: `${path}.${one.path}` }))];
 }

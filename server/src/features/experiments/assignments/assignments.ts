@@ -7,8 +7,9 @@
 import type { Logger } from 'pino';
 import type { Audience } from '@reelfeed/client/assignment';
 import type { Db } from '../../../platform/database/database.ts';
-import { background } from '../../../platform/lifecycle.ts';
-import { Doorbell, type Hints } from '../../../platform/hints.ts';
+import type { Hints } from '../../../platform/hints.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+import { Pictures, type KnownPictures } from '../../../platform/pictures.ts';
 import { hashViewer, viewerOf, type ViewerIds } from '../../analytics/analytics.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
 import {
@@ -25,6 +26,7 @@ import {
   buildView,
   clientValuesOf,
   emptyView,
+  rankingObjectiveOf,
   rankingWeightsOf,
   type AssignedVariant,
   type ClientValues,
@@ -52,22 +54,25 @@ export class Assignments implements AsyncDisposable {
   readonly #exposures: Exposures;
   readonly #known: KnownVariants;
   readonly #secrets = new ViewerSecrets();
-  readonly #views = new Map<string, OrganizationView>();
-  readonly #bell = new Doorbell();
-  readonly #loop: AsyncDisposable;
+  readonly #views: Pictures<OrganizationView>;
   readonly #unlisten: () => void;
-  #loading: Promise<void> | null = null;
-  #changing: Promise<void> | null = null;
 
   /** Loads nothing: call `refresh` before the first request. */
   constructor({ db, exposures, hints, log }: AssignmentParts) {
     this.#db = db;
     this.#exposures = exposures;
     this.#known = new KnownVariants(db);
-    this.#loop = background('assignments', (signal) => this.#run(signal), log);
+    this.#views = new Pictures({
+      name: 'assignments',
+      log,
+      pollMs,
+      keeps: 'all',
+      load: async () => emptyView,
+      refresh: (known) => this.#readChanged(known),
+    });
     this.#unlisten = hints.listen(configurationChanged, () => {
-      // A load that fails is tried again by the loop.
-      void this.refresh().catch(() => undefined);
+      this.#views.markChanged();
+      void this.#views.settled();
     });
   }
 
@@ -81,13 +86,19 @@ export class Assignments implements AsyncDisposable {
     viewer: Viewer,
     audience: Audience,
     weightsSetAtMs: number,
-  ): Promise<{ experiments: ExperimentEntry[]; rankingWeights: Record<string, number> | null }> {
-    await this.#settled();
+  ): Promise<{
+    experiments: ExperimentEntry[];
+    rankingWeights: Record<string, number> | null;
+    rankingObjective: 'weights' | 'learned' | null;
+  }> {
+    // The answer to a change is sent before the views are up to date, and its sender may ask at once.
+    await this.#views.settled();
     const view = this.#view(organizationId);
     const assigned = await this.#assign(organizationId, view, rankingTypes, viewer, audience);
     return {
       experiments: assigned.map(entryOf),
       rankingWeights: rankingWeightsOf(view, assigned, audience, weightsSetAtMs),
+      rankingObjective: rankingObjectiveOf(view, assigned, audience, weightsSetAtMs),
     };
   }
 
@@ -97,7 +108,7 @@ export class Assignments implements AsyncDisposable {
     viewer: Viewer,
     audience: Audience,
   ): Promise<ClientValues & { experiments: ExperimentEntry[] }> {
-    await this.#settled();
+    await this.#views.settled();
     const view = this.#view(organizationId);
     const assigned = await this.#assign(organizationId, view, clientTypes, viewer, audience);
     return {
@@ -106,40 +117,18 @@ export class Assignments implements AsyncDisposable {
     };
   }
 
-  /** Updates the cached views. Call it after a change is committed. */
+  /** Reads all views that have changed. */
   refresh(): Promise<void> {
-    const refreshing = this.#refresh().finally(() => {
-      if (this.#changing === refreshing) this.#changing = null;
-    });
-    this.#changing = refreshing;
-    return refreshing;
-  }
-
-  /**
-   * Resolves when this process knows of its own changes: the answer to a change is sent before the
-   * views are up to date, and who has it may ask at once. Usually there is nothing to wait for.
-   */
-  async #settled(): Promise<void> {
-    // Without the database, what was known before is the best there is.
-    await this.#changing?.catch(() => undefined);
-  }
-
-  async #refresh(): Promise<void> {
-    // A load under way may have begun before the change that this one is for.
-    await this.#loading?.catch(() => undefined);
-    this.#loading ??= this.#load().finally(() => {
-      this.#loading = null;
-    });
-    await this.#loading;
+    return this.#views.refresh();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#unlisten();
-    await this.#loop[Symbol.asyncDispose]();
+    await this.#views[Symbol.asyncDispose]();
   }
 
   #view(organizationId: string): OrganizationView {
-    return this.#views.get(organizationId) ?? emptyView;
+    return this.#views.peek(organizationId as OrganizationId) ?? emptyView;
   }
 
   async #assign(
@@ -183,28 +172,23 @@ export class Assignments implements AsyncDisposable {
     return assigned;
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.#refresh();
-      await this.#bell.wait(pollMs, signal);
-    }
-  }
-
-  async #load(): Promise<void> {
+  async #readChanged(
+    known: KnownPictures<OrganizationView>,
+  ): Promise<Map<OrganizationId, OrganizationView | null>> {
     const versions = await listConfigurationVersions(this.#db);
     await this.#secrets.load(this.#db, [...versions.keys()]);
+    const changed = new Map<OrganizationId, OrganizationView | null>();
     for (const [organizationId, version] of versions) {
-      if (this.#view(organizationId).version === version) continue;
+      if (known.get(organizationId)?.version === version) continue;
       const [values, experiments] = await Promise.all([
         readBaseValues(this.#db, organizationId),
         experimentsInEffect(this.#db, organizationId),
       ]);
       // What was read may be newer than the version; then it is read once more.
-      this.#views.set(organizationId, buildView(version, values, experiments));
+      changed.set(organizationId, buildView(version, values, experiments));
     }
-    for (const organizationId of this.#views.keys()) {
-      if (!versions.has(organizationId)) this.#views.delete(organizationId);
-    }
+    for (const id of known.keys()) if (!versions.has(id)) changed.set(id, null);
+    return changed;
   }
 }
 

@@ -5,8 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
-import { background } from '../../../platform/lifecycle.ts';
-import { Doorbell } from '../../../platform/hints.ts';
+import { BatchWriter } from '../../../platform/batch-writer.ts';
 import { insertExposures } from './exposure-queries.ts';
 
 export type Exposure = {
@@ -28,20 +27,28 @@ const maxBatch = 2_000;
 const maxWaiting = 50_000;
 const maxRemembered = 200_000;
 
+type Entry = { readonly key: string; readonly exposure: Exposure };
+
 export class Exposures implements AsyncDisposable {
   readonly #db: Db;
-  readonly #bell = new Doorbell();
-  readonly #loop: AsyncDisposable;
-  #waiting = new Map<string, Exposure>();
+  readonly #writer: BatchWriter<Entry>;
+  /** Keys of exposures that are not rows yet. */
+  readonly #waiting = new Set<string>();
   /** Keys of exposures that are rows already, in two generations. */
   #recorded = new Set<string>();
   #recordedBefore = new Set<string>();
-  #flushing: Promise<void> = Promise.resolve();
   #dropped = 0;
 
   constructor(db: Db, log: Logger) {
     this.#db = db;
-    this.#loop = background('exposures', (signal) => this.#run(signal), log);
+    this.#writer = new BatchWriter({
+      name: 'exposures',
+      log,
+      onFailure: 'retry',
+      lingerMs: flushMs,
+      maxBatch,
+      write: (batch) => this.#write(batch),
+    });
   }
 
   /**
@@ -63,8 +70,8 @@ export class Exposures implements AsyncDisposable {
       this.#dropped += 1;
       return false;
     }
-    this.#waiting.set(key, exposure);
-    this.#bell.ring();
+    this.#waiting.add(key);
+    this.#writer.add({ key, exposure });
     return true;
   }
 
@@ -74,35 +81,20 @@ export class Exposures implements AsyncDisposable {
   }
 
   /** Resolves when everything that was recorded before is durable. */
-  async flush(): Promise<void> {
-    await this.#flushing;
-    while (this.#waiting.size > 0) {
-      this.#flushing = this.#writeBatch();
-      await this.#flushing;
-    }
+  flush(): Promise<void> {
+    return this.#writer.flush();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#loop[Symbol.asyncDispose]();
-    await this.flush().catch(() => undefined);
+    await this.#writer[Symbol.asyncDispose]();
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await this.flush();
-      await this.#bell.wait(60_000, signal);
-      // Lets some gather: a statement costs more than its rows.
-      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, flushMs));
-    }
-  }
-
-  async #writeBatch(): Promise<void> {
-    const batch = [...this.#waiting].slice(0, maxBatch);
+  async #write(batch: readonly Entry[]): Promise<void> {
     await insertExposures(
       this.#db,
-      batch.map(([, exposure]) => exposure),
+      batch.map(({ exposure }) => exposure),
     );
-    for (const [key] of batch) {
+    for (const { key } of batch) {
       this.#waiting.delete(key);
       this.#remember(key);
     }

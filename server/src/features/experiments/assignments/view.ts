@@ -78,9 +78,14 @@ function toRunning(row: ExperimentRow): RunningExperiment {
   };
 }
 
-/** Ranking experiments of an organization share their gate, and are kept apart by their ranges. */
+/**
+ * Ranking experiments that run together share their gate, and are kept apart by their ranges. The gate
+ * is salted by the first one of them, so that whoever took part in the experiments before is no more
+ * likely to take part in these.
+ */
 export function assignmentPlanOf(row: ExperimentRow): AssignmentPlan {
-  const gate = row.type === 'ranking' ? `${row.organization_id}:ranking` : row.experiment_id;
+  const layer = row.layer ?? row.organization_id;
+  const gate = row.type === 'ranking' ? `${layer}:ranking` : row.experiment_id;
   return {
     gateSalt: `${gate}:gate`,
     splitSalt: `${row.experiment_id}:split`,
@@ -165,16 +170,38 @@ export function rankingWeightsOf(
   audience: Audience,
   weightsSetAtMs: number,
 ): Record<string, number> | null {
-  const configs = [
+  const configs = rankingConfigsOf(view, assigned, audience, weightsSetAtMs);
+  const weights = configs.map((config) => config['weights']).filter((each) => each !== undefined);
+  if (weights.length === 0) return null;
+  return Object.assign({}, ...weights) as Record<string, number>;
+}
+
+/** What scores say for this viewer, where that differs from the base; null where it does not. */
+export function rankingObjectiveOf(
+  view: OrganizationView,
+  assigned: readonly AssignedVariant[],
+  audience: Audience,
+  weightsSetAtMs: number,
+): 'weights' | 'learned' | null {
+  const found = rankingConfigsOf(view, assigned, audience, weightsSetAtMs)
+    .map((config) => config['objective'])
+    .findLast((one) => one === 'weights' || one === 'learned');
+  return found ?? null;
+}
+
+function rankingConfigsOf(
+  view: OrganizationView,
+  assigned: readonly AssignedVariant[],
+  audience: Audience,
+  weightsSetAtMs: number,
+): Readonly<Record<string, unknown>>[] {
+  return [
     ...view.rollouts
       .filter(({ type, sinceMs }) => type === 'ranking' && sinceMs >= weightsSetAtMs)
       .filter(({ targeting }) => isTargeted(targeting, audience))
       .map(({ config }) => config),
     ...assigned.map(({ variant }) => variant.config),
   ];
-  const weights = configs.map((config) => config['weights']).filter((each) => each !== undefined);
-  if (weights.length === 0) return null;
-  return Object.assign({}, ...weights) as Record<string, number>;
 }
 
 export type ClientValues = {

@@ -17,7 +17,8 @@ export function alwaysValid(options: AlwaysValidOptions): Monitoring {
   return {
     correct(pValue, units) {
       const tau = scaleAt(options, units);
-      const z = normalCritical(pValue);
+      // A p-value of 0 is one that a double can't hold, and not infinitely far out.
+      const z = normalCritical(Math.max(pValue, Number.MIN_VALUE));
       const exponent = Math.log(tau) / 2 - (z * z * (tau - 1)) / (2 * tau);
       return Math.min(1, Math.exp(exponent));
     },

@@ -5,7 +5,6 @@
  * 1983; the recursion is that of Armitage, McPherson and Rowe, "Repeated Significance Tests on
  * Accumulating Data", 1969.
  */
-import { LRUCache } from 'lru-cache';
 import { legendreNodes } from './legendre.ts';
 import type { Monitoring } from './monitoring.ts';
 import { normalCritical, normalTwoSided, normalUpper } from './tails.ts';
@@ -13,35 +12,33 @@ import { normalCritical, normalTwoSided, normalUpper } from './tails.ts';
 /** Levels at which boundaries are tabulated, ascending; between them they are interpolated. */
 const levels = Array.from({ length: 49 }, (_, index) => 0.95 * 10 ** ((index - 48) / 3));
 
-/**
- * @param times of all looks as fractions of the planned time, ascending, the last one 1
- * @param look which of them is now, from 0
- */
-export function groupSequential(times: readonly number[], look: number): Monitoring {
-  const curve = boundaryCurve(times.slice(0, look + 1));
+/** A look, by two fractions of the planned time, which both grow from look to look. */
+export type PlannedLook = {
+  /** How much of the data is there. */
+  readonly time: number;
+  /** Until when alpha may be spent. It runs ahead of `time` once the end was moved. */
+  readonly spentTime: number;
+};
+
+/** Points (ln alpha, boundary²) of the last look, which are nearly on a line. */
+export type Curve = readonly (readonly [logLevel: number, square: number])[];
+
+/** @param curve of all looks so far: `boundaryCurve` */
+export function groupSequential(curve: Curve): Monitoring {
   return {
     correct: (pValue) => Math.min(1, levelOf(curve, normalCritical(pValue) ** 2)),
     nominalLevel: (alpha) => normalTwoSided(Math.sqrt(squareAt(curve, Math.log(alpha)))),
   };
 }
 
-/** Points (ln alpha, boundary²) of the last look, which are nearly on a line. */
-type Curve = readonly (readonly [logLevel: number, square: number])[];
-
-const curves = new LRUCache<string, Curve>({ max: 500 });
-
-function boundaryCurve(times: readonly number[]): Curve {
-  const key = times.map((time) => time.toFixed(6)).join(' ');
-  const known = curves.get(key);
-  if (known !== undefined) return known;
+/** The boundary of the last of these looks by the level. This takes long: see `boundary-curves.ts`. */
+export function boundaryCurve(looks: readonly PlannedLook[]): Curve {
   let least = Infinity;
-  const curve = levels.map((level) => {
+  return levels.map((level) => {
     // A larger level never has a larger boundary; rounding might say so.
-    least = Math.min(least, (boundariesOf(times, level).at(-1) ?? Infinity) ** 2);
+    least = Math.min(least, (boundariesOf(looks, level).at(-1) ?? Infinity) ** 2);
     return [Math.log(level), least] as const;
   });
-  curves.set(key, curve);
-  return curve;
 }
 
 /** The boundary² at a level. Beyond the ends of the table the last segment is extrapolated. */
@@ -67,24 +64,19 @@ function segment(curve: Curve, index: number): [Curve[number], Curve[number]] {
   return [curve[end - 1] ?? [0, 0], curve[end] ?? [0, 0]];
 }
 
-/** The alpha that a two-sided test has spent at the fraction `time`. */
-function spentAt(time: number, alpha: number): number {
-  return alpha * Math.min(1, time) ** 2;
-}
-
 /** Boundaries of |z| at each of these looks, for a two-sided test at `alpha`. */
-export function boundariesOf(times: readonly number[], alpha: number): number[] {
+export function boundariesOf(looks: readonly PlannedLook[], alpha: number): number[] {
   const boundaries: number[] = [];
   let density: Density | null = null;
-  let before = 0;
-  for (const time of times) {
-    const step = Math.sqrt(time - before);
-    const spends = spentAt(time, alpha) - spentAt(before, alpha);
+  let before: PlannedLook = { time: 0, spentTime: 0 };
+  for (const look of looks) {
+    const step = Math.sqrt(look.time - before.time);
+    const spends = alpha * (look.spentTime ** 2 - before.spentTime ** 2);
     const bound: number =
       density === null ? normalCritical(spends) * step : findBound(density, step, spends);
-    boundaries.push(bound / Math.sqrt(time));
+    boundaries.push(bound / Math.sqrt(look.time));
     density = density === null ? firstDensity(bound, step) : nextDensity(density, bound, step);
-    before = time;
+    before = look;
   }
   return boundaries;
 }
@@ -96,14 +88,15 @@ export function boundariesOf(times: readonly number[], alpha: number): number[] 
 type Density = { readonly points: readonly number[]; readonly weights: readonly number[] };
 
 const nodes = legendreNodes(64);
+/** Farther out there is nothing that a double could hold. */
+const maxScore = 12;
 
 function normalDensity(value: number): number {
   return Math.exp((-value * value) / 2) / Math.sqrt(2 * Math.PI);
 }
 
 function densityOn(bound: number, valueAt: (point: number) => number): Density {
-  // Farther out than this there is nothing that a double could hold.
-  const end = Math.min(bound, 12);
+  const end = Math.min(bound, maxScore);
   const points = nodes.map(({ at }) => (end * (at + 1)) / 2);
   const weights = points.map(
     (point, index) => (valueAt(point) * (nodes[index]?.weight ?? 0) * end) / 2,
@@ -128,20 +121,27 @@ function nextDensity({ points, weights }: Density, bound: number, step: number):
 
 /** The bound that an experiment crosses at this look, on either side, with probability `spends`. */
 function findBound({ points, weights }: Density, step: number, spends: number): number {
-  const crossing = (bound: number) => {
-    let sum = 0;
+  /** What remains to be spent at a bound, and how fast that grows with the bound. */
+  const remaining = (bound: number): [rest: number, slope: number] => {
+    let [tails, slope] = [0, 0];
     for (const [index, from] of points.entries()) {
-      const tails = normalUpper((bound - from) / step) + normalUpper((bound + from) / step);
-      sum += (weights[index] ?? 0) * tails;
+      const [near, far] = [(bound - from) / step, (bound + from) / step];
+      const weight = weights[index] ?? 0;
+      tails += weight * (normalUpper(near) + normalUpper(far));
+      slope += weight * (normalDensity(near) + normalDensity(far));
     }
-    return 2 * sum;
+    return [spends - 2 * tails, (2 * slope) / step];
   };
-  let low = 0;
-  let high = 12;
-  for (let round = 0; round < 45; round += 1) {
-    const middle = (low + high) / 2;
-    if (crossing(middle) > spends) low = middle;
-    else high = middle;
+  // Newton's method; a step that would leave the interval around the bound halves it instead.
+  let [low, high, bound] = [0, maxScore, maxScore / 4];
+  for (let round = 0; round < 60; round += 1) {
+    const [rest, slope] = remaining(bound);
+    if (rest < 0) low = bound;
+    else high = bound;
+    const next = bound - rest / slope;
+    const moved = next > low && next < high ? next : (low + high) / 2;
+    if (Math.abs(moved - bound) < 1e-12) return moved;
+    bound = moved;
   }
-  return (low + high) / 2;
+  return bound;
 }

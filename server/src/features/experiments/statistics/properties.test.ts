@@ -3,17 +3,23 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { alwaysValid } from './always-valid.ts';
 import { analyse, metricNames, type AnalysisPlan, type ArmData } from './analysis.ts';
-import { groupSequential } from './group-sequential.ts';
+import { boundaryCurve, groupSequential } from './group-sequential.ts';
 import { noLook, singleLook, type Monitoring } from './monitoring.ts';
 import { createRandom, type Random } from './random.fixture.ts';
 
 const looks = Array.from({ length: 14 }, (_, day) => (day + 1) / 14);
+const curves = looks.map((_, look) =>
+  boundaryCurve(looks.slice(0, look + 1).map((time) => ({ time, spentTime: time }))),
+);
 
 function monitoringOf(random: Random): Monitoring {
   const kind = random();
   if (kind < 0.2) return singleLook;
+  // The largest that is allowed: its levels at few units are smaller than any double.
+  if (kind < 0.25) return alwaysValid({ tunedTo: 100_000_000, alpha: 0.05 });
   if (kind < 0.6) return alwaysValid({ tunedTo: 5_000, alpha: 0.05 });
-  return kind < 0.65 ? noLook : groupSequential(looks, Math.floor(random() * 14));
+  const curve = curves[Math.floor(random() * 14)];
+  return kind < 0.65 || curve === undefined ? noLook : groupSequential(curve);
 }
 
 /** Sizes from nobody to millions, values from constant and zero to wild. */
@@ -117,6 +123,7 @@ test('100,000 random comparisons: p, `significant` and both intervals agree, and
           continue;
         }
         assert.equal(result.significant, pValue < plan.alpha);
+        assert.ok(!result.significant || interval !== null, JSON.stringify({ pValue, interval }));
         for (const bounds of [interval, liftInterval]) {
           if (bounds === null) continue;
           assert.ok(bounds[0] <= bounds[1]);

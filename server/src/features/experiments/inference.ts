@@ -1,0 +1,63 @@
+/** How an experiment is judged at a moment, by its plan and its end. */
+import { clockOf, type ZoneClock } from '../../platform/zone-clock.ts';
+import { planOf, type ExperimentRow } from './experiment.ts';
+import { lookDueAt, looksOf, type ScheduledLook } from './looks.ts';
+import { alwaysValid } from './statistics/always-valid.ts';
+import { curveOf } from './statistics/boundary-curves.ts';
+import { groupSequential, type Curve } from './statistics/group-sequential.ts';
+import { noLook, type Monitoring } from './statistics/monitoring.ts';
+
+/** Nothing is said before the first look; then all looks up to the last one that was due count. */
+export type Inference = 'always-valid' | readonly ScheduledLook[];
+
+/** The clock that cuts the days of an experiment: that of its start, whatever the zone is now. */
+export function clockOfPlan(row: ExperimentRow): ZoneClock {
+  return clockOf(planOf(row).timeZone ?? 'UTC');
+}
+
+function looksOfRow(row: ExperimentRow): ScheduledLook[] {
+  if (row.started_at === null || row.ends_at === null) return [];
+  const { minimumDays, earlierEnds = [] } = planOf(row);
+  return looksOf({
+    clock: clockOfPlan(row),
+    startMs: row.started_at.getTime(),
+    endMs: row.ends_at.getTime(),
+    minimumDays,
+    earlierEnds: earlierEnds.map(({ endsAt, movedAt }) => ({
+      endMs: Date.parse(endsAt),
+      movedAtMs: Date.parse(movedAt),
+    })),
+  });
+}
+
+/** The index of the last look that is due; −1 before the first, and without a planned end. */
+export function lookDue(row: ExperimentRow, now: Date): number {
+  return lookDueAt(looksOfRow(row), now.getTime());
+}
+
+export function inferenceAt(row: ExperimentRow, now: Date): Inference {
+  return inferenceOfLook(row, lookDue(row, now));
+}
+
+export function inferenceOfLook(row: ExperimentRow, look: number): Inference {
+  return row.ends_at === null ? 'always-valid' : looksOfRow(row).slice(0, look + 1);
+}
+
+/** Calculates the boundaries of a planned end in a thread of its own, which may take a second. */
+export async function monitoringBy(row: ExperimentRow, inference: Inference): Promise<Monitoring> {
+  const hasLooks = inference !== 'always-valid' && inference.length > 0;
+  return monitoringWith(row, inference, hasLooks ? await curveOf(inference) : null);
+}
+
+/** @param curve of the looks; null where there are none */
+export function monitoringWith(
+  row: ExperimentRow,
+  inference: Inference,
+  curve: Curve | null,
+): Monitoring {
+  if (inference === 'always-valid') {
+    const { tunedTo, alpha } = planOf(row);
+    return alwaysValid({ tunedTo, alpha });
+  }
+  return curve === null ? noLook : groupSequential(curve);
+}

@@ -1,0 +1,53 @@
+/** Proves which parts of the layer experiments take, and who shares them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Range } from './experiment.ts';
+import { areExclusive, freeShare, takeRanges } from './layer.ts';
+
+const sizeOf = (ranges: readonly Range[]) => ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+
+test('experiments take what is free from a place on, around the end', () => {
+  assert.deepEqual(takeRanges([], 0.25, 0.5), [[0.5, 0.75]]);
+  assert.deepEqual(takeRanges([], 0.5, 0.75), [
+    [0.75, 1],
+    [0, 0.25],
+  ]);
+  assert.deepEqual(takeRanges([[0.25, 0.5]], 0.5, 0.375), [[0.5, 1]]);
+  assert.equal(takeRanges([[0.25, 0.75]], 0.6, 0), null);
+});
+
+test('many starts at random places overlap with none that runs, and fill the layer', () => {
+  for (let round = 0; round < 200; round += 1) {
+    const taken: Range[] = [];
+    for (let index = 0; index < 10; index += 1) {
+      const ranges = takeRanges(taken, 0.1, Math.random());
+      assert.ok(ranges !== null);
+      assert.ok(Math.abs(sizeOf(ranges) - 0.1) < 1e-6);
+      taken.push(...ranges);
+    }
+    assert.ok(freeShare(taken) < 1e-6);
+    const ascending = taken.toSorted(([a], [b]) => a - b);
+    for (const [index, [from]] of ascending.entries()) {
+      assert.ok(from >= (ascending[index - 1]?.[1] ?? 0) - 1e-9);
+    }
+  }
+});
+
+test('ranges that overlap, as those of exclusive audiences do, are free once', () => {
+  assert.ok(
+    Math.abs(
+      freeShare([
+        [0, 0.5],
+        [0.25, 0.75],
+      ]) - 0.25,
+    ) < 1e-9,
+  );
+});
+
+test('audiences exclude each other by country and by device, and not by segment', () => {
+  assert.equal(areExclusive({ countries: ['DE'] }, { countries: ['US'] }), true);
+  assert.equal(areExclusive({ countries: ['DE', 'US'] }, { countries: ['US'] }), false);
+  assert.equal(areExclusive({ countries: ['DE'] }, {}), false);
+  assert.equal(areExclusive({ devices: ['ios'] }, { devices: ['web'], countries: ['DE'] }), true);
+  assert.equal(areExclusive({ userSegments: ['a'] }, { userSegments: ['b'] }), false);
+});

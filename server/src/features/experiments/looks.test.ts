@@ -1,0 +1,113 @@
+/** Proves when experiments are looked at: whole days, time zones, and ends that move. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dayMs } from '../../platform/time.ts';
+import { clockOf } from '../../platform/zone-clock.ts';
+import { lookDueAt, looksOf, wholeDays, type Schedule } from './looks.ts';
+import { boundariesOf } from './statistics/group-sequential.ts';
+
+const at = (text: string) => Date.parse(text);
+const scheduleOf = (start: string, end: string, change: Partial<Schedule> = {}): Schedule => ({
+  clock: clockOf('UTC'),
+  startMs: at(start),
+  endMs: at(end),
+  minimumDays: 7,
+  earlierEnds: [],
+  ...change,
+});
+const timesOf = (schedule: Schedule) =>
+  looksOf(schedule).map(({ atMs }) => new Date(atMs).toISOString());
+
+test('a week that starts seconds late has seven whole days, and six days have six', () => {
+  const days = (from: string, to: string, zone = 'UTC') =>
+    wholeDays(clockOf(zone), at(from), at(to));
+  assert.equal(days('2026-03-02T00:00:05Z', '2026-03-09T00:00:00Z'), 7);
+  assert.equal(days('2026-03-02T00:00:00Z', '2026-03-09T00:00:00Z'), 7);
+  assert.equal(days('2026-03-02T15:00:00Z', '2026-03-08T23:59:59Z'), 6);
+  // A week in which clocks go forward lasts an hour less.
+  assert.equal(days('2026-03-22T23:00:00Z', '2026-03-29T22:00:00Z', 'Europe/Berlin'), 7);
+  assert.equal(days('2026-03-02T00:00:05Z', '2026-03-09T00:00:00Z', 'America/New_York'), 7);
+});
+
+test('looks are at midnights of the time zone from the minimum on, and at the end', () => {
+  assert.deepEqual(timesOf(scheduleOf('2026-03-02T09:00:00Z', '2026-03-11T12:00:00Z')), [
+    '2026-03-09T00:00:00.000Z',
+    '2026-03-10T00:00:00.000Z',
+    '2026-03-11T00:00:00.000Z',
+    '2026-03-11T12:00:00.000Z',
+  ]);
+  const berlin = { clock: clockOf('Europe/Berlin') };
+  assert.deepEqual(timesOf(scheduleOf('2026-03-21T09:00:00Z', '2026-03-30T12:00:00Z', berlin)), [
+    '2026-03-27T23:00:00.000Z',
+    '2026-03-28T23:00:00.000Z',
+    '2026-03-29T22:00:00.000Z',
+    '2026-03-30T12:00:00.000Z',
+  ]);
+  // An end at midnight is one look and not two.
+  assert.deepEqual(timesOf(scheduleOf('2026-03-02T00:00:05Z', '2026-03-09T00:00:00Z')), [
+    '2026-03-09T00:00:00.000Z',
+  ]);
+  const long = looksOf(scheduleOf('2026-01-01T00:00:00Z', '2026-12-31T00:00:00Z'));
+  assert.ok(long.length <= 30 && long.at(-1)?.time === 1);
+});
+
+test('no look is due before the first', () => {
+  const looks = looksOf(scheduleOf('2026-03-02T09:00:00Z', '2026-03-11T12:00:00Z'));
+  assert.equal(lookDueAt(looks, at('2026-03-08T23:59:59Z')), -1);
+  assert.equal(lookDueAt(looks, at('2026-03-09T00:00:00Z')), 0);
+  assert.equal(lookDueAt(looks, at('2027-01-01T00:00:00Z')), 3);
+});
+
+test('looks before the end was moved keep what they spent, and all together spend alpha', () => {
+  const schedule = scheduleOf('2026-03-02T00:00:00Z', '2026-03-30T00:00:00Z', {
+    earlierEnds: [{ endMs: at('2026-03-12T00:00:00Z'), movedAtMs: at('2026-03-10T13:00:00Z') }],
+  });
+  const looks = looksOf(schedule);
+  const before = looksOf({ ...schedule, endMs: at('2026-03-12T00:00:00Z'), earlierEnds: [] });
+  assert.deepEqual(
+    looks.slice(0, 2).map(({ atMs, spentTime }) => [atMs, spentTime]),
+    before.slice(0, 2).map(({ atMs, spentTime }) => [atMs, spentTime]),
+  );
+  // Eight of ten days were spent; no look follows until 22.4 of 28 days.
+  assert.deepEqual(timesOf(schedule).slice(2, 4), [
+    '2026-03-25T00:00:00.000Z',
+    '2026-03-26T00:00:00.000Z',
+  ]);
+  for (const [index, look] of looks.entries()) {
+    const earlier = looks[index - 1];
+    assert.ok(earlier === undefined || look.spentTime > earlier.spentTime);
+    assert.ok(earlier === undefined || look.time > earlier.time);
+  }
+  assert.deepEqual([looks.at(-1)?.time, looks.at(-1)?.spentTime], [1, 1]);
+  assert.ok(
+    Math.abs(
+      falseFindings(
+        looks.map(({ time }) => time),
+        boundariesOf(looks, 0.05),
+      ) - 0.05,
+    ) < 0.01,
+  );
+  assert.equal((looks[1]?.atMs ?? 0) - schedule.startMs, 8 * dayMs);
+});
+
+/** The share of random walks that cross a boundary at any look. */
+function falseFindings(times: readonly number[], boundaries: readonly number[]): number {
+  let seed = 1;
+  const uniform = () => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return (seed + 0.5) / 2 ** 32;
+  };
+  const normal = () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+  const runs = 20_000;
+  let crossed = 0;
+  for (let run = 0; run < runs; run += 1) {
+    let [score, before, hasCrossed] = [0, 0, false];
+    for (const [index, time] of times.entries()) {
+      score += normal() * Math.sqrt(time - before);
+      before = time;
+      hasCrossed ||= Math.abs(score) / Math.sqrt(time) >= (boundaries[index] ?? Infinity);
+    }
+    if (hasCrossed) crossed += 1;
+  }
+  return crossed / runs;
+}

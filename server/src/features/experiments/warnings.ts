@@ -1,0 +1,31 @@
+/** Warnings about experiments that are valid but cannot give a result. */
+import type { Db } from '../../platform/database/database.ts';
+import { readOrganizationClock } from '../organizations/organizations.ts';
+import { planOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
+import { clockOfPlan } from './inference.ts';
+import { wholeDays } from './looks.ts';
+
+export type Warning = { readonly code: 'ENDS_TOO_EARLY'; readonly message: string };
+
+/**
+ * @param now when a draft would start
+ * @param current the plan that a draft would start with
+ */
+export async function warningsOf(
+  db: Db,
+  row: ExperimentRow,
+  now: Date,
+  current: JudgingPlan,
+): Promise<Warning[]> {
+  const { started_at: startedAt, ends_at: endsAt, status } = row;
+  const isDraft = status === 'draft';
+  if (endsAt === null || !(isDraft || status === 'running')) return [];
+  const { minimumDays } = isDraft ? current : planOf(row);
+  const clock = isDraft ? await readOrganizationClock(db, row.organization_id) : clockOfPlan(row);
+  const days = Math.max(0, wholeDays(clock, (startedAt ?? now).getTime(), endsAt.getTime()));
+  if (days >= minimumDays) return [];
+  const message =
+    `It ends after ${days} whole ${days === 1 ? 'day' : 'days'} (${clock.timeZone}), and results are ` +
+    `judged after ${minimumDays}. Move endsAt later, or no winner will be named.`;
+  return [{ code: 'ENDS_TOO_EARLY', message }];
+}
