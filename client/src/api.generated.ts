@@ -320,6 +320,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/content/{id}/cover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set an image as the thumbnail of a video
+         * @description The image is turned upright, scaled, and stored as thumbnails without its metadata. For a moment of the video, change `thumbnailTime`.
+         */
+        put: operations["setCover"];
+        post?: never;
+        /**
+         * Go back to the first picture as the thumbnail of a video
+         * @description Go back to the first picture as the thumbnail of a video.
+         */
+        delete: operations["removeCover"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/content/{id}/images": {
         parameters: {
             query?: never;
@@ -434,6 +458,26 @@ export interface paths {
          * @description For items in `error`, and for ready ones whose `errorReason` says that renditions are missing.
          */
         post: operations["retryProcessing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/content/{id}/similar": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List items that are like an item
+         * @description Items of the feed that the same viewers watch, most alike first; where few have watched them, items that share tags or the author. There may be fewer than `limit`, or none.
+         */
+        get: operations["listSimilarContent"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -678,7 +722,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Import up to 100 videos from URLs
+         * Import up to 100 videos and image carousels from URLs
          * @description The items are made at once and their bytes fetched in the background. An `externalId` that has an item already answers that item. An item with a wrong value fails alone.
          */
         post: operations["importContent"];
@@ -814,8 +858,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a draft
-         * @description Refused (409 `EXPERIMENT_NOT_DRAFT`) once it was started. With `If-Match`, refused (412) when it has changed since.
+         * Change a draft, or move the end of a running experiment
+         * @description Once it was started, `endsAt` can be moved later until it is reached; everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed since.
          */
         patch: operations["updateExperiment"];
         trace?: never;
@@ -1400,6 +1444,26 @@ export interface paths {
         patch: operations["updateRankingRule"];
         trace?: never;
     };
+    "/v1/ranking/signals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the signals of ranking
+         * @description What a weight can be given to, with its default and its limit.
+         */
+        get: operations["listRankingSignals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/settings": {
         parameters: {
             query?: never;
@@ -1458,7 +1522,7 @@ export interface paths {
         get?: never;
         /**
          * Send the bytes of an upload
-         * @description The URL is the `uploadUrl` of the created item and needs no key. It also speaks tus 1.0 (creation, expiration, checksum, termination) for uploads that resume at any byte.
+         * @description The URL is the `uploadUrl` of the created item and needs no key. It also speaks tus 1.0 (creation, expiration, checksum, termination, concatenation) for uploads that resume.
          */
         put: operations["putUploadBytes"];
         post?: never;
@@ -1511,6 +1575,70 @@ export interface paths {
          * @description Removes the events of the user id, and what was made of them: views, sessions, interests. In events of other viewers, the id is replaced where it stands as a value or as a key. Counts stay, without the viewer. The erasure runs in the background; `GET` tells how far it is. Events that are sent later are new data. With the id in the query, any id can be named, also `.` and `..`.
          */
         delete: operations["eraseUserDataByQuery"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/viewer-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the viewer keys of the organization
+         * @description Those that work, newest first; at most 20.
+         */
+        get: operations["listViewerKeys"];
+        put?: never;
+        /**
+         * Create a viewer key
+         * @description Your server signs the ids of its users with it: hex HMAC-SHA256 of `userId`. The key is in this answer and is never shown again.
+         */
+        post: operations["createViewerKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/viewer-keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a viewer key
+         * @description Every process refuses signatures by the key within five seconds.
+         */
+        delete: operations["deleteViewerKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/viewer-keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace a viewer key by a new one
+         * @description Signatures by the old key hold for `gracePeriod` seconds.
+         */
+        post: operations["rotateViewerKey"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1804,6 +1932,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "content.import.finished": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** All items that one import request has made are ready or have failed. */
+        post: operations["receive_content_import_finished"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "content.ready": {
         parameters: {
             query?: never;
@@ -2022,7 +2167,7 @@ export interface components {
             duration: number | null;
             errorReason: {
                 /** @enum {string} */
-                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "PROCESSING_FAILED";
+                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "INSUFFICIENT_STORAGE" | "PROCESSING_FAILED";
                 message: string;
             } | null;
             expiresAt: string | null;
@@ -2053,6 +2198,7 @@ export interface components {
                 url: string;
                 width: number;
             }[];
+            thumbnailTime: number | null;
             thumbnailUrl: string | null;
             title: string;
             /**
@@ -2066,6 +2212,80 @@ export interface components {
             videoQuality: ("basic" | "plus") | null;
             /** @enum {string} */
             visibility: "public" | "unlisted" | "private";
+            width: number | null;
+        };
+        /** ContentDetails */
+        ContentDetails: {
+            articleUrl: string | null;
+            aspectRatio: string | null;
+            author: string | null;
+            autoScrollInterval: number | null;
+            captionTracks: components["schemas"]["CaptionTrack"][];
+            /** @enum {string} */
+            contentType: "video" | "carousel" | "video_carousel" | "live_stream";
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            customMetadata: {
+                [key: string]: unknown;
+            };
+            description: string | null;
+            downloadUrl: string | null;
+            duration: number | null;
+            errorReason: {
+                /** @enum {string} */
+                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "INSUFFICIENT_STORAGE" | "PROCESSING_FAILED";
+                message: string;
+            } | null;
+            expiresAt: string | null;
+            externalId: string | null;
+            height: number | null;
+            /** Format: uuid */
+            id: string;
+            images: components["schemas"]["CarouselImage"][];
+            maxFrameRate: number | null;
+            previewUrl: string | null;
+            /** @description Of the processing, 0 to 1. */
+            progress: number;
+            protected: boolean;
+            publishAt: string | null;
+            /** @enum {string} */
+            publishStatus: "published" | "unpublished";
+            resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
+            section: string | null;
+            /** @description The tracks of the uploaded file, at most fifty. Empty until it is ready. */
+            sourceTracks: components["schemas"]["SourceTrack"][];
+            storyboardUrl: string | null;
+            streamingUrl: string | null;
+            tags: string[];
+            thumbnailHash: string | null;
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            thumbnails: {
+                height: number;
+                /** @enum {string} */
+                type: "image/jpeg" | "image/webp";
+                url: string;
+                width: number;
+            }[];
+            thumbnailTime: number | null;
+            thumbnailUrl: string | null;
+            title: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            updatedAt: string;
+            /** @enum {string} */
+            uploadStatus: "pending" | "processing" | "ready" | "error";
+            videoQuality: ("basic" | "plus") | null;
+            /** @enum {string} */
+            visibility: "public" | "unlisted" | "private";
+            /** @description What is wrong with the file of an item that plays all the same. */
+            warnings: components["schemas"]["SourceWarning"][];
             width: number | null;
         };
         /** CreatedKey */
@@ -2091,6 +2311,21 @@ export interface components {
             /** @enum {string} */
             type: "secret" | "publishable";
         };
+        /** CreatedViewerKey */
+        CreatedViewerKey: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            expiresAt: string | null;
+            /** @example vky_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            /** @description The key itself, for your server alone. It is shown in this answer only. */
+            key: string;
+            name: string;
+        };
         /** Delivery */
         Delivery: {
             attempts: number;
@@ -2101,7 +2336,7 @@ export interface components {
              */
             createdAt: string;
             /** @enum {string} */
-            event: "content.ready" | "content.errored" | "export.ready" | "bulk_job.complete" | "experiment.completed" | "live_stream.active" | "live_stream.ended" | "webhook.disabled";
+            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             /**
@@ -2208,7 +2443,7 @@ export interface components {
             };
             errorReason: {
                 /** @enum {string} */
-                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "PROCESSING_FAILED";
+                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "INSUFFICIENT_STORAGE" | "PROCESSING_FAILED";
                 message: string;
             } | null;
             expiresAt: string | null;
@@ -2229,6 +2464,10 @@ export interface components {
             /** @enum {string} */
             publishStatus: "published" | "unpublished";
             ranking?: {
+                /** @description What each signal adds to the score, and whatever else does. They sum to it. */
+                contributions: {
+                    [key: string]: number;
+                };
                 reasons: string[];
                 score: number;
                 signals: {
@@ -2252,6 +2491,7 @@ export interface components {
                 url: string;
                 width: number;
             }[];
+            thumbnailTime: number | null;
             thumbnailUrl: string | null;
             title: string;
             /**
@@ -2299,7 +2539,7 @@ export interface components {
             };
             errorReason: {
                 /** @enum {string} */
-                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "PROCESSING_FAILED";
+                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "INSUFFICIENT_STORAGE" | "PROCESSING_FAILED";
                 message: string;
             } | null;
             expiresAt: string | null;
@@ -2333,6 +2573,7 @@ export interface components {
                 url: string;
                 width: number;
             }[];
+            thumbnailTime: number | null;
             thumbnailUrl: string | null;
             title: string;
             /**
@@ -2440,8 +2681,12 @@ export interface components {
             autoPublish: boolean;
             /** @description New items are protected unless they say otherwise. */
             defaultProtected: boolean;
+            /** @description Videos of more than a minute have a `streamingUrl` while they are `processing`: what is ready of them plays. */
+            earlyPlayback: boolean;
             id: string;
             name: string;
+            /** @description Whether a `userId` that comes with a publishable key needs a signature by a viewer key. Without one, the request or event counts as anonymous. */
+            requireSignedViewers: boolean;
             /** @description IANA name of the time zone whose days and hours reports have. After a change, earlier days follow with `reelfeed rebuild all`. */
             timeZone: string;
         };
@@ -2482,6 +2727,54 @@ export interface components {
             scopes: string[] | null;
             /** @enum {string} */
             type: "secret" | "publishable";
+        };
+        /** RotatedViewerKey */
+        RotatedViewerKey: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            expiresAt: string | null;
+            /** @example vky_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            /** @description The key itself, for your server alone. It is shown in this answer only. */
+            key: string;
+            name: string;
+            /** @description The id of the key before, which expires. */
+            replaces: string;
+        };
+        /** SourceTrack */
+        SourceTrack: {
+            /** @example h264 */
+            codec: string;
+            duration: number | null;
+            /** @enum {string} */
+            kind: "video" | "audio" | "subtitle" | "data";
+            language: string | null;
+            reason: ("another_track" | "codec_not_supported" | "cover_picture" | "empty" | "kind_not_kept") | null;
+            /** @description Whether it is played: in a rendition, as a sound to choose, or as captions. */
+            used: boolean;
+        };
+        /** SourceWarning */
+        SourceWarning: {
+            /** @enum {string} */
+            code: "SOUND_NOT_SUPPORTED" | "CLOCK_JUMPS" | "PARTLY_DAMAGED";
+            message: string;
+        };
+        /** ViewerKey */
+        ViewerKey: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            expiresAt: string | null;
+            /** @example vky_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            name: string;
         };
         /** Webhook */
         Webhook: {
@@ -2779,8 +3072,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82meczhe5fv3jtdkxnm1j0q",
-                     *         "asOf": "2026-11-22T22:01:22.224Z"
+                     *         "requestId": "req_01m84caevxep8sx8egkmv5cmxs",
+                     *         "asOf": "2026-11-23T14:17:53.331Z"
                      *       }
                      *     }
                      */
@@ -2907,7 +3200,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20547-217f-72ba-a6c9-92b4ba61b879",
+                     *           "contentId": "01a208c5-3460-7723-8812-d0b4c9076b25",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -2933,10 +3226,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82med40ez48qawkvagqynvn",
+                     *         "requestId": "req_01m84caexqe6ssgxpdsda01e0n",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-22T22:01:22.408Z"
+                     *         "asOf": "2026-11-23T14:17:53.365Z"
                      *       }
                      *     }
                      */
@@ -3059,7 +3352,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20547-3526-730a-bed9-fb22903e3c85",
+                     *         "contentId": "01a208c5-3be3-71f7-afa8-23d23e59e339",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3133,11 +3426,16 @@ export interface operations {
                      *         "engagement": {
                      *           "averagePercentWatched": null,
                      *           "dropoffPoints": []
+                     *         },
+                     *         "feedback": {
+                     *           "notInterested": 0,
+                     *           "reports": 0,
+                     *           "credibleReports": 0
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82medeket5vmrn1vkt37s20",
-                     *         "asOf": "2026-11-22T22:01:22.817Z"
+                     *         "requestId": "req_01m84caf0ge0vbefw5e0pa725j",
+                     *         "asOf": "2026-11-23T14:17:53.436Z"
                      *       }
                      *     }
                      */
@@ -3165,6 +3463,15 @@ export interface operations {
                                     /** @description Each of the first minute, then every ten seconds, from ten minutes on every minute. */
                                     second: number;
                                 }[];
+                            };
+                            /** @description What viewers have told until now, each by the last event, whatever the range and the filter. It changes nothing in the feeds of other viewers. */
+                            feedback: {
+                                /** @description Of these, viewers who were active on two days or more. */
+                                credibleReports: number;
+                                /** @description Viewers who do not want the item, its author or its tags. */
+                                notInterested: number;
+                                /** @description Viewers who report the item. */
+                                reports: number;
                             };
                             summary: {
                                 averagePercentWatched: number | null;
@@ -3327,14 +3634,14 @@ export interface operations {
                      *         "segments": [],
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-24",
+                     *             "date": "2026-10-25",
                      *             "sessions": 0,
                      *             "averageSessionLength": null,
                      *             "averageVideosPerSession": null,
                      *             "averageWatchTimePerSession": null
                      *           },
                      *           {
-                     *             "date": "2026-10-25",
+                     *             "date": "2026-10-26",
                      *             "sessions": 0,
                      *             "averageSessionLength": null,
                      *             "averageVideosPerSession": null,
@@ -3343,8 +3650,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82medndebpb34r0c8jrer35",
-                     *         "asOf": "2026-11-22T22:01:22.900Z"
+                     *         "requestId": "req_01m84caf14ec8t1en05yrwfc2s",
+                     *         "asOf": "2026-11-23T14:17:53.459Z"
                      *       }
                      *     }
                      */
@@ -3493,8 +3800,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m82medwpe5d904kd3zjzzkra",
-                     *         "asOf": "2026-11-22T22:01:23.157Z"
+                     *         "requestId": "req_01m84caf48e8m8yp687xbzgbmd",
+                     *         "asOf": "2026-11-23T14:17:53.607Z"
                      *       }
                      *     }
                      */
@@ -3624,7 +3931,7 @@ export interface operations {
                      *         },
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-24T00:00:00.000Z",
+                     *             "date": "2026-10-25T00:00:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -3646,7 +3953,7 @@ export interface operations {
                      *             "sessions": 0
                      *           },
                      *           {
-                     *             "date": "2026-10-24T01:00:00.000Z",
+                     *             "date": "2026-10-25T01:00:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -3748,8 +4055,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mecxxe20tf3vc576qtr44",
-                     *         "asOf": "2026-11-22T22:01:22.146Z"
+                     *         "requestId": "req_01m84caes6e6avpn7r1zbk4sbn",
+                     *         "asOf": "2026-11-23T14:17:53.256Z"
                      *       }
                      *     }
                      */
@@ -4020,7 +4327,7 @@ export interface operations {
                      *         "errors": [],
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-24",
+                     *             "date": "2026-10-25",
                      *             "startupTime": {
                      *               "average": null,
                      *               "p50": null,
@@ -4035,7 +4342,7 @@ export interface operations {
                      *             "exitsBeforeStart": null
                      *           },
                      *           {
-                     *             "date": "2026-10-25",
+                     *             "date": "2026-10-26",
                      *             "startupTime": {
                      *               "average": null,
                      *               "p50": null,
@@ -4052,8 +4359,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82medr2e5yt26d6r1q81jb7",
-                     *         "asOf": "2026-11-22T22:01:22.976Z"
+                     *         "requestId": "req_01m84caf1qetdbfsnampqyhj2w",
+                     *         "asOf": "2026-11-23T14:17:53.467Z"
                      *       }
                      *     }
                      */
@@ -4218,8 +4525,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82medtpe03rzkjaj08z05t2",
-                     *         "asOf": "2026-11-22T22:01:23.072Z"
+                     *         "requestId": "req_01m84caf2ze5wvd7zm87ehtmsf",
+                     *         "asOf": "2026-11-23T14:17:53.521Z"
                      *       }
                      *     }
                      */
@@ -4337,8 +4644,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82medzte9evf4zzbfjzbpfd",
-                     *         "asOf": "2026-11-22T22:01:23.240Z"
+                     *         "requestId": "req_01m84caf6cet7sepf9knrheaqs",
+                     *         "asOf": "2026-11-23T14:17:53.629Z"
                      *       }
                      *     }
                      */
@@ -4438,40 +4745,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m82md39xek5sedqaajjaqjdr",
-                     *           "recordedAt": "2026-11-22T22:00:39.488Z",
+                     *           "id": "aud_01m84c9px2eg6v4r24q1nqc9et",
+                     *           "recordedAt": "2026-11-23T14:17:28.739Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m82mct82esetenq4x7v218bk",
+                     *             "keyId": "key_01m84c9kade10vwfdyjym4279a",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m82md39eeqyb9cmewm0cv1x6",
+                     *           "resourceId": "key_01m84c9px0e0hvvzr34tkmzaga",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m82md38xepnsn3j88v1q9g65"
+                     *           "requestId": "req_01m84c9pwxeq6s5tg2z6fc7tjf"
                      *         },
                      *         {
-                     *           "id": "aud_01m82md33ge5eamhnqjjh6mztx",
-                     *           "recordedAt": "2026-11-22T22:00:39.287Z",
+                     *           "id": "aud_01m84c9pw5e7wrxgnyqn4hgtp4",
+                     *           "recordedAt": "2026-11-23T14:17:28.710Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m82mct82esetenq4x7v218bk",
+                     *             "keyId": "key_01m84c9kade10vwfdyjym4279a",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m82md32qe4fae3we64wxve1k",
+                     *           "resourceId": "key_01m84c9pw4edbaan32ecawmx6s",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m82md323e0c87ny4qh9a8tak"
+                     *           "requestId": "req_01m84c9pw2e0fsk2bkysf9var8"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82md3frec6av1gvvdfjhmfq",
+                     *         "requestId": "req_01m84c9q25e6cbn45ct7as7e2b",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4567,7 +4874,8 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me9p7e4j90nwnj28y651w"
+                     *         "requestId": "req_01m84cadxcexyt8b56e4x17hp9",
+                     *         "experiments": []
                      *       }
                      *     }
                      */
@@ -4584,7 +4892,12 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                         };
-                        meta?: {
+                        meta: {
+                            /** @description The same as in `data`, where feeds have it. */
+                            experiments: {
+                                experimentId: string;
+                                variantId: string;
+                            }[];
                             requestId: string;
                         };
                     };
@@ -4623,7 +4936,7 @@ export interface operations {
                 /** @description Default: desc; asc for title. */
                 order?: "asc" | "desc";
                 publishStatus?: "published" | "unpublished";
-                /** @description Every word must begin a word of the title or the description. */
+                /** @description Every word must begin a word of the title or the description; Chinese and Japanese text is found anywhere in it. */
                 search?: string;
                 section?: string;
                 /** @description createdAt never changes: use it to walk a catalogue that is being edited. */
@@ -4670,7 +4983,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20546-8e4a-70ee-aef7-d4a2d336c76e",
+                     *           "id": "01a208c4-dc62-77c0-a1df-8e344f86b795",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -4687,6 +5000,7 @@ export interface operations {
                      *           "protected": true,
                      *           "thumbnailUrl": null,
                      *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
                      *           "thumbnails": [],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
@@ -4705,13 +5019,13 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T22:00:39.761Z",
-                     *           "updatedAt": "2026-11-22T22:00:40.128Z"
+                     *           "createdAt": "2026-11-23T14:17:28.932Z",
+                     *           "updatedAt": "2026-11-23T14:17:28.955Z"
                      *         },
                      *         {
-                     *           "id": "01a20546-7da5-7432-b748-ba52d5aca69f",
+                     *           "id": "01a208c4-d877-71ff-8ee0-8c8702defc43",
                      *           "contentType": "video",
-                     *           "title": "Item 0",
+                     *           "title": "Item 2",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -4726,6 +5040,7 @@ export interface operations {
                      *           "protected": false,
                      *           "thumbnailUrl": null,
                      *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
                      *           "thumbnails": [],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
@@ -4744,12 +5059,12 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T22:00:35.507Z",
-                     *           "updatedAt": "2026-11-22T22:00:36.281Z"
+                     *           "createdAt": "2026-11-23T14:17:27.934Z",
+                     *           "updatedAt": "2026-11-23T14:17:28.227Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82md47qey2ajdyd4varyb9j",
+                     *         "requestId": "req_01m84c9qcrers8v6xqxxpk92p7",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -4849,7 +5164,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-9129-7146-a71c-bd0aad20c385",
+                     *         "id": "01a208c4-de25-756a-8b0f-163001a7e5c3",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -4866,6 +5181,7 @@ export interface operations {
                      *         "protected": false,
                      *         "thumbnailUrl": null,
                      *         "thumbnailHash": null,
+                     *         "thumbnailTime": null,
                      *         "thumbnails": [],
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
@@ -4884,11 +5200,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-22T22:00:40.490Z",
-                     *         "updatedAt": "2026-11-22T22:00:40.490Z"
+                     *         "createdAt": "2026-11-23T14:17:29.386Z",
+                     *         "updatedAt": "2026-11-23T14:17:29.386Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md48nend96sv9cqsnw15j"
+                     *         "requestId": "req_01m84c9qgmevtbwn01hrhxrxtm"
                      *       }
                      *     }
                      */
@@ -4916,7 +5232,10 @@ export interface operations {
     getContent: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description An `ETag` that is known: 304 while the item is the same. */
+                "if-none-match"?: string;
+            };
             path: {
                 id: string;
             };
@@ -4954,7 +5273,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-9145-77e7-b2f9-6f901710a0c9",
+                     *         "id": "01a208c4-de8b-7690-a9da-9053667b9995",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -4974,6 +5293,7 @@ export interface operations {
                      *         "protected": true,
                      *         "thumbnailUrl": null,
                      *         "thumbnailHash": null,
+                     *         "thumbnailTime": null,
                      *         "thumbnails": [],
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
@@ -5000,21 +5320,31 @@ export interface operations {
                      *         "externalId": "full-1",
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T22:00:40.515Z",
-                     *         "updatedAt": "2026-11-22T22:00:40.515Z"
+                     *         "createdAt": "2026-11-23T14:17:29.483Z",
+                     *         "updatedAt": "2026-11-23T14:17:29.483Z",
+                     *         "sourceTracks": [],
+                     *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md4eheqw8jvqnfe0am5x0"
+                     *         "requestId": "req_01m84c9qmkej1bm4a7qw2rahzy"
                      *       }
                      *     }
                      */
                     "application/json": {
-                        data: components["schemas"]["Content"];
+                        data: components["schemas"]["ContentDetails"];
                         meta?: {
                             requestId: string;
                         };
                     };
                 };
+            };
+            /** @description The item is the one that `If-None-Match` names. */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["400"];
             401: components["responses"]["401"];
@@ -5071,11 +5401,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-945d-70f4-aef3-473c76f45152",
+                     *         "id": "01a208c4-deca-76b0-81a4-8d5941be686c",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md55yencb4tbfr8cyyydp"
+                     *         "requestId": "req_01m84c9qpqegebvnr5v6rrv6q8"
                      *       }
                      *     }
                      */
@@ -5163,6 +5493,7 @@ export interface operations {
                     section?: string | null;
                     /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
                     tags?: string[];
+                    thumbnailTime?: number | null;
                     title?: string;
                     /**
                      * @description Takes effect when the item is processed. Default: basic.
@@ -5205,7 +5536,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-9216-74c2-a0c4-c79225c8d8c9",
+                     *         "id": "01a208c4-de99-76e5-a1e9-b6281aec1043",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5225,6 +5556,7 @@ export interface operations {
                      *         "protected": true,
                      *         "thumbnailUrl": null,
                      *         "thumbnailHash": null,
+                     *         "thumbnailTime": null,
                      *         "thumbnails": [],
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
@@ -5251,11 +5583,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T22:00:40.737Z",
-                     *         "updatedAt": "2026-11-22T22:00:41.270Z"
+                     *         "createdAt": "2026-11-23T14:17:29.505Z",
+                     *         "updatedAt": "2026-11-23T14:17:29.540Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md4vpeqmtkgg3m3tt92ar"
+                     *         "requestId": "req_01m84c9qn9e7rvftez98v4ksbj"
                      *       }
                      *     }
                      */
@@ -5323,7 +5655,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m82mdqsmeytrr3t0hscbdczk"
+                     *         "requestId": "req_01m84ca1n7ecmvb7xvcbbnq21n"
                      *       }
                      *     }
                      */
@@ -5402,17 +5734,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-deee-7700-b282-8972a2b162cd",
+                     *         "id": "01a208c5-0670-709e-8f60-6a3387342570",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/1Toia_M-LpUD9yXUikPOFg/a-01a20546-deee-7700-b282-8972a2b162cd/captions.vtt",
-                     *         "trackId": "01a20546-deee-7700-b282-8972a2b162cd",
+                     *         "url": "https://feed.example.org/media/0jhIVAXqLdjVDPRL06-o3Q/a-01a208c5-0670-709e-8f60-6a3387342570/captions.vtt",
+                     *         "trackId": "01a208c5-0670-709e-8f60-6a3387342570",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-22T22:01:00.452Z"
+                     *         "createdAt": "2026-11-23T14:17:39.727Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mdqj7e2bt18ycdqt433xp"
+                     *         "requestId": "req_01m84ca1jje2c96d00vmc7cdye"
                      *       }
                      *     }
                      */
@@ -5483,11 +5815,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-dfd7-7209-941a-a04b2422deed",
+                     *         "id": "01a208c5-06d5-709a-a058-710117c424ac",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mdr22e6x8j0qe1kkkd9hq"
+                     *         "requestId": "req_01m84ca1q4e4a83s1dyg5ybca4"
                      *       }
                      *     }
                      */
@@ -5497,6 +5829,244 @@ export interface operations {
                             deleted: true;
                             id: string;
                         };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    setCover: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description JPEG, PNG, WebP, AVIF or HEIC; at most 10 MB.
+                     */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a208c5-06f1-7227-991a-69e4e78d3b51",
+                     *         "contentType": "video",
+                     *         "title": "Item 0",
+                     *         "description": null,
+                     *         "uploadStatus": "ready",
+                     *         "publishStatus": "published",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": "https://feed.example.org/media/mGgLA-YlOF4dRZLyd1hj9A/a-01a208c5-0b9c-75a1-8adf-61a5b36bf9ce/thumbnail.jpg",
+                     *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
+                     *         "thumbnailTime": null,
+                     *         "thumbnails": [
+                     *           {
+                     *             "url": "https://feed.example.org/media/mGgLA-YlOF4dRZLyd1hj9A/a-01a208c5-0b9c-75a1-8adf-61a5b36bf9ce/thumbnail.jpg",
+                     *             "type": "image/jpeg",
+                     *             "width": 64,
+                     *             "height": 48
+                     *           },
+                     *           {
+                     *             "url": "https://feed.example.org/media/mGgLA-YlOF4dRZLyd1hj9A/a-01a208c5-0b9c-75a1-8adf-61a5b36bf9ce/thumbnail.webp",
+                     *             "type": "image/webp",
+                     *             "width": 64,
+                     *             "height": 48
+                     *           }
+                     *         ],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 1,
+                     *         "createdAt": "2026-11-23T14:17:39.826Z",
+                     *         "updatedAt": "2026-11-23T14:17:41.088Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84ca1x4ek2vbf2qa6yqxayd"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Content"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    removeCover: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a208c5-0bec-7041-b3b6-c9c6423dab09",
+                     *         "contentType": "video",
+                     *         "title": "Item 0",
+                     *         "description": null,
+                     *         "uploadStatus": "ready",
+                     *         "publishStatus": "published",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnailTime": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 1,
+                     *         "createdAt": "2026-11-23T14:17:41.100Z",
+                     *         "updatedAt": "2026-11-23T14:17:41.163Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84ca319e84s5m1qva5fz9ge"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Content"];
                         meta?: {
                             requestId: string;
                         };
@@ -5567,14 +6137,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-a183-702e-8671-a46553ac05d4",
-                     *         "imageUrl": "https://feed.example.org/media/pPnj39AHkGC4HAGpjirMiQ/a-01a20546-a183-702e-8671-a46553ac05d4/large.jpg",
+                     *         "id": "01a208c4-e3dc-7042-ad25-9ade1fa0698a",
+                     *         "imageUrl": "https://feed.example.org/media/7mK7sWu7oVV4YNQz_AuYDA/a-01a208c4-e3dc-7042-ad25-9ade1fa0698a/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-22T22:00:47.242Z"
+                     *         "createdAt": "2026-11-23T14:17:32.889Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md87keszr3gmb2yjhz9fq"
+                     *         "requestId": "req_01m84c9rybe37ahp6km2hs5gqv"
                      *       }
                      *     }
                      */
@@ -5645,11 +6215,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-bd2b-7450-919f-7ed1e2abd030",
+                     *         "id": "01a208c4-fa88-764c-b253-1485997e9a33",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mdqbvewetcfjn6s92zgqf"
+                     *         "requestId": "req_01m84ca1e4e82savr9rvm10pq3"
                      *       }
                      *     }
                      */
@@ -5691,8 +6261,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20546-b431-7436-b889-770d6ad4c2fc",
-                 *         "01a20546-abff-759a-b383-63710e461fcf"
+                 *         "01a208c4-f2b1-751d-a955-a695339093ca",
+                 *         "01a208c4-ec67-719d-a7a5-ca9bd4f2096d"
                  *       ]
                  *     }
                  */
@@ -5734,22 +6304,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20546-b431-7436-b889-770d6ad4c2fc",
-                     *           "imageUrl": "https://feed.example.org/media/3FxCcxQCRqyDslOgK1h0AQ/a-01a20546-b431-7436-b889-770d6ad4c2fc/large.jpg",
+                     *           "id": "01a208c4-f2b1-751d-a955-a695339093ca",
+                     *           "imageUrl": "https://feed.example.org/media/xLSoC-NKdqd61_y2LoYJpg/a-01a208c4-f2b1-751d-a955-a695339093ca/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-22T22:00:51.559Z"
+                     *           "createdAt": "2026-11-23T14:17:36.368Z"
                      *         },
                      *         {
-                     *           "id": "01a20546-abff-759a-b383-63710e461fcf",
-                     *           "imageUrl": "https://feed.example.org/media/3FxCcxQCRqyDslOgK1h0AQ/a-01a20546-abff-759a-b383-63710e461fcf/large.jpg",
+                     *           "id": "01a208c4-ec67-719d-a7a5-ca9bd4f2096d",
+                     *           "imageUrl": "https://feed.example.org/media/xLSoC-NKdqd61_y2LoYJpg/a-01a208c4-ec67-719d-a7a5-ca9bd4f2096d/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-22T22:00:49.331Z"
+                     *           "createdAt": "2026-11-23T14:17:34.628Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82mdf46enrvahsz8a7b3mac"
+                     *         "requestId": "req_01m84c9ybwejatvzr4v8bjjfaw"
                      *       }
                      *     }
                      */
@@ -5819,7 +6389,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIGkCftSUkoa9U7g8u2IGtXvZvjlQ/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKDnRNfVoqGWhioPBQ3ySJOI_l0g/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -5827,11 +6397,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T04:00:40.429Z",
+                     *         "expiresAt": "2026-11-23T20:17:29.165Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md46ee9r8ab3r31qd1vfb"
+                     *         "requestId": "req_01m84c9qabe3gbaxxky84htnkk"
                      *       }
                      *     }
                      */
@@ -5920,7 +6490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-951e-75f9-be86-70f8b21b3072",
+                     *         "id": "01a208c4-dee1-7051-870e-8d83f0ee7c82",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -5937,6 +6507,7 @@ export interface operations {
                      *         "protected": false,
                      *         "thumbnailUrl": null,
                      *         "thumbnailHash": null,
+                     *         "thumbnailTime": null,
                      *         "thumbnails": [],
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
@@ -5955,11 +6526,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T22:00:41.506Z",
-                     *         "updatedAt": "2026-11-22T22:00:41.691Z"
+                     *         "createdAt": "2026-11-23T14:17:29.571Z",
+                     *         "updatedAt": "2026-11-23T14:17:29.583Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md5e5ea68jjxqkecm3fnb"
+                     *         "requestId": "req_01m84c9qqdeg1vyrdcg0xnqnd0"
                      *       }
                      *     }
                      */
@@ -6024,7 +6595,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-9781-76f4-af9e-3f3b7d8365d8",
+                     *         "id": "01a208c4-df74-7262-b634-cf9f6af8868a",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6041,6 +6612,7 @@ export interface operations {
                      *         "protected": false,
                      *         "thumbnailUrl": null,
                      *         "thumbnailHash": null,
+                     *         "thumbnailTime": null,
                      *         "thumbnails": [],
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
@@ -6059,17 +6631,84 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T22:00:42.114Z",
-                     *         "updatedAt": "2026-11-22T22:00:42.437Z"
+                     *         "createdAt": "2026-11-23T14:17:29.719Z",
+                     *         "updatedAt": "2026-11-23T14:17:29.895Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md65qet3avvx2xfpk63dp"
+                     *         "requestId": "req_01m84c9r12eqvb7hfmhw2k7ddh"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: components["schemas"]["Content"];
                         meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listSimilarContent: {
+        parameters: {
+            query?: {
+                /** @description Where the viewer is, ISO 3166-1 alpha-2: leaves out what may not be shown there. */
+                country?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Default Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m84cagdnefdsv0x9e62byzzz"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["FeedItem"][];
+                        meta: {
                             requestId: string;
                         };
                     };
@@ -6126,18 +6765,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20546-9ea4-76a8-801f-1cf6e8495fd5",
-                     *           "contentId": "01a20546-9d4c-759c-857b-d1c925798014",
+                     *           "id": "01a208c4-e2b0-72b9-8dfb-40b275a46d32",
+                     *           "contentId": "01a208c4-e1d3-71aa-b848-390affe23eb8",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20546-9ea4-76a8-801f-21009d3ba56f",
-                     *           "contentId": "01a20546-9d52-741d-9aaa-2ef7b33d869f",
+                     *           "id": "01a208c4-e2b0-72b9-8dfb-46b64831e764",
+                     *           "contentId": "01a208c4-e1d0-743c-96b0-dc84bb60debf",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82md7p1esa955pfj2d0eptz"
+                     *         "requestId": "req_01m84c9rnqepbr9yr67t9w591c"
                      *       }
                      *     }
                      */
@@ -6181,8 +6820,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20546-9f5c-751b-a185-64456aeb6c5f",
-                 *         "01a20546-9f49-77ec-939c-a1851949d90b"
+                 *         "01a208c4-e2c2-71a2-8355-60f23d507e4e",
+                 *         "01a208c4-e2c3-7264-9839-302597280e2f"
                  *       ]
                  *     }
                  */
@@ -6228,18 +6867,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20546-a00e-755c-b250-498cbf998b3b",
-                     *           "contentId": "01a20546-9f5c-751b-a185-64456aeb6c5f",
+                     *           "id": "01a208c4-e313-7019-afee-af7628de05c8",
+                     *           "contentId": "01a208c4-e2c2-71a2-8355-60f23d507e4e",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20546-a00e-755c-b250-4d8160e63f73",
-                     *           "contentId": "01a20546-9f49-77ec-939c-a1851949d90b",
+                     *           "id": "01a208c4-e313-7019-afee-b3eed01deb99",
+                     *           "contentId": "01a208c4-e2c3-7264-9839-302597280e2f",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82md7y5eemtx2kr17pgbne9"
+                     *         "requestId": "req_01m84c9rr9ej6r85t4nfd0r5aj"
                      *       }
                      *     }
                      */
@@ -6316,11 +6955,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-9c6f-7752-a453-c0cbeb94cb7f",
+                     *         "id": "01a208c4-e184-7489-b694-9d5544d45818",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md758e728fp1dcjk05zch"
+                     *         "requestId": "req_01m84c9rcwee6br4cfv8bx7g1h"
                      *       }
                      *     }
                      */
@@ -6362,8 +7001,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20546-9a33-7176-80a2-1a0b206ef5f7",
-                 *         "01a20546-9a33-7176-80a2-14a2fbde767f"
+                 *         "01a208c4-e0e2-752f-b9b3-9f8d7194eb0a",
+                 *         "01a208c4-e0e2-752f-b9b3-98f72f8e9162"
                  *       ]
                  *     }
                  */
@@ -6405,18 +7044,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20546-9a33-7176-80a2-1a0b206ef5f7",
-                     *           "contentId": "01a20546-999a-76d5-97a2-95ed02a245a8",
+                     *           "id": "01a208c4-e0e2-752f-b9b3-9f8d7194eb0a",
+                     *           "contentId": "01a208c4-e04a-77e7-bc7d-1b59b5c7f3eb",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20546-9a33-7176-80a2-14a2fbde767f",
-                     *           "contentId": "01a20546-9990-7555-b65d-f3c48a74f7f6",
+                     *           "id": "01a208c4-e0e2-752f-b9b3-98f72f8e9162",
+                     *           "contentId": "01a208c4-e04c-7556-9771-a7ef50cc59e3",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82md6jweqrv92bb3k6pd44p"
+                     *         "requestId": "req_01m84c9r7fep49c2z97gftfe89"
                      *       }
                      *     }
                      */
@@ -6463,8 +7102,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20546-e180-77ef-b78b-fcf7f6fe9819",
-                 *         "01a20546-e18b-76af-a83d-fc5c8a6a9b00"
+                 *         "01a208c5-0ca9-72b8-b713-4ce6156d296d",
+                 *         "01a208c5-0ca6-75e3-9d9f-e9f456f31128"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -6513,11 +7152,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20546-e180-77ef-b78b-fcf7f6fe9819",
+                     *             "id": "01a208c5-0ca9-72b8-b713-4ce6156d296d",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20546-e18b-76af-a83d-fc5c8a6a9b00",
+                     *             "id": "01a208c5-0ca6-75e3-9d9f-e9f456f31128",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -6535,7 +7174,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mdrhketeb6tr15vp70grp"
+                     *         "requestId": "req_01m84ca365e4kb27tnbazj435e"
                      *       }
                      *     }
                      */
@@ -6624,13 +7263,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m82mds0ze3gv8x1hsjjwd13f",
+                     *           "jobId": "job_01m84ca3a4enrte986d3scj9dz",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-22T22:01:01.725Z",
+                     *           "createdAt": "2026-11-23T14:17:41.443Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -6641,7 +7280,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82mds3ce608v89jr703famd",
+                     *         "requestId": "req_01m84ca3abe7ab64sjbrkdpanp",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -6719,6 +7358,11 @@ export interface operations {
                     dryRun?: boolean;
                     /** @description All conditions must hold; at least one is needed. */
                     filter: {
+                        /**
+                         * @description For deletions alone: without archived items, with them (the default), or only them.
+                         * @enum {string}
+                         */
+                        archived?: "false" | "true" | "only";
                         author?: string;
                         /** @enum {string} */
                         contentType?: "video" | "carousel" | "video_carousel" | "live_stream";
@@ -6736,9 +7380,13 @@ export interface operations {
                         createdBefore?: string;
                         /** @enum {string} */
                         publishStatus?: "published" | "unpublished";
+                        /** @description Every word must begin a word of the title or the description; Chinese and Japanese text is found anywhere in it. */
+                        search?: string;
                         section?: string;
                         /** @description Items that have all of them. */
                         tags?: string[];
+                        /** @enum {string} */
+                        uploadStatus?: "pending" | "processing" | "ready" | "error";
                         /** @enum {string} */
                         visibility?: "public" | "unlisted" | "private";
                     };
@@ -6820,14 +7468,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m82mds0ze3gv8x1hsjjwd13f",
+                     *         "jobId": "job_01m84ca3a4enrte986d3scj9dz",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-22T22:01:01.725Z"
+                     *         "createdAt": "2026-11-23T14:17:41.443Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mds0see0t07cs9nj3avaz"
+                     *         "requestId": "req_01m84ca39pe5zr3ryzz6ck7w5b"
                      *       }
                      *     }
                      */
@@ -6905,17 +7553,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m82me4ywej5t7ybtg6m7ahss",
+                     *         "jobId": "job_01m84cabjketz953zt3vpv8t3r",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-22T22:01:13.940Z",
-                     *         "completedAt": "2026-11-22T22:01:14.183Z"
+                     *         "createdAt": "2026-11-23T14:17:49.906Z",
+                     *         "completedAt": "2026-11-23T14:17:49.969Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me572ebqvk0ygv9n3x0nm"
+                     *         "requestId": "req_01m84cabneewx90ja68g58gr3g"
                      *       }
                      *     }
                      */
@@ -6980,17 +7628,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m82me4j3ep6sc6qmfcwqz4g4",
+                     *         "jobId": "job_01m84cabd1eghrnwd7zjb9nrv6",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-22T22:01:13.527Z",
-                     *         "completedAt": "2026-11-22T22:01:13.785Z"
+                     *         "createdAt": "2026-11-23T14:17:49.722Z",
+                     *         "completedAt": "2026-11-23T14:17:49.868Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me4rte0dt1978cwk1gfrd"
+                     *         "requestId": "req_01m84cabh4etss7ycb6rz16arf"
                      *       }
                      *     }
                      */
@@ -7058,7 +7706,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m82me59wewfa3yatyzfrwcna",
+                     *         "requestId": "req_01m84cabthe1z86088rx3f3wb1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7106,8 +7754,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20546-e286-705c-93ad-ca9d3766ee20",
-                 *         "01a20546-e291-71be-b925-970463a31a4a"
+                 *         "01a208c5-0cdc-7652-87e2-fe4d35738542",
+                 *         "01a208c5-0cdd-765d-9be7-0542b04a6f4c"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7160,13 +7808,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20546-e286-705c-93ad-ca9d3766ee20",
+                     *             "id": "01a208c5-0cdc-7652-87e2-fe4d35738542",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20546-e291-71be-b925-970463a31a4a",
+                     *             "id": "01a208c5-0cdd-765d-9be7-0542b04a6f4c",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7186,7 +7834,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mdrr2eh5a57p1b4e8jq8n"
+                     *         "requestId": "req_01m84ca372erv9cdk9cc1b8xmq"
                      *       }
                      *     }
                      */
@@ -7244,11 +7892,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20546-e0cc-7209-951b-229caef6c4c9",
+                 *           "id": "01a208c5-0c35-75e8-9f97-1461060f6be2",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20546-e0d0-7061-8172-8a0df96fb3fd",
+                 *           "id": "01a208c5-0c39-7318-8aad-0500d275aa40",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -7318,11 +7966,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20546-e0cc-7209-951b-229caef6c4c9",
+                     *             "id": "01a208c5-0c35-75e8-9f97-1461060f6be2",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20546-e0d0-7061-8172-8a0df96fb3fd",
+                     *             "id": "01a208c5-0c39-7318-8aad-0500d275aa40",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -7340,7 +7988,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mdr90e6styj46s128w435"
+                     *         "requestId": "req_01m84ca32hedtt2vz5cream4yc"
                      *       }
                      *     }
                      */
@@ -7398,8 +8046,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20546-e36c-70d1-a7bd-8ef473d44a4e",
-                 *         "01a20546-e36e-761b-956c-045e96f179f1"
+                 *         "01a208c5-0d19-71fc-9bf0-1b255c13043e",
+                 *         "01a208c5-0d23-75d0-86af-8316c59149f4"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -7445,11 +8093,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20546-e36c-70d1-a7bd-8ef473d44a4e",
+                     *             "id": "01a208c5-0d19-71fc-9bf0-1b255c13043e",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20546-e36e-761b-956c-045e96f179f1",
+                     *             "id": "01a208c5-0d23-75d0-86af-8316c59149f4",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -7467,7 +8115,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mdrzfeavv1gx9704gv3ba"
+                     *         "requestId": "req_01m84ca39ben1vt1rw0jgs196b"
                      *       }
                      *     }
                      */
@@ -7536,6 +8184,12 @@ export interface operations {
                     items: {
                         articleUrl?: string | null;
                         author?: string | null;
+                        autoScrollInterval?: number | null;
+                        /**
+                         * @description Must fit: a carousel has `images`, a video none.
+                         * @enum {string}
+                         */
+                        contentType?: "video" | "carousel";
                         /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
                         customMetadata?: {
                             [key: string]: unknown;
@@ -7543,12 +8197,18 @@ export interface operations {
                         description?: string | null;
                         expiresAt?: string | null;
                         externalId?: string | null;
+                        /** @description In place of `sourceUrl`: the images of a carousel, in their order. */
+                        images?: {
+                            altText?: string;
+                            /** @description http or https, on a public address, with at most 3 redirects; or s3://bucket/key in a bucket that the service allows. */
+                            sourceUrl: string;
+                        }[];
                         /** @description Playback needs a signed URL. Default: of the organization. */
                         protected?: boolean;
                         publishAt?: string | null;
                         section?: string | null;
-                        /** @description http or https, on a public address. At most 3 redirects are followed. */
-                        sourceUrl: string;
+                        /** @description http or https, on a public address, with at most 3 redirects; or s3://bucket/key in a bucket that the service allows. */
+                        sourceUrl?: string;
                         /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
                         tags?: string[];
                         title: string;
@@ -7604,17 +8264,19 @@ export interface operations {
                      *             }
                      *           }
                      *         ],
+                     *         "importId": null,
                      *         "totalCreated": 0,
                      *         "totalExisting": 0,
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md67ye6vvb6dzn47sqf7s"
+                     *         "requestId": "req_01m84c9r1be4vavb7dvs74q0bx"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            importId: string | null;
                             /** @description In the order of the request. `existing`: the externalId has an item already. */
                             results: {
                                 error?: {
@@ -7754,7 +8416,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-961e-77e6-b4f0-63167f008b61",
+                     *         "id": "01a208c4-def5-7203-b9cd-31e011a9afea",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -7771,6 +8433,7 @@ export interface operations {
                      *         "protected": false,
                      *         "thumbnailUrl": null,
                      *         "thumbnailHash": null,
+                     *         "thumbnailTime": null,
                      *         "thumbnails": [],
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
@@ -7789,14 +8452,14 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T22:00:41.764Z",
-                     *         "updatedAt": "2026-11-22T22:00:41.764Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/EzUYqOSz3DS_kwTyqR0dwkhaBZ4xdKAs",
+                     *         "createdAt": "2026-11-23T14:17:29.590Z",
+                     *         "updatedAt": "2026-11-23T14:17:29.590Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/Vq-vbsP5cdnZWbL2TJj_YnCUH62NKe2r",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-23T22:00:41.764Z"
+                     *         "uploadExpiresAt": "2026-11-24T14:17:29.590Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md5gqevysfv4w9wp18seh"
+                     *         "requestId": "req_01m84c9qqne81vkk9cwck1j8gb"
                      *       }
                      *     }
                      */
@@ -7823,7 +8486,7 @@ export interface operations {
                             duration: number | null;
                             errorReason: {
                                 /** @enum {string} */
-                                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "PROCESSING_FAILED";
+                                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "INSUFFICIENT_STORAGE" | "PROCESSING_FAILED";
                                 message: string;
                             } | null;
                             expiresAt: string | null;
@@ -7854,6 +8517,7 @@ export interface operations {
                                 url: string;
                                 width: number;
                             }[];
+                            thumbnailTime: number | null;
                             thumbnailUrl: string | null;
                             title: string;
                             /**
@@ -7917,12 +8581,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20547-217f-72ba-a6c9-92b4ba61b879",
-                 *       "eventId": "01a20547-218b-72af-9b36-38ac0993602e",
+                 *       "contentId": "01a208c5-3460-7723-8812-d0b4c9076b25",
+                 *       "eventId": "01a208c5-346b-76b6-abd9-f39aa877b88e",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-22T22:01:17.451Z",
+                 *       "timestamp": "2026-11-23T14:17:51.467Z",
                  *       "data": {}
                  *     }
                  */
@@ -7945,6 +8609,8 @@ export interface operations {
                      *     - `share`: `platform` (text that is not empty)
                      *     - `save`: nothing
                      *     - `unsave`: nothing
+                     *     - `notInterested`: `scope` ("item", "author" or "tag"), `undo`? (true or false)
+                     *     - `report`: `reason` (text that is not empty), `undo`? (true or false)
                      *     - `rebuffer`: `duration` (a whole number from 0 to 1,000,000,000), `currentTime` (a number from 0 to 1,000,000,000), `rendition`? (text that is not empty)
                      *     - `qualityChange`: `fromQuality` (text that is not empty), `toQuality` (text that is not empty)
                      *     - `error`: `errorCode` (text that is not empty), `errorMessage` (text)
@@ -7959,7 +8625,7 @@ export interface operations {
                      * @description What happened.
                      * @enum {string}
                      */
-                    event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "rebuffer" | "qualityChange" | "error";
+                    event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error";
                     /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
                     eventId?: string;
                     /**
@@ -7968,6 +8634,8 @@ export interface operations {
                      */
                     sentAt?: string;
                     sessionId?: string;
+                    /** @description Hex HMAC-SHA256 of `userId` by a viewer key, which your server makes. It is not kept. */
+                    signature?: string;
                     /**
                      * Format: date-time
                      * @description When it happened; now when it is left out or lies over 5 minutes ahead. Over 24 hours ago is refused.
@@ -8012,10 +8680,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20547-218b-72af-9b36-38ac0993602e"
+                     *         "eventId": "01a208c5-346b-76b6-abd9-f39aa877b88e"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me8cce93re0ey6a40330f"
+                     *         "requestId": "req_01m84cad3cehab7ye6c8t3jb4s"
                      *       }
                      *     }
                      */
@@ -8024,6 +8692,16 @@ export interface operations {
                             eventId: string;
                             /** @description Also true for an event that was stored before. */
                             received: boolean;
+                            /** @description There if the user id came with a wrong signature, or without a required one. */
+                            unsigned?: {
+                                /**
+                                 * @description anonymous: the organization requires signatures, so the user id was left out. user: it does not.
+                                 * @enum {string}
+                                 */
+                                countedAs: "anonymous" | "user";
+                                /** @enum {string} */
+                                reason: "no_signature" | "wrong_signature";
+                            };
                         };
                         meta?: {
                             requestId: string;
@@ -8064,22 +8742,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20547-225d-72b9-8503-61088b053bdc",
-                 *           "eventId": "01a20547-22d0-73c9-b3aa-1dfacbdaed3e",
+                 *           "contentId": "01a208c5-3490-72c9-9d70-43a460933f2f",
+                 *           "eventId": "01a208c5-3557-705f-9842-b1f449fed6c1",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-22T22:01:17.776Z",
+                 *           "timestamp": "2026-11-23T14:17:51.703Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20547-22d0-73c9-b3aa-231c7f82bd36",
+                 *           "eventId": "01a208c5-3557-705f-9842-b4b8ac7bca28",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-22T22:01:17.776Z",
+                 *           "timestamp": "2026-11-23T14:17:51.703Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8105,6 +8783,8 @@ export interface operations {
                          *     - `share`: `platform` (text that is not empty)
                          *     - `save`: nothing
                          *     - `unsave`: nothing
+                         *     - `notInterested`: `scope` ("item", "author" or "tag"), `undo`? (true or false)
+                         *     - `report`: `reason` (text that is not empty), `undo`? (true or false)
                          *     - `rebuffer`: `duration` (a whole number from 0 to 1,000,000,000), `currentTime` (a number from 0 to 1,000,000,000), `rendition`? (text that is not empty)
                          *     - `qualityChange`: `fromQuality` (text that is not empty), `toQuality` (text that is not empty)
                          *     - `error`: `errorCode` (text that is not empty), `errorMessage` (text)
@@ -8119,7 +8799,7 @@ export interface operations {
                          * @description What happened.
                          * @enum {string}
                          */
-                        event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "rebuffer" | "qualityChange" | "error";
+                        event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error";
                         /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
                         eventId?: string;
                         /**
@@ -8128,6 +8808,8 @@ export interface operations {
                          */
                         sentAt?: string;
                         sessionId?: string;
+                        /** @description Hex HMAC-SHA256 of `userId` by a viewer key, which your server makes. It is not kept. */
+                        signature?: string;
                         /**
                          * Format: date-time
                          * @description When it happened; now when it is left out or lies over 5 minutes ahead. Over 24 hours ago is refused.
@@ -8182,14 +8864,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20547-22d0-73c9-b3aa-231c7f82bd36",
+                     *             "eventId": "01a208c5-3557-705f-9842-b4b8ac7bca28",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me8q4e96bqkhwem15bb30"
+                     *         "requestId": "req_01m84cadbbe5f82yween29mfkq"
                      *       }
                      *     }
                      */
@@ -8206,6 +8888,18 @@ export interface operations {
                             failed: number;
                             /** @description Events that are stored, now or by an earlier request. */
                             received: number;
+                            /** @description Stored events whose user id came with a wrong signature, or without a required one; missing where there are none. */
+                            unsigned?: {
+                                /**
+                                 * @description anonymous: the organization requires signatures, so the user id was left out. user: it does not.
+                                 * @enum {string}
+                                 */
+                                countedAs: "anonymous" | "user";
+                                eventId: string | null;
+                                index: number;
+                                /** @enum {string} */
+                                reason: "no_signature" | "wrong_signature";
+                            }[];
                         };
                         meta?: {
                             requestId: string;
@@ -8328,7 +9022,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m82me9qkea1bnqd71d0x7rmq",
+                     *           "id": "exp_01m84cady6e7ftpsejhpeydvhy",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -8356,15 +9050,15 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-22T22:01:18.887Z",
+                     *           "startedAt": "2026-11-23T14:17:52.336Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-22T22:01:18.825Z"
+                     *           "createdAt": "2026-11-23T14:17:52.325Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82me9t4ejzsmffz9hsap01x",
+                     *         "requestId": "req_01m84cadyred38jg457tmxfr1h",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -8505,7 +9199,7 @@ export interface operations {
                     type: "ranking" | "config" | "feature";
                     /** @description The control is the one with the id `control`, else the first. */
                     variants: {
-                        /** @description What it overrides. `ranking`: `{ "weights": { … } }`. `config`: settings by dotted names. `feature`: flags by their keys. */
+                        /** @description What it overrides. `ranking`: `{ "weights": { … }, "objective": "learned" }`, either may be left out. `config`: settings by dotted names. `feature`: flags by their keys. */
                         config?: {
                             [key: string]: unknown;
                         };
@@ -8548,7 +9242,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m82me9xken9bcrjyw1jmepza",
+                     *         "id": "exp_01m84cadz7epct4wd11ctfwcg8",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -8591,10 +9285,11 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-22T22:01:19.013Z"
+                     *         "createdAt": "2026-11-23T14:17:52.359Z",
+                     *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me9wreyhvwvarp0r7yxtk"
+                     *         "requestId": "req_01m84cadz5e31vgprsvzh9zf6w"
                      *       }
                      *     }
                      */
@@ -8632,6 +9327,12 @@ export interface operations {
                                 id: string;
                                 name: string;
                                 traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY";
+                                message: string;
                             }[];
                             winner: string | null;
                         };
@@ -8695,7 +9396,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m82me9zee9w9r1q1zq6m55er",
+                     *         "id": "exp_01m84cadzje028eg4mxzgnse57",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -8729,14 +9430,15 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-22T22:01:19.218Z",
+                     *         "startedAt": "2026-11-23T14:17:52.375Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-22T22:01:19.078Z"
+                     *         "createdAt": "2026-11-23T14:17:52.370Z",
+                     *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mea59e9j8z1q5j3wszane"
+                     *         "requestId": "req_01m84cadzwe6d9ds4p8sjs0q20"
                      *       }
                      *     }
                      */
@@ -8775,6 +9477,12 @@ export interface operations {
                                 name: string;
                                 participants: number;
                                 traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY";
+                                message: string;
                             }[];
                             winner: string | null;
                         };
@@ -8839,11 +9547,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m82meabdepw8msqt6fc34ta6",
+                     *         "id": "exp_01m84cae7jeaws8xqw9z16g43n",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82meabseyctw9jwc9g7q590"
+                     *         "requestId": "req_01m84cae8qegjsaq8xfjp3zzcc"
                      *       }
                      *     }
                      */
@@ -8921,7 +9629,7 @@ export interface operations {
                     type?: "ranking" | "config" | "feature";
                     /** @description The control is the one with the id `control`, else the first. */
                     variants?: {
-                        /** @description What it overrides. `ranking`: `{ "weights": { … } }`. `config`: settings by dotted names. `feature`: flags by their keys. */
+                        /** @description What it overrides. `ranking`: `{ "weights": { … }, "objective": "learned" }`, either may be left out. `config`: settings by dotted names. `feature`: flags by their keys. */
                         config?: {
                             [key: string]: unknown;
                         };
@@ -8964,7 +9672,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m82mea89eq0t5x0e84dvtcd4",
+                     *         "id": "exp_01m84cae0ke0kb0xacr6f1h3v0",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -9000,10 +9708,11 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-22T22:01:19.366Z"
+                     *         "createdAt": "2026-11-23T14:17:52.402Z",
+                     *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mea8zeheat894ywbam947"
+                     *         "requestId": "req_01m84cae0rea0r3px3jbtw5tgn"
                      *       }
                      *     }
                      */
@@ -9041,6 +9750,12 @@ export interface operations {
                                 id: string;
                                 name: string;
                                 traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY";
+                                message: string;
                             }[];
                             winner: string | null;
                         };
@@ -9105,13 +9820,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m82mecr7eces5m68e6h0k89k",
+                     *         "experimentId": "exp_01m84caer4ee1tr862gkq58kby",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-22T22:01:21.964Z"
+                     *           "startedAt": "2026-11-23T14:17:53.165Z"
                      *         },
-                     *         "asOf": "2026-11-22T22:01:22.041Z",
+                     *         "asOf": "2026-11-23T14:17:53.173Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -9174,7 +9889,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mecvkeaxty83x5b07ay5p"
+                     *         "requestId": "req_01m84caerkevrtgmx6pb9r6sfq"
                      *       }
                      *     }
                      */
@@ -9298,13 +10013,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m82mece9ef4a37e3ky75vsy1",
+                     *         "id": "exp_01m84caejmejsrf69829705ydq",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-22T22:01:21.867Z"
+                     *         "rolledOutAt": "2026-11-23T14:17:53.150Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mecngep49tav5b0me3fr8"
+                     *         "requestId": "req_01m84caenvezabs27mmv24vykh"
                      *       }
                      *     }
                      */
@@ -9387,12 +10102,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m82mead5efya0jq8wvsh01f3",
+                     *         "id": "exp_01m84caebdetdt1y8qqm5rkkg9",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-22T22:01:19.579Z"
+                     *         "startedAt": "2026-11-23T14:17:52.800Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82meae7exw8hcp03zxekw94"
+                     *         "requestId": "req_01m84caecnef9vty4y68mwtwqa"
                      *       }
                      *     }
                      */
@@ -9483,14 +10198,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m82meahgejf98rfk4f1pf4dt",
+                     *         "id": "exp_01m84caeehekqaa8sgm5644063",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-22T22:01:19.950Z",
+                     *         "stoppedAt": "2026-11-23T14:17:52.923Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mear8evwrm8xgyjrwnmzt"
+                     *         "requestId": "req_01m84caeg2edja1js0dfv81vzq"
                      *       }
                      *     }
                      */
@@ -9611,7 +10326,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mecwse29bx2egd4zpfa7n"
+                     *         "requestId": "req_01m84caerve76rr9215df619p1"
                      *       }
                      *     }
                      */
@@ -9690,7 +10405,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m82mee38e8ns2xrz2g38mqyv",
+                     *           "id": "dex_01m84caf7fe70am1vkppyy7vdr",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -9701,13 +10416,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-22T22:01:23.278Z",
+                     *           "createdAt": "2026-11-23T14:17:53.642Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82mee42eghvtms38rgdbbpp",
+                     *         "requestId": "req_01m84caf7we7ardzfh121k1wbj",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9810,7 +10525,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m82mee38e8ns2xrz2g38mqyv",
+                     *         "id": "dex_01m84caf7fe70am1vkppyy7vdr",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -9821,12 +10536,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-22T22:01:23.278Z",
+                     *         "createdAt": "2026-11-23T14:17:53.642Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mee2deb9ag5wwv44bz9hv"
+                     *         "requestId": "req_01m84caf71eny8xzxy7k3c9gwr"
                      *       }
                      *     }
                      */
@@ -9892,7 +10607,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m82mee7nea9rjr04sssm36y5",
+                     *         "id": "dex_01m84caf93e548pbhpg5ybh496",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -9903,12 +10618,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-22T22:01:23.436Z",
+                     *         "createdAt": "2026-11-23T14:17:53.692Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mee9kebqrkqs5k8qefnha"
+                     *         "requestId": "req_01m84caf9gefsr0cj5qz88z8jn"
                      *       }
                      *     }
                      */
@@ -9992,9 +10707,9 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20546-bcc4-7696-be6d-5c7420a97044",
-                     *           "contentType": "carousel",
-                     *           "title": "A carousel",
+                     *           "id": "01a208c5-0bec-7041-b3b6-c9c6423dab09",
+                     *           "contentType": "video",
+                     *           "title": "Item 0",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -10007,36 +10722,29 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/BhOOom5YA_veF4BFJ1T0OA/a-01a20546-d45b-752e-a8bf-23778cda5522/small.jpg",
+                     *           "thumbnailUrl": null,
                      *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
                      *           "thumbnails": [],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [
-                     *             {
-                     *               "id": "01a20546-d45b-752e-a8bf-23778cda5522",
-                     *               "imageUrl": "https://feed.example.org/media/BhOOom5YA_veF4BFJ1T0OA/a-01a20546-d45b-752e-a8bf-23778cda5522/large.jpg",
-                     *               "altText": null,
-                     *               "position": 0,
-                     *               "createdAt": "2026-11-22T22:01:00.000Z"
-                     *             }
-                     *           ],
+                     *           "images": [],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
                      *           "maxFrameRate": null,
-                     *           "videoQuality": null,
+                     *           "videoQuality": "basic",
                      *           "resolutionTier": null,
                      *           "autoScrollInterval": null,
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T22:00:51.657Z",
-                     *           "updatedAt": "2026-11-22T22:01:00.097Z",
+                     *           "createdAt": "2026-11-23T14:17:41.100Z",
+                     *           "updatedAt": "2026-11-23T14:17:41.163Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10048,9 +10756,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.62493380414692,
+                     *             "score": 0.6249726408708807,
                      *             "signals": {
-                     *               "recency": 0.99973521658768,
+                     *               "recency": 0.9998905634835223,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10065,14 +10773,22 @@ export interface operations {
                      *               "completionRate": 0.1,
                      *               "creatorAffinity": 0.1
                      *             },
+                     *             "contributions": {
+                     *               "recency": 0.24997264087088059,
+                     *               "engagement": 0.1,
+                     *               "topicAffinity": 0.1,
+                     *               "geoRelevance": 0.075,
+                     *               "completionRate": 0.05,
+                     *               "creatorAffinity": 0.05
+                     *             },
                      *             "reasons": [
-                     *               "fallback",
-                     *               "recency"
+                     *               "recency",
+                     *               "engagement"
                      *             ]
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20546-ab9a-7504-b2a8-74843a701019",
+                     *           "id": "01a208c4-ec39-712d-84d0-25aefc7962ef",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -10087,8 +10803,9 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/3FxCcxQCRqyDslOgK1h0AQ/a-01a20546-b431-7436-b889-770d6ad4c2fc/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/xLSoC-NKdqd61_y2LoYJpg/a-01a208c4-f2b1-751d-a955-a695339093ca/small.jpg",
                      *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
                      *           "thumbnails": [],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
@@ -10097,18 +10814,18 @@ export interface operations {
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a20546-b431-7436-b889-770d6ad4c2fc",
-                     *               "imageUrl": "https://feed.example.org/media/3FxCcxQCRqyDslOgK1h0AQ/a-01a20546-b431-7436-b889-770d6ad4c2fc/large.jpg",
+                     *               "id": "01a208c4-f2b1-751d-a955-a695339093ca",
+                     *               "imageUrl": "https://feed.example.org/media/xLSoC-NKdqd61_y2LoYJpg/a-01a208c4-f2b1-751d-a955-a695339093ca/large.jpg",
                      *               "altText": null,
                      *               "position": 0,
-                     *               "createdAt": "2026-11-22T22:00:51.559Z"
+                     *               "createdAt": "2026-11-23T14:17:36.368Z"
                      *             },
                      *             {
-                     *               "id": "01a20546-abff-759a-b383-63710e461fcf",
-                     *               "imageUrl": "https://feed.example.org/media/3FxCcxQCRqyDslOgK1h0AQ/a-01a20546-abff-759a-b383-63710e461fcf/large.jpg",
+                     *               "id": "01a208c4-ec67-719d-a7a5-ca9bd4f2096d",
+                     *               "imageUrl": "https://feed.example.org/media/xLSoC-NKdqd61_y2LoYJpg/a-01a208c4-ec67-719d-a7a5-ca9bd4f2096d/large.jpg",
                      *               "altText": null,
                      *               "position": 1,
-                     *               "createdAt": "2026-11-22T22:00:49.331Z"
+                     *               "createdAt": "2026-11-23T14:17:34.628Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -10122,8 +10839,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-22T22:00:47.267Z",
-                     *           "updatedAt": "2026-11-22T22:00:51.612Z",
+                     *           "createdAt": "2026-11-23T14:17:32.986Z",
+                     *           "updatedAt": "2026-11-23T14:17:36.434Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10135,9 +10852,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249250018991201,
+                     *             "score": 0.6249563694654944,
                      *             "signals": {
-                     *               "recency": 0.9997000075964806,
+                     *               "recency": 0.9998254778619774,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10152,18 +10869,26 @@ export interface operations {
                      *               "completionRate": 0.1,
                      *               "creatorAffinity": 0.1
                      *             },
+                     *             "contributions": {
+                     *               "recency": 0.24995636946549435,
+                     *               "engagement": 0.1,
+                     *               "topicAffinity": 0.1,
+                     *               "geoRelevance": 0.075,
+                     *               "completionRate": 0.05,
+                     *               "creatorAffinity": 0.05
+                     *             },
                      *             "reasons": [
-                     *               "fallback",
-                     *               "recency"
+                     *               "recency",
+                     *               "engagement"
                      *             ]
                      *           }
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82mefaken2spa1rr33a3d9h",
-                     *         "nextCursor": "AmwLngdNvfN75ianAmZlZF8wMW04Mm1lZmFtZXlrOWtyYnpqZ2VtN2d6aBQDBgEBAAQHAgEBAQEBAQEBAQEBAQEBAQEB",
+                     *         "requestId": "req_01m84cag3hegktvhs903vve2ch",
+                     *         "nextCursor": "Ar_cKqhN1muHM2j2VWZlZF8wMW04NGNhZzNuZTZqc3R0MWV3dnRmNGt0axQFBgEBOggBBAQHAgEBAQEBAQEBAQEBAQEBAQEG",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m82mefameyk9krbzjgem7gzh",
+                     *         "feedId": "fed_01m84cag3ne6jstt1ewvtf4ktk",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -10246,11 +10971,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-22T22:01:18.714Z"
+                     *           "updatedAt": "2026-11-23T14:17:52.262Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82me9mneggty7h7xw9z17yr",
+                     *         "requestId": "req_01m84cadwbefpvvmndjem03em8",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10329,10 +11054,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-22T22:01:18.748Z"
+                     *         "updatedAt": "2026-11-23T14:17:52.273Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me9n2e0brte3gadhz8m64"
+                     *         "requestId": "req_01m84cadwreycvkcx1jthpjn1a"
                      *       }
                      *     }
                      */
@@ -10432,10 +11157,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-22T22:01:18.759Z"
+                     *         "updatedAt": "2026-11-23T14:17:52.284Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me9n5em2b8e75ab2afy79"
+                     *         "requestId": "req_01m84cadwvegcsdwgshfgmt4e5"
                      *       }
                      *     }
                      */
@@ -10520,7 +11245,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me9p1enpbaz2eztc30gde"
+                     *         "requestId": "req_01m84cadx8ermb9cbsmfq5pdrs"
                      *       }
                      *     }
                      */
@@ -10590,11 +11315,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m82mct8te59b40t6edjek52h",
+                     *           "id": "key_01m84c9kageaxratbc4jjxk913",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-22T22:00:30.175Z",
+                     *           "createdAt": "2026-11-23T14:17:25.062Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -10602,11 +11327,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m82mct82esetenq4x7v218bk",
+                     *           "id": "key_01m84c9kade10vwfdyjym4279a",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-22T22:00:30.175Z",
+                     *           "createdAt": "2026-11-23T14:17:25.062Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -10615,7 +11340,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82md2v3e1qtjzt4cs6g663z",
+                     *         "requestId": "req_01m84c9pv3e8js0m0vsbwe576b",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -10699,11 +11424,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m82md2zpes4sb2ptya67vqrg",
+                     *         "id": "key_01m84c9pvreb0ay8ak241kewr9",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-22T22:00:39.159Z",
+                     *         "createdAt": "2026-11-23T14:17:28.701Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -10712,7 +11437,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md2zkexyar03hf1pgp7fk"
+                     *         "requestId": "req_01m84c9pvde0frmk0mr9ymwhtm"
                      *       }
                      *     }
                      */
@@ -10781,19 +11506,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m82md39eeqyb9cmewm0cv1x6",
+                     *         "id": "key_01m84c9px0e0hvvzr34tkmzaga",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-22T22:00:39.484Z",
+                     *         "createdAt": "2026-11-23T14:17:28.738Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-22T22:00:39.496Z",
+                     *         "revokedAt": "2026-11-23T14:17:28.745Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md3a4eax8xk4er494qrte"
+                     *         "requestId": "req_01m84c9px5ej5vbw4fqqm8fvpj"
                      *       }
                      *     }
                      */
@@ -10863,7 +11588,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m82md3eae8ytds6qvfgrah3n",
+                     *         "requestId": "req_01m84c9pxqe71v3mrmmcqs0kkv",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10948,21 +11673,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m82md37pehxsd5y1pdwkme5m",
+                     *         "id": "key_01m84c9pwqesp8b8aq0mjz0zgr",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-22T22:00:39.412Z",
+                     *         "createdAt": "2026-11-23T14:17:28.727Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m82md32qe4fae3we64wxve1k"
+                     *         "replaces": "key_01m84c9pw4edbaan32ecawmx6s"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md36qer1vdg760cszevqt"
+                     *         "requestId": "req_01m84c9pwceweagdnajskt136d"
                      *       }
                      *     }
                      */
@@ -11033,8 +11758,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m82meed6e2xvbhfd8jd6kq1a",
-                     *           "contentId": "01a20547-397e-74d3-a35d-28ecaeaf751e",
+                     *           "id": "lst_01m84cafbgenjrdazbjp9ca3tn",
+                     *           "contentId": "01a208c5-3d68-7546-8eec-14e02c67f063",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -11042,13 +11767,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-22T22:01:23.601Z",
+                     *           "createdAt": "2026-11-23T14:17:53.772Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82meef0e6qra5vjmhpcetb2",
+                     *         "requestId": "req_01m84cafbze1y9jj8tp021ahdt",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11157,8 +11882,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m82meed6e2xvbhfd8jd6kq1a",
-                     *         "contentId": "01a20547-397e-74d3-a35d-28ecaeaf751e",
+                     *         "id": "lst_01m84cafbgenjrdazbjp9ca3tn",
+                     *         "contentId": "01a208c5-3d68-7546-8eec-14e02c67f063",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11166,13 +11891,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-22T22:01:23.601Z",
+                     *         "createdAt": "2026-11-23T14:17:53.772Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82meebweb4bc2rhhsk53tcv"
+                     *         "requestId": "req_01m84cafaseb39sshxbpzdq8zp"
                      *       }
                      *     }
                      */
@@ -11271,8 +11996,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m82meej0ecf96s3vdhnzswph",
-                     *         "contentId": "01a20547-3a0d-75d7-99c1-b73177f45251",
+                     *         "id": "lst_01m84cafd2et0a4z9y6aq1hpmy",
+                     *         "contentId": "01a208c5-3d9e-7643-ba19-b92f81fa8fe7",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11280,12 +12005,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-22T22:01:23.727Z",
+                     *         "createdAt": "2026-11-23T14:17:53.823Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82meek6esh916najd9f2gmx"
+                     *         "requestId": "req_01m84cafdke3v97d2fxdykg6f5"
                      *       }
                      *     }
                      */
@@ -11350,11 +12075,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m82mees0ev4rby57gf82mn4e",
+                     *         "id": "lst_01m84caff2emjb7t2pb36mkw16",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82meetwek2aqjg1k8k85c5a"
+                     *         "requestId": "req_01m84caffne1dbssxbrkbp5ksq"
                      *       }
                      *     }
                      */
@@ -11423,8 +12148,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m82mef3vez0r5smr4ce3s903",
-                     *         "contentId": "01a20547-3c68-75aa-ba8a-5b109f1092fd",
+                     *         "id": "lst_01m84cafx9eze9fxm9wkj85z5w",
+                     *         "contentId": "01a208c5-3f7e-74d7-b589-6adbdd53c80e",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -11432,12 +12157,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-22T22:01:24.343Z",
+                     *         "createdAt": "2026-11-23T14:17:54.304Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-22T22:01:24.427Z"
+                     *         "endedAt": "2026-11-23T14:17:54.413Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mef4merysd55h1b183vt7"
+                     *         "requestId": "req_01m84cafz1enrarhh8jxwk3983"
                      *       }
                      *     }
                      */
@@ -11502,8 +12227,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m82mefa3e80vmftswv30hn0y",
-                     *         "contentId": "01a20547-3d3a-74b1-a621-eb9b2afe0927",
+                     *         "id": "lst_01m84cag10evsb01bv2dv5dskg",
+                     *         "contentId": "01a208c5-4010-728c-b8c8-465400cc3a41",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11511,13 +12236,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-22T22:01:24.539Z",
+                     *         "createdAt": "2026-11-23T14:17:54.449Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mefa9exfv7sqyqqgeqe8n"
+                     *         "requestId": "req_01m84cag20en1s7mzwmtgrbzfh"
                      *       }
                      *     }
                      */
@@ -11612,8 +12337,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m82meezteq296rtqk7y20yw0",
-                     *         "contentId": "01a20547-3bf4-73ec-89ae-47e992dc9535",
+                     *         "id": "lst_01m84cafngeyas422pmyj4j565",
+                     *         "contentId": "01a208c5-3e91-7341-98fe-1ceed466ac4c",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -11621,7 +12346,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mef1ce6kvn068egar8fc2"
+                     *         "requestId": "req_01m84cafsae5gv9w98gcahtwcx"
                      *       }
                      *     }
                      */
@@ -11697,15 +12422,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m82mct78ew5trz500mrdyd9b",
+                     *         "id": "org_01m84c9ka9e0yt9jt2wmek2kdc",
                      *         "name": "My organization",
                      *         "autoPublish": true,
+                     *         "earlyPlayback": false,
                      *         "defaultProtected": false,
                      *         "allowedOrigins": [],
-                     *         "timeZone": "UTC"
+                     *         "timeZone": "UTC",
+                     *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md2jgedttgng9cx9sdmwy"
+                     *         "requestId": "req_01m84c9pt0eg494xbq4ehk7exq"
                      *       }
                      *     }
                      */
@@ -11746,7 +12473,9 @@ export interface operations {
                     allowedOrigins?: string[];
                     autoPublish?: boolean;
                     defaultProtected?: boolean;
+                    earlyPlayback?: boolean;
                     name?: string;
+                    requireSignedViewers?: boolean;
                     timeZone?: string;
                 };
             };
@@ -11782,15 +12511,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m82mct78ew5trz500mrdyd9b",
+                     *         "id": "org_01m84c9ka9e0yt9jt2wmek2kdc",
                      *         "name": "Another name",
                      *         "autoPublish": true,
+                     *         "earlyPlayback": false,
                      *         "defaultProtected": false,
                      *         "allowedOrigins": [],
-                     *         "timeZone": "UTC"
+                     *         "timeZone": "UTC",
+                     *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md2rtef4sze884dv0kn7q"
+                     *         "requestId": "req_01m84c9ptmes8ayf1pqefadda4"
                      *       }
                      *     }
                      */
@@ -11861,20 +12592,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20546-e18b-76af-a83d-fc5c8a6a9b00",
-                     *           "status": "complete",
-                     *           "deletedAt": "2026-11-22T22:01:01.241Z",
-                     *           "completedAt": "2026-11-22T22:01:05.851Z"
+                     *           "contentId": "01a208c5-0ca9-72b8-b713-4ce6156d296d",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-23T14:17:41.323Z",
+                     *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20546-e180-77ef-b78b-fcf7f6fe9819",
-                     *           "status": "complete",
-                     *           "deletedAt": "2026-11-22T22:01:01.241Z",
-                     *           "completedAt": "2026-11-22T22:01:05.851Z"
+                     *           "contentId": "01a208c5-0ca6-75e3-9d9f-e9f456f31128",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-23T14:17:41.323Z",
+                     *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82me969ea0tbq9t3ejcqvxx",
+                     *         "requestId": "req_01m84cadqce63as44f0mg0t3qr",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11947,12 +12678,20 @@ export interface operations {
                      *           "completionRate": 0.1,
                      *           "creatorAffinity": 0.1
                      *         },
+                     *         "objective": "weights",
                      *         "recencyHalfLifeHours": 24,
                      *         "diversity": 0.25,
-                     *         "exploration": 0.1
+                     *         "exploration": 0.1,
+                     *         "model": {
+                     *           "state": "none",
+                     *           "reason": "not_trained",
+                     *           "trainedAt": null,
+                     *           "samples": 0,
+                     *           "comparison": null
+                     *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mefgye80bakqr9a7xwp1r"
+                     *         "requestId": "req_01m84cagdvejtaerbxczwxs720"
                      *       }
                      *     }
                      */
@@ -11962,17 +12701,45 @@ export interface operations {
                             diversity: number;
                             /** @description Share of places for items that few viewers have met yet. */
                             exploration: number;
+                            model: {
+                                comparison: {
+                                    interval: number[];
+                                    learned: number;
+                                    pages: number;
+                                    weights: number;
+                                } | null;
+                                reason: ("not_trained" | "too_few_samples" | "too_few_pages" | "not_better" | "outdated") | null;
+                                /** @description Impressions that it was trained on. */
+                                samples: number;
+                                /**
+                                 * @description `learned` is used with an accepted model alone.
+                                 * @enum {string}
+                                 */
+                                state: "none" | "accepted" | "refused";
+                                trainedAt: string | null;
+                            };
+                            /**
+                             * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                             * @enum {string}
+                             */
+                            objective: "weights" | "learned";
                             /** @description After so many hours an item counts half as new. */
                             recencyHalfLifeHours: number;
                             /** @description 0 before the first change. */
                             version: number;
                             /** @description They are compared with each other: score = Σ weight·signal / Σ weight. */
                             weights: {
+                                /** @description Completion rate: how often it is watched to its end. */
                                 completionRate: number;
+                                /** @description Creator affinity: the viewer’s authors. */
                                 creatorAffinity: number;
+                                /** @description Engagement: likes, shares and saves. */
                                 engagement: number;
+                                /** @description Geo relevance: plays in the viewer’s country. */
                                 geoRelevance: number;
+                                /** @description Recency: how new it is. */
                                 recency: number;
+                                /** @description Topic affinity: the viewer’s topics. */
                                 topicAffinity: number;
                             };
                         };
@@ -12015,14 +12782,29 @@ export interface operations {
                     diversity?: number;
                     /** @description Share of places for items that few viewers have met yet. */
                     exploration?: number;
+                    /** @description Part of the answer. It is ignored here. */
+                    model?: unknown;
+                    /**
+                     * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                     * @enum {string}
+                     */
+                    objective?: "weights" | "learned";
                     /** @description After so many hours an item counts half as new. */
                     recencyHalfLifeHours?: number;
+                    /** @description Part of the answer. It is ignored here. */
+                    version?: unknown;
                     weights?: {
+                        /** @description Completion rate: how often it is watched to its end. */
                         completionRate?: number;
+                        /** @description Creator affinity: the viewer’s authors. */
                         creatorAffinity?: number;
+                        /** @description Engagement: likes, shares and saves. */
                         engagement?: number;
+                        /** @description Geo relevance: plays in the viewer’s country. */
                         geoRelevance?: number;
+                        /** @description Recency: how new it is. */
                         recency?: number;
+                        /** @description Topic affinity: the viewer’s topics. */
                         topicAffinity?: number;
                     };
                 };
@@ -12068,12 +12850,20 @@ export interface operations {
                      *           "completionRate": 0.1,
                      *           "creatorAffinity": 0.1
                      *         },
+                     *         "objective": "weights",
                      *         "recencyHalfLifeHours": 24,
                      *         "diversity": 0.25,
-                     *         "exploration": 0.2
+                     *         "exploration": 0.2,
+                     *         "model": {
+                     *           "state": "none",
+                     *           "reason": "not_trained",
+                     *           "trainedAt": null,
+                     *           "samples": 0,
+                     *           "comparison": null
+                     *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mefj4ept98h4s8m2rvv9y"
+                     *         "requestId": "req_01m84cage9e858bvwfgsg03rny"
                      *       }
                      *     }
                      */
@@ -12083,17 +12873,45 @@ export interface operations {
                             diversity: number;
                             /** @description Share of places for items that few viewers have met yet. */
                             exploration: number;
+                            model: {
+                                comparison: {
+                                    interval: number[];
+                                    learned: number;
+                                    pages: number;
+                                    weights: number;
+                                } | null;
+                                reason: ("not_trained" | "too_few_samples" | "too_few_pages" | "not_better" | "outdated") | null;
+                                /** @description Impressions that it was trained on. */
+                                samples: number;
+                                /**
+                                 * @description `learned` is used with an accepted model alone.
+                                 * @enum {string}
+                                 */
+                                state: "none" | "accepted" | "refused";
+                                trainedAt: string | null;
+                            };
+                            /**
+                             * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                             * @enum {string}
+                             */
+                            objective: "weights" | "learned";
                             /** @description After so many hours an item counts half as new. */
                             recencyHalfLifeHours: number;
                             /** @description 0 before the first change. */
                             version: number;
                             /** @description They are compared with each other: score = Σ weight·signal / Σ weight. */
                             weights: {
+                                /** @description Completion rate: how often it is watched to its end. */
                                 completionRate: number;
+                                /** @description Creator affinity: the viewer’s authors. */
                                 creatorAffinity: number;
+                                /** @description Engagement: likes, shares and saves. */
                                 engagement: number;
+                                /** @description Geo relevance: plays in the viewer’s country. */
                                 geoRelevance: number;
+                                /** @description Recency: how new it is. */
                                 recency: number;
+                                /** @description Topic affinity: the viewer’s topics. */
                                 topicAffinity: number;
                             };
                         };
@@ -12163,6 +12981,7 @@ export interface operations {
                      *         {
                      *           "version": 1,
                      *           "config": {
+                     *             "objective": "weights",
                      *             "weights": {
                      *               "recency": 0.5,
                      *               "engagement": 0.2,
@@ -12175,12 +12994,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m82mct82esetenq4x7v218bk",
-                     *           "createdAt": "2026-11-22T22:01:24.933Z"
+                     *           "keyId": "key_01m84c9kade10vwfdyjym4279a",
+                     *           "createdAt": "2026-11-23T14:17:54.896Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82mefrbe65r6cqw5kt7e24a",
+                     *         "requestId": "req_01m84cageseyhsdqwym0yhe21e",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12193,15 +13012,26 @@ export interface operations {
                                 diversity: number;
                                 /** @description Share of places for items that few viewers have met yet. */
                                 exploration: number;
+                                /**
+                                 * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                                 * @enum {string}
+                                 */
+                                objective: "weights" | "learned";
                                 /** @description After so many hours an item counts half as new. */
                                 recencyHalfLifeHours: number;
                                 /** @description They are compared with each other: score = Σ weight·signal / Σ weight. */
                                 weights: {
+                                    /** @description Completion rate: how often it is watched to its end. */
                                     completionRate: number;
+                                    /** @description Creator affinity: the viewer’s authors. */
                                     creatorAffinity: number;
+                                    /** @description Engagement: likes, shares and saves. */
                                     engagement: number;
+                                    /** @description Geo relevance: plays in the viewer’s country. */
                                     geoRelevance: number;
+                                    /** @description Recency: how new it is. */
                                     recency: number;
+                                    /** @description Topic affinity: the viewer’s topics. */
                                     topicAffinity: number;
                                 };
                             };
@@ -12285,12 +13115,20 @@ export interface operations {
                      *           "completionRate": 0.1,
                      *           "creatorAffinity": 0.1
                      *         },
+                     *         "objective": "weights",
                      *         "recencyHalfLifeHours": 24,
                      *         "diversity": 0.25,
-                     *         "exploration": 0.2
+                     *         "exploration": 0.2,
+                     *         "model": {
+                     *           "state": "none",
+                     *           "reason": "not_trained",
+                     *           "trainedAt": null,
+                     *           "samples": 0,
+                     *           "comparison": null
+                     *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82mefwzezdaa4nhfz11xze5"
+                     *         "requestId": "req_01m84caggmem5r4dw0dzed8sy9"
                      *       }
                      *     }
                      */
@@ -12300,17 +13138,45 @@ export interface operations {
                             diversity: number;
                             /** @description Share of places for items that few viewers have met yet. */
                             exploration: number;
+                            model: {
+                                comparison: {
+                                    interval: number[];
+                                    learned: number;
+                                    pages: number;
+                                    weights: number;
+                                } | null;
+                                reason: ("not_trained" | "too_few_samples" | "too_few_pages" | "not_better" | "outdated") | null;
+                                /** @description Impressions that it was trained on. */
+                                samples: number;
+                                /**
+                                 * @description `learned` is used with an accepted model alone.
+                                 * @enum {string}
+                                 */
+                                state: "none" | "accepted" | "refused";
+                                trainedAt: string | null;
+                            };
+                            /**
+                             * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                             * @enum {string}
+                             */
+                            objective: "weights" | "learned";
                             /** @description After so many hours an item counts half as new. */
                             recencyHalfLifeHours: number;
                             /** @description 0 before the first change. */
                             version: number;
                             /** @description They are compared with each other: score = Σ weight·signal / Σ weight. */
                             weights: {
+                                /** @description Completion rate: how often it is watched to its end. */
                                 completionRate: number;
+                                /** @description Creator affinity: the viewer’s authors. */
                                 creatorAffinity: number;
+                                /** @description Engagement: likes, shares and saves. */
                                 engagement: number;
+                                /** @description Geo relevance: plays in the viewer’s country. */
                                 geoRelevance: number;
+                                /** @description Recency: how new it is. */
                                 recency: number;
+                                /** @description Topic affinity: the viewer’s topics. */
                                 topicAffinity: number;
                             };
                         };
@@ -12359,14 +13225,29 @@ export interface operations {
                         diversity?: number;
                         /** @description Share of places for items that few viewers have met yet. */
                         exploration?: number;
+                        /** @description Part of the answer. It is ignored here. */
+                        model?: unknown;
+                        /**
+                         * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                         * @enum {string}
+                         */
+                        objective?: "weights" | "learned";
                         /** @description After so many hours an item counts half as new. */
                         recencyHalfLifeHours?: number;
+                        /** @description Part of the answer. It is ignored here. */
+                        version?: unknown;
                         weights?: {
+                            /** @description Completion rate: how often it is watched to its end. */
                             completionRate?: number;
+                            /** @description Creator affinity: the viewer’s authors. */
                             creatorAffinity?: number;
+                            /** @description Engagement: likes, shares and saves. */
                             engagement?: number;
+                            /** @description Geo relevance: plays in the viewer’s country. */
                             geoRelevance?: number;
+                            /** @description Recency: how new it is. */
                             recency?: number;
+                            /** @description Topic affinity: the viewer’s topics. */
                             topicAffinity?: number;
                         };
                     }[];
@@ -12411,6 +13292,7 @@ export interface operations {
                      *         "feeds": [
                      *           {
                      *             "config": {
+                     *               "objective": "weights",
                      *               "weights": {
                      *                 "recency": 0.5,
                      *                 "engagement": 0.2,
@@ -12425,35 +13307,36 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20546-bcc4-7696-be6d-5c7420a97044",
-                     *                 "score": 0.6998904445165139,
+                     *                 "contentId": "01a208c5-417c-71c1-abc4-964489e4c610",
+                     *                 "score": 0.6999989561894109,
                      *                 "signals": {
-                     *                   "recency": 0.9997261112912849,
+                     *                   "recency": 0.9999973904735268,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a20546-a06d-7502-bca9-1f3c6d1113ef",
-                     *                 "score": 0.6998671862082751,
+                     *                 "contentId": "01a208c5-06f1-7227-991a-69e4e78d3b51",
+                     *                 "score": 0.6999508368247553,
                      *                 "signals": {
-                     *                   "recency": 0.9996679655206879,
+                     *                   "recency": 0.9998770920618882,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 0"
                      *               }
                      *             ]
                      *           },
                      *           {
                      *             "config": {
+                     *               "objective": "weights",
                      *               "weights": {
                      *                 "recency": 0.5,
                      *                 "engagement": 0.2,
@@ -12468,37 +13351,37 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20546-bcc4-7696-be6d-5c7420a97044",
-                     *                 "score": 0.6998904445165139,
+                     *                 "contentId": "01a208c5-417c-71c1-abc4-964489e4c610",
+                     *                 "score": 0.6999989561894109,
                      *                 "signals": {
-                     *                   "recency": 0.9997261112912849,
+                     *                   "recency": 0.9999973904735268,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a20546-a06d-7502-bca9-1f3c6d1113ef",
-                     *                 "score": 0.6998671862082751,
+                     *                 "contentId": "01a208c5-06f1-7227-991a-69e4e78d3b51",
+                     *                 "score": 0.6999508368247553,
                      *                 "signals": {
-                     *                   "recency": 0.9996679655206879,
+                     *                   "recency": 0.9998770920618882,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 0"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82megg6etcsh3kytfmsb447"
+                     *         "requestId": "req_01m84cagnfempt8184dt8nhdqs"
                      *       }
                      *     }
                      */
@@ -12510,15 +13393,26 @@ export interface operations {
                                     diversity: number;
                                     /** @description Share of places for items that few viewers have met yet. */
                                     exploration: number;
+                                    /**
+                                     * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                                     * @enum {string}
+                                     */
+                                    objective: "weights" | "learned";
                                     /** @description After so many hours an item counts half as new. */
                                     recencyHalfLifeHours: number;
                                     /** @description They are compared with each other: score = Σ weight·signal / Σ weight. */
                                     weights: {
+                                        /** @description Completion rate: how often it is watched to its end. */
                                         completionRate: number;
+                                        /** @description Creator affinity: the viewer’s authors. */
                                         creatorAffinity: number;
+                                        /** @description Engagement: likes, shares and saves. */
                                         engagement: number;
+                                        /** @description Geo relevance: plays in the viewer’s country. */
                                         geoRelevance: number;
+                                        /** @description Recency: how new it is. */
                                         recency: number;
+                                        /** @description Topic affinity: the viewer’s topics. */
                                         topicAffinity: number;
                                     };
                                 };
@@ -12601,7 +13495,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m82meg1heeqtvxvqdb6ks76r",
+                     *         "requestId": "req_01m84cagh7eccv57zypcdh29c1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -12727,7 +13621,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m82meg3tet1vw9wt7971dwes",
+                     *         "id": "rul_01m84cagjdec8brn2swrhf2vab",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -12738,11 +13632,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-22T22:01:25.381Z",
-                     *         "updatedAt": "2026-11-22T22:01:25.381Z"
+                     *         "createdAt": "2026-11-23T14:17:55.027Z",
+                     *         "updatedAt": "2026-11-23T14:17:55.027Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82meg3dez6vgts10wf7xg5d"
+                     *         "requestId": "req_01m84caghnep0baw70mqydptjx"
                      *       }
                      *     }
                      */
@@ -12838,11 +13732,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m82megb1en4b1n3kp24qy3f9",
+                     *         "id": "rul_01m84cagmze6a90qx9vaedq2vt",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82megd8eh2s0803btmxqb46"
+                     *         "requestId": "req_01m84cagnbes4rdqs9v713zav2"
                      *       }
                      *     }
                      */
@@ -12935,7 +13829,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m82meg55eafr96njeht01xwh",
+                     *         "id": "rul_01m84cagjqe17b9cshh213zq2j",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -12946,11 +13840,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-22T22:01:25.442Z",
-                     *         "updatedAt": "2026-11-22T22:01:25.535Z"
+                     *         "createdAt": "2026-11-23T14:17:55.033Z",
+                     *         "updatedAt": "2026-11-23T14:17:55.093Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82meg7ke3pac2hkhfjtr5bm"
+                     *         "requestId": "req_01m84cagjwehns8jbamv21ynbc"
                      *       }
                      *     }
                      */
@@ -13003,6 +13897,89 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    listRankingSignals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "name": "recency",
+                     *           "label": "Recency",
+                     *           "description": "how new it is",
+                     *           "defaultWeight": 0.25,
+                     *           "maxWeight": 1000
+                     *         },
+                     *         {
+                     *           "name": "engagement",
+                     *           "label": "Engagement",
+                     *           "description": "likes, shares and saves",
+                     *           "defaultWeight": 0.2,
+                     *           "maxWeight": 1000
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84cagdtecxr1wpa0jtbm9rk"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            defaultWeight: number;
+                            /** @description In a few words, after the label. */
+                            description: string;
+                            label: string;
+                            maxWeight: number;
+                            /** @enum {string} */
+                            name: "recency" | "engagement" | "topicAffinity" | "geoRelevance" | "completionRate" | "creatorAffinity";
+                        }[];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     listSettings: {
         parameters: {
             query?: {
@@ -13050,11 +14027,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-22T22:01:18.371Z"
+                     *           "updatedAt": "2026-11-23T14:17:52.129Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82me9cheaqbntmwn45wk3rv",
+                     *         "requestId": "req_01m84cadr8eywt6s4mkhzj81v2",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13133,10 +14110,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-22T22:01:18.558Z"
+                     *         "updatedAt": "2026-11-23T14:17:52.204Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me9fhe24aeanxc9cj3rb2"
+                     *         "requestId": "req_01m84cadthe6rbr68je216702r"
                      *       }
                      *     }
                      */
@@ -13226,10 +14203,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-22T22:01:18.591Z"
+                     *         "updatedAt": "2026-11-23T14:17:52.214Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me9ftetpvpbdw2dkbca7k"
+                     *         "requestId": "req_01m84cadtnevga218sp34q0jd3"
                      *       }
                      *     }
                      */
@@ -13314,7 +14291,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me9k8e1486zy8dw2ka5bp"
+                     *         "requestId": "req_01m84cadv4e47v4ze00xfdv5ts"
                      *       }
                      *     }
                      */
@@ -13384,7 +14361,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20546-967f-7027-9e30-5fb0c0df3a3c",
+                     *         "id": "01a208c4-df06-70fa-8a6c-0a9dedb63db2",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -13401,6 +14378,7 @@ export interface operations {
                      *         "protected": false,
                      *         "thumbnailUrl": null,
                      *         "thumbnailHash": null,
+                     *         "thumbnailTime": null,
                      *         "thumbnails": [],
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
@@ -13419,11 +14397,11 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-22T22:00:41.855Z",
-                     *         "updatedAt": "2026-11-22T22:00:41.981Z"
+                     *         "createdAt": "2026-11-23T14:17:29.607Z",
+                     *         "updatedAt": "2026-11-23T14:17:29.702Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82md5nne9qvj9kqqyr1f1tf"
+                     *         "requestId": "req_01m84c9qs7e8etznwspqdy7fy1"
                      *       }
                      *     }
                      */
@@ -13489,13 +14467,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T22:01:17.969Z",
+                     *         "requestedAt": "2026-11-23T14:17:51.770Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me91ye2kve24heka4et1c"
+                     *         "requestId": "req_01m84caddheea9b46jrzwpq4wc"
                      *       }
                      *     }
                      */
@@ -13576,13 +14554,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T22:01:17.904Z",
+                     *         "requestedAt": "2026-11-23T14:17:51.749Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me8t9e22rfb5gz87x99dh"
+                     *         "requestId": "req_01m84cadc1e9ktyavp9eve1x44"
                      *       }
                      *     }
                      */
@@ -13660,13 +14638,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T22:01:18.230Z",
+                     *         "requestedAt": "2026-11-23T14:17:52.039Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me95seztrgfmp4y0fzfkn"
+                     *         "requestId": "req_01m84cadpze69awpw8sccpmbqr"
                      *       }
                      *     }
                      */
@@ -13746,13 +14724,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-22T22:01:18.217Z",
+                     *         "requestedAt": "2026-11-23T14:17:51.839Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me93tee3vhnca26g95c82"
+                     *         "requestId": "req_01m84caddzen4smnwpx8jeeakv"
                      *       }
                      *     }
                      */
@@ -13781,6 +14759,320 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listViewerKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m84c9py0e81teywntyfsjrjz",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ViewerKey"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createViewerKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "App server"
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "vky_01m84c9pyfea6r1g9eejcq2444",
+                     *         "name": "App server",
+                     *         "createdAt": "2026-11-23T14:17:28.791Z",
+                     *         "expiresAt": null,
+                     *         "key": "rf_vk_7V8AvnVa4ByXkLLGi19RZkn3gpBq5oQSyEHBGSaE8pw"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84c9py5eawtyxhvg6vvqdsd"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CreatedViewerKey"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteViewerKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "vky_01m84c9q1te8pat3x672k19m1t",
+                     *         "name": "A key",
+                     *         "createdAt": "2026-11-23T14:17:28.892Z",
+                     *         "expiresAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84c9q1zeqh8vw5x5qf997js"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ViewerKey"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    rotateViewerKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "gracePeriod": 60
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description Seconds for which the old key keeps working.
+                     * @default 86400
+                     */
+                    gracePeriod?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "vky_01m84c9pz6ew8s57xwacph45p2",
+                     *         "name": "A key",
+                     *         "createdAt": "2026-11-23T14:17:28.807Z",
+                     *         "expiresAt": null,
+                     *         "key": "rf_vk_H8-7Su9Sj6ku57yJsh9qksm7uo-pcAg0FgFnY64Hm2w",
+                     *         "replaces": "vky_01m84c9pyzewh8atsb6ptcexpk"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84c9pz2eystpn462gcjnx0x"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["RotatedViewerKey"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -13975,7 +15267,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82me5ayes0s758vdeqa7n98"
+                     *         "requestId": "req_01m84cac0ne4ntewcvvgfvrtd6"
                      *       }
                      *     }
                      */
@@ -13983,7 +15275,7 @@ export interface operations {
                         data: {
                             description: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "export.ready" | "bulk_job.complete" | "experiment.completed" | "live_stream.active" | "live_stream.ended" | "webhook.disabled";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             /** @description A body. */
                             example: {
                                 [key: string]: unknown;
@@ -14054,21 +15346,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "9bc081c9-0604-4cba-b3f6-bedab3b210fb",
+                     *           "id": "6d9815f9-11ec-47f9-ace6-a63bd5609b3d",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20546-967f-7027-9e30-5fb0c0df3a3c",
+                     *             "contentId": "01a208c4-df06-70fa-8a6c-0a9dedb63db2",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-22T22:00:45.761Z"
+                     *           "timestamp": "2026-11-23T14:17:35.344Z"
                      *         },
                      *         {
-                     *           "id": "6f0b752a-7e54-4805-9de6-1438b349b7e8",
+                     *           "id": "1c3121b2-5c13-4644-ba5f-2a1df59b893f",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20546-9781-76f4-af9e-3f3b7d8365d8",
+                     *             "contentId": "01a208c4-df74-7262-b634-cf9f6af8868a",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -14076,11 +15368,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-22T22:00:45.872Z"
+                     *           "timestamp": "2026-11-23T14:17:35.540Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82me5cde9e8yrszxap52txg"
+                     *         "requestId": "req_01m84cac0seg6b5r10jq5rrxkq"
                      *       }
                      *     }
                      */
@@ -14090,7 +15382,7 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "export.ready" | "bulk_job.complete" | "experiment.completed" | "live_stream.active" | "live_stream.ended" | "webhook.disabled";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             id: string;
                             /**
                              * Format: date-time
@@ -14135,7 +15427,7 @@ export interface operations {
                      * @description The kind to make up an event of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "export.ready" | "bulk_job.complete" | "experiment.completed" | "live_stream.active" | "live_stream.ended" | "webhook.disabled";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 };
             };
         };
@@ -14173,14 +15465,14 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me5dzew3b5xzj98x8tdb5"
+                     *         "requestId": "req_01m84cac10eekak8qh6d1ya3y1"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "export.ready" | "bulk_job.complete" | "experiment.completed" | "live_stream.active" | "live_stream.ended" | "webhook.disabled";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                         };
                         meta?: {
                             requestId: string;
@@ -14246,7 +15538,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m82me5emea6sceq1j6wbazw8",
+                     *         "requestId": "req_01m84cac15egv8t4rgwyzb5hjb",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14295,7 +15587,7 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events: ("content.ready" | "content.errored" | "export.ready" | "bulk_job.complete" | "experiment.completed" | "live_stream.active" | "live_stream.ended" | "webhook.disabled" | "content.*" | "export.*" | "bulk_job.*" | "experiment.*" | "live_stream.*" | "webhook.*" | "*")[];
+                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
                     headers?: {
                         [key: string]: string;
                     } | null;
@@ -14339,7 +15631,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m82me5gaenws3ah5p8ff9k8e",
+                     *         "id": "whk_01m84cac1kev3br5d7mn36pdw7",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -14351,12 +15643,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-22T22:01:14.493Z",
-                     *         "webhookId": "whk_01m82me5gaenws3ah5p8ff9k8e",
+                     *         "createdAt": "2026-11-23T14:17:50.386Z",
+                     *         "webhookId": "whk_01m84cac1kev3br5d7mn36pdw7",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me5fcex2rxncdqq991aee"
+                     *         "requestId": "req_01m84cac1be41rb4tp1c2c0w1c"
                      *       }
                      *     }
                      */
@@ -14447,7 +15739,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m82me5j8emm901yn7t4qvkhn",
+                     *         "id": "whk_01m84cac1wey6skhrwgge12d0c",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -14459,7 +15751,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-22T22:01:14.554Z",
+                     *         "createdAt": "2026-11-23T14:17:50.392Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -14468,7 +15760,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me5sce9wbt5agtkjg9z56"
+                     *         "requestId": "req_01m84cac2yeb3bns76m3ndpa5p"
                      *       }
                      *     }
                      */
@@ -14562,11 +15854,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m82me644eq9avw7xj9crvn57",
+                     *         "id": "whk_01m84cac55e7z99s2nnjk15r83",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me66zenkrtsc0hmt10x4p"
+                     *         "requestId": "req_01m84cac58ev48np0cpxq6anqq"
                      *       }
                      *     }
                      */
@@ -14613,7 +15905,7 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events?: ("content.ready" | "content.errored" | "export.ready" | "bulk_job.complete" | "experiment.completed" | "live_stream.active" | "live_stream.ended" | "webhook.disabled" | "content.*" | "export.*" | "bulk_job.*" | "experiment.*" | "live_stream.*" | "webhook.*" | "*")[];
+                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
                     headers?: {
                         [key: string]: string;
                     } | null;
@@ -14662,7 +15954,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m82me5wpes1tpjeq54tz1nfy",
+                     *         "id": "whk_01m84cac4ne4bt8ykvsb969g0k",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -14674,10 +15966,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-22T22:01:14.895Z"
+                     *         "createdAt": "2026-11-23T14:17:50.484Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me5yne0bbgcabczspqaem"
+                     *         "requestId": "req_01m84cac4se0n9bg513patvysa"
                      *       }
                      *     }
                      */
@@ -14708,7 +16000,7 @@ export interface operations {
             query?: {
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
-                event?: "content.ready" | "content.errored" | "export.ready" | "bulk_job.complete" | "experiment.completed" | "live_stream.active" | "live_stream.ended" | "webhook.disabled";
+                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 /** @description Items on a page. */
                 limit?: number;
                 /**
@@ -14764,7 +16056,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m82me6e7etgb8xa88yktsyq9",
+                     *           "id": "dlv_01m84cac9zerwrxnd3yxegm1v6",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -14776,18 +16068,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-22T22:01:15.463Z",
-                     *             "webhookId": "whk_01m82me6chenpa9e5nrkehgne5"
+                     *             "timestamp": "2026-11-23T14:17:50.655Z",
+                     *             "webhookId": "whk_01m84cac6zeb0ayyekpwk5dykd"
                      *           },
-                     *           "createdAt": "2026-11-22T22:01:15.463Z",
+                     *           "createdAt": "2026-11-23T14:17:50.655Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 49,
-                     *           "lastAttemptAt": "2026-11-22T22:01:15.463Z",
+                     *           "responseTime": 31,
+                     *           "lastAttemptAt": "2026-11-23T14:17:50.655Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m82me6heebfa3fdtgzqjhpeq",
+                     *         "requestId": "req_01m84cacb5egzstkhamjcgpn1t",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14829,7 +16121,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-22T22:00:16.589Z"
+                 *       "since": "2026-11-23T14:16:51.240Z"
                  *     }
                  */
                 "application/json": {
@@ -14879,14 +16171,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m82me7h3erd96tmh0463xfbf",
-                     *         "since": "2026-11-22T22:00:16.589Z",
-                     *         "until": "2026-11-22T22:01:16.734Z",
+                     *         "id": "whk_01m84cacvyexvt38v61zrvzxyr",
+                     *         "since": "2026-11-23T14:16:51.240Z",
+                     *         "until": "2026-11-23T14:17:51.307Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me7heez9v7y849rjve344"
+                     *         "requestId": "req_01m84cacwfef1an4frec4gys8x"
                      *       }
                      *     }
                      */
@@ -14946,7 +16238,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-22T22:00:16.997Z"
+                 *       "since": "2026-11-23T14:16:51.348Z"
                  *     }
                  */
                 "application/json": {
@@ -14990,13 +16282,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m82me7wzea3bqy3qxezr1hkj",
-                     *         "since": "2026-11-22T22:00:16.997Z",
+                     *         "id": "whk_01m84caczhe0q8ahxemkqagzr5",
+                     *         "since": "2026-11-23T14:16:51.348Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me7y6ee29ywq0wep3wcbp"
+                     *         "requestId": "req_01m84caczneknrrmk033fcxsz9"
                      *       }
                      *     }
                      */
@@ -15078,12 +16370,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m82me69jesytbfxka670nxwp",
+                     *         "id": "whk_01m84cac5fewkatzdz3bhrrwa7",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-22T23:01:15.368Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T15:17:50.553Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me6ate138wr6dcy3npxz9"
+                     *         "requestId": "req_01m84cac63e6bbrkkf3n50k5rw"
                      *       }
                      *     }
                      */
@@ -15138,7 +16430,7 @@ export interface operations {
                      * @description The kind to send made-up data of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "export.ready" | "bulk_job.complete" | "experiment.completed" | "live_stream.active" | "live_stream.ended" | "webhook.disabled";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 };
             };
         };
@@ -15173,14 +16465,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m82me8aqe6rb4scatmjk7k3v",
+                     *         "deliveryId": "dlv_01m84cad2nev6vyhdbq1hn9wrp",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 7,
+                     *         "responseTime": 3,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me898e9d9rdz997d162p6"
+                     *         "requestId": "req_01m84cad2jem0skpxdtqvtwr3n"
                      *       }
                      *     }
                      */
@@ -15258,7 +16550,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m82me6p1etq9fw1zxczpy7h6",
+                     *         "id": "dlv_01m84caccted2asky57vwknsnd",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -15270,18 +16562,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-22T22:01:15.713Z",
-                     *           "webhookId": "whk_01m82me6mje4avwfbk36011vva"
+                     *           "timestamp": "2026-11-23T14:17:50.746Z",
+                     *           "webhookId": "whk_01m84caccdec6sky6qrz34hfwj"
                      *         },
-                     *         "createdAt": "2026-11-22T22:01:15.713Z",
+                     *         "createdAt": "2026-11-23T14:17:50.746Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 37,
-                     *         "lastAttemptAt": "2026-11-22T22:01:15.713Z",
+                     *         "responseTime": 8,
+                     *         "lastAttemptAt": "2026-11-23T14:17:50.746Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-22T22:01:15.713Z",
-                     *             "responseTime": 37,
+                     *             "startedAt": "2026-11-23T14:17:50.746Z",
+                     *             "responseTime": 8,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -15289,7 +16581,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me6s4emttwy8r0d5g37yq"
+                     *         "requestId": "req_01m84cacdfe4trne90anx2mwa1"
                      *       }
                      *     }
                      */
@@ -15316,7 +16608,7 @@ export interface operations {
                              */
                             createdAt: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "export.ready" | "bulk_job.complete" | "experiment.completed" | "live_stream.active" | "live_stream.ended" | "webhook.disabled";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
                             /**
@@ -15408,13 +16700,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m82me6xwe2t8nhw8gkqffytg",
+                     *         "id": "dlv_01m84cacqve69tf21zv497jybd",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-22T22:01:16.068Z"
+                     *         "nextAttemptAt": "2026-11-23T14:17:51.196Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m82me6zne919bh7k9edk5cn9"
+                     *         "requestId": "req_01m84cactgeekbahjmztkzz8vh"
                      *       }
                      *     }
                      */
@@ -15588,6 +16880,108 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.errored";
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    timestamp: string;
+                    webhookId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Received. Anything else is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Ends the delivery: no further attempt is made. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receive_content_import_finished: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the delivery, by Standard Webhooks */
+                "webhook-id": string;
+                /** @description the signatures of Standard Webhooks */
+                "webhook-signature": string;
+                /** @description when the request was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description the number of the attempt */
+                "X-Service-Attempt": string;
+                /** @description the delivery, the same on every attempt */
+                "X-Service-Delivery-ID": string;
+                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
+                "X-Service-Signature": string;
+                /** @description when the event happened */
+                "X-Service-Timestamp": string;
+                /** @description the webhook */
+                "X-Service-Webhook-ID": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "content.import.finished",
+                 *       "data": {
+                 *         "importId": "imp_00000000000000000000000000",
+                 *         "totalItems": 1,
+                 *         "readyItems": 1,
+                 *         "failedItems": 0,
+                 *         "items": [
+                 *           {
+                 *             "contentId": "00000000-0000-7000-8000-000000000000",
+                 *             "externalId": "test",
+                 *             "status": "ready",
+                 *             "error": null
+                 *           }
+                 *         ],
+                 *         "createdAt": "2026-01-01T00:00:00.000Z"
+                 *       },
+                 *       "timestamp": "2026-01-31T12:00:00.000Z",
+                 *       "webhookId": "whk_00000000000000000000000000"
+                 *     }
+                 */
+                "application/json": {
+                    data: {
+                        /**
+                         * Format: date-time
+                         * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                         * @example 2026-01-31T12:00:00.000Z
+                         */
+                        createdAt: string;
+                        failedItems: number;
+                        importId: string;
+                        /** @description Without those that were deleted meanwhile. */
+                        items: {
+                            contentId: string;
+                            error: {
+                                /** @description As in the `errorReason` of the item. */
+                                code: string;
+                                message: string;
+                            } | null;
+                            externalId: string | null;
+                            /** @enum {string} */
+                            status: "ready" | "error";
+                        }[];
+                        readyItems: number;
+                        totalItems: number;
+                    };
+                    /** @constant */
+                    event: "content.import.finished";
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.

@@ -153,6 +153,18 @@ for (const [status, code] of [
   });
 }
 
+test('similar items are read by the item’s id', async (context) => {
+  const service = await startFeedService(context, (_request, response) => {
+    sendPage(response, ['a', 'b'], null);
+  });
+  const items = await clientFor(service).similar('one/two', { limit: 2, country: 'DE' });
+  assert.deepEqual(
+    items.map(({ id }) => id),
+    ['a', 'b'],
+  );
+  assert.deepEqual(service.urls, ['/v1/content/one%2Ftwo/similar?limit=2&country=DE']);
+});
+
 test('429 and 503 are tried again, and not before Retry-After', async (context) => {
   const atMs: number[] = [];
   const service = await startFeedService(context, (_request, response, count) => {

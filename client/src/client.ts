@@ -1,5 +1,11 @@
 import { readConfig, type ClientConfig, type ConfigQuery } from './config.ts';
-import { readFeedPage, readFeedPages, type Viewer } from './feed.ts';
+import {
+  readFeedPage,
+  readFeedPages,
+  readSimilar,
+  type SimilarQuery,
+  type Viewer,
+} from './feed.ts';
 import { createPlaybackToken, type PlaybackToken } from './playback-token.ts';
 import { type RetryingTransport } from './request.ts';
 import { createTransport, type ServiceOptions } from './transport.ts';
@@ -7,6 +13,7 @@ import { type FeedItem, type FeedPage, type FeedQuery } from './types.ts';
 
 export { assignVariant, type AssignmentPlan, type Audience, type Targeting } from './assignment.ts';
 export type { ClientConfig, ConfigQuery } from './config.ts';
+export type { SimilarQuery } from './feed.ts';
 export { ReelfeedError, type ErrorDetail } from './errors.ts';
 export { EventSender, type EventSenderOptions } from './event-sender.ts';
 export { localEventStorage, type EventStorage } from './event-storage.ts';
@@ -51,6 +58,8 @@ export type Reelfeed = {
     contentId: string,
     options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<PlaybackToken>;
+  /** Items that are like an item, most alike first. Throws as `feed` does. */
+  similar(contentId: string, query?: SimilarQuery): Promise<readonly FeedItem[]>;
   /** All pages from `query.cursor` on, read as they are asked for. */
   feedPages(query?: FeedQuery): AsyncGenerator<FeedPage, void, undefined>;
   /** The items of all pages, one after the other. */
@@ -65,6 +74,7 @@ export function createReelfeed(options: ReelfeedOptions): Reelfeed {
   };
   const viewer: Viewer = {
     userId: options.userId,
+    userSignature: options.userSignature,
     deviceId: options.deviceId,
     device: options.device,
   };
@@ -73,6 +83,7 @@ export function createReelfeed(options: ReelfeedOptions): Reelfeed {
     config: (query = {}) => readConfig(transport, viewer, query),
     playbackToken: (contentId, { signal } = {}) =>
       createPlaybackToken(transport, contentId, signal),
+    similar: (contentId, query = {}) => readSimilar(transport, contentId, query),
     feedPages: (query = {}) => readFeedPages(transport, viewer, query),
     async *feedItems(query = {}) {
       for await (const page of readFeedPages(transport, viewer, query)) yield* page.items;

@@ -1,5 +1,5 @@
 import { isRecord, ReelfeedError } from './errors.ts';
-import { type Viewer } from './feed.ts';
+import { signatureOf, type Viewer } from './feed.ts';
 import { getJson, type RetryingTransport } from './request.ts';
 import { type ExperimentAssignment } from './types.ts';
 
@@ -37,7 +37,8 @@ export async function readConfig(
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined && value !== '') parameters.set(name, value);
   }
-  const body = await getJson(transport, 'v1/config', parameters, query.signal);
+  const signature = signatureOf(viewer);
+  const body = await getJson(transport, 'v1/config', parameters, query.signal, signature);
   const data = isRecord(body) ? body['data'] : undefined;
   if (!isConfig(data)) {
     throw new ReelfeedError({

@@ -74,10 +74,10 @@ export class EventQueue {
   }
 
   /** Adds the user to waiting events that have none. */
-  nameUser(userId: string): void {
+  nameUser(userId: string, signature?: string): void {
     for (const [eventId, queued] of this.#events) {
       if (queued.state !== 'waiting' || queued.event.userId !== undefined) continue;
-      const event = { ...queued.event, userId };
+      const event = { ...queued.event, userId, ...(signature !== undefined && { signature }) };
       const json = JSON.stringify(event);
       const sizeBytes = encoder.encode(json).length;
       this.#sizeBytes += sizeBytes - queued.sizeBytes;

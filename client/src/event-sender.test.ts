@@ -52,6 +52,8 @@ test('each kind with all its fields is stored as it was tracked, when and by who
     { event: 'rebuffer', contentId, data: { duration: 400, currentTime: 3.5, rendition: '720p' } },
     { event: 'qualityChange', contentId, data: { fromQuality: '720p', toQuality: '1080p' } },
     { event: 'error', contentId, data: { errorCode: 'MEDIA_3', errorMessage: '' } },
+    { event: 'notInterested', contentId, data: { scope: 'author', undo: true } },
+    { event: 'report', contentId, data: { reason: 'spam', undo: false } },
   ];
   for (const { event, data = {} } of events) {
     for (const { name } of dataRules[event]) assert(name in data, `${event} has ${name}`);

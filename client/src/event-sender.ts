@@ -35,7 +35,9 @@ import { newUuid7 } from './uuid7.ts';
 import { ViewerIdentity } from './viewer-identity.ts';
 
 export type EventSenderOptions = ServiceOptions &
-  Omit<EventViewer, 'deviceId' | 'sessionId'> & {
+  Omit<EventViewer, 'deviceId' | 'sessionId' | 'signature'> & {
+    /** Your server's signature of `userId`, by a viewer key. */
+    readonly userSignature?: string | undefined;
     /** Left out: made once and kept by the browser. Null: events name no device unless they do so. */
     readonly deviceId?: string | null | undefined;
     /** Left out: made for each visit. Null: events name no session unless they do so. */
@@ -117,11 +119,14 @@ export class EventSender {
     const eventId = newUuid7();
     const timestamp = new Date().toISOString();
     const { device, country, appVersion } = this.#options;
-    const viewer: EventViewer = { ...this.#identity.ids, device, country, appVersion };
+    const { ids, signature } = this.#identity;
+    const viewer: EventViewer = { ...ids, device, country, appVersion };
     let tracked = { ...viewer, eventId, timestamp } as TrackedEvent;
     let json: string;
     try {
-      tracked = { ...viewer, ...event, eventId, timestamp };
+      // A signature is only good for the user whom it was made for.
+      const isSigned = ids.userId !== undefined && (event.userId ?? ids.userId) === ids.userId;
+      tracked = { ...viewer, ...(isSigned && { signature }), ...event, eventId, timestamp };
       json = JSON.stringify(tracked);
     } catch (error) {
       this.#refuse({ event: tracked, code: 'NOT_JSON', message: messageOf(error) });
@@ -135,11 +140,13 @@ export class EventSender {
   /**
    * Call it when the viewer logs in, and with null when the viewer logs out. Events that were not
    * sent yet and name no user get this one, and browsers remember the user for the next visit.
+   *
+   * @param signature your server's signature of the user id, by a viewer key
    */
-  identify(userId: string | null): void {
-    const wasUnknown = this.#identity.identify(userId);
+  identify(userId: string | null, signature?: string): void {
+    const wasUnknown = this.#identity.identify(userId, signature);
     if (userId === null || !wasUnknown) return;
-    this.#queue.nameUser(userId);
+    this.#queue.nameUser(userId, signature);
     this.#keeper.saveSoon();
   }
 

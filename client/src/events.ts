@@ -52,6 +52,10 @@ export type EventDataByKind = {
   save: object;
   /** Takes the viewer's `save` back. */
   unsave: object;
+  /** The viewer wants less of the item, its author or its tags; `undo` takes it back. */
+  notInterested: { readonly scope: 'item' | 'author' | 'tag'; readonly undo?: boolean };
+  /** The viewer reports the item, which is not shown to that viewer again; `undo` takes it back. */
+  report: { readonly reason: string; readonly undo?: boolean };
   rebuffer: {
     /** Milliseconds of the stall. */
     readonly duration: number;
@@ -68,6 +72,8 @@ export type EventKind = keyof EventDataByKind;
 export type EventViewer = {
   readonly userId?: string | undefined;
   readonly deviceId?: string | undefined;
+  /** Your server's signature of `userId`, by a viewer key. */
+  readonly signature?: string | undefined;
   /** Groups what belongs to one visit. */
   readonly sessionId?: string | undefined;
   /** Left out: from the `User-Agent`. */

@@ -10,6 +10,8 @@ import {
 /** Who watches, sent with every page so that ranking and experiments follow the viewer. */
 export type Viewer = {
   readonly userId?: string | undefined;
+  /** Your server's signature of `userId`, by a viewer key. */
+  readonly userSignature?: string | undefined;
   readonly deviceId?: string | undefined;
   readonly device?: 'ios' | 'android' | 'web' | undefined;
 };
@@ -20,8 +22,15 @@ export async function readFeedPage(
   viewer: Viewer,
   query: FeedQuery,
 ): Promise<FeedPage> {
-  const body = await getJson(transport, 'v1/feed', feedParameters(viewer, query), query.signal);
+  const parameters = feedParameters(viewer, query);
+  const body = await getJson(transport, 'v1/feed', parameters, query.signal, signatureOf(viewer));
   return parseFeedPage(body);
+}
+
+/** The header by which a user is believed. */
+export function signatureOf({ userId, userSignature }: Viewer): Record<string, string> {
+  const isSigned = userId !== undefined && userSignature !== undefined && userSignature !== '';
+  return isSigned ? { 'x-viewer-signature': userSignature } : {};
 }
 
 /** Reads page after page until the service says that there are no more. */
@@ -37,6 +46,28 @@ export async function* readFeedPages(
     if (!page.hasMore || page.nextCursor === null || page.nextCursor === cursor) return;
     cursor = page.nextCursor;
   }
+}
+
+export type SimilarQuery = {
+  /** 1 to 50; default 20. */
+  readonly limit?: number | undefined;
+  /** Where the viewer is, ISO 3166-1 alpha-2. */
+  readonly country?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Items that are like an item, most alike first. Throws `ReelfeedError`, as `readFeedPage` does. */
+export async function readSimilar(
+  transport: RetryingTransport,
+  contentId: string,
+  { limit, country, signal }: SimilarQuery,
+): Promise<readonly FeedItem[]> {
+  const parameters = new URLSearchParams({
+    ...(limit !== undefined && { limit: String(limit) }),
+    ...(country !== undefined && { country }),
+  });
+  const path = `v1/content/${encodeURIComponent(contentId)}/similar`;
+  return parseFeedPage(await getJson(transport, path, parameters, signal)).items;
 }
 
 function feedParameters(viewer: Viewer, query: FeedQuery): URLSearchParams {

@@ -31,8 +31,9 @@ export function getJson(
   path: string,
   parameters: URLSearchParams,
   signal?: AbortSignal,
+  headers?: Readonly<Record<string, string>>,
 ): Promise<unknown> {
-  return sendJson(transport, { method: 'GET', path, parameters, signal });
+  return sendJson(transport, { method: 'GET', path, parameters, signal, headers });
 }
 
 /**

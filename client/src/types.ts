@@ -36,8 +36,10 @@ export type Engagement = {
 export type RankingExplanation = {
   readonly score: number;
   readonly signals: Readonly<Record<string, number>>;
-  /** Score = Σ weight·signal / Σ weight. */
+  /** With the objective `weights`, score = Σ weight·signal / Σ weight. */
   readonly weights: Readonly<Record<string, number>>;
+  /** What each signal adds to the score, and whatever else does: they sum to it. */
+  readonly contributions?: Readonly<Record<string, number>>;
   readonly reasons: readonly string[];
 };
 
@@ -62,6 +64,8 @@ export type FeedItem = {
   readonly thumbnailUrl: string | null;
   /** ThumbHash in base64: what to show until a thumbnail is there. */
   readonly thumbnailHash: string | null;
+  /** The moment that was chosen for the thumbnail; null where none was. Seconds. */
+  readonly thumbnailTime: number | null;
   /** The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
   readonly thumbnails: readonly {
     readonly url: string;

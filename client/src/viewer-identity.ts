@@ -5,6 +5,7 @@ import { newUuid7 } from './uuid7.ts';
 /** Ids that a sender was made with; null for a kind of id that its events are not to have. */
 export type GivenIds = {
   readonly userId?: string | undefined;
+  readonly userSignature?: string | undefined;
   readonly deviceId?: string | null | undefined;
   readonly sessionId?: string | null | undefined;
 };
@@ -19,6 +20,7 @@ type Ids = Pick<EventViewer, 'userId' | 'deviceId' | 'sessionId'>;
 export class ViewerIdentity {
   readonly #given: GivenIds;
   #ids: Ids;
+  #signature: string | undefined;
 
   constructor(given: GivenIds) {
     this.#given = given;
@@ -29,7 +31,14 @@ export class ViewerIdentity {
       deviceId: idOf(given.deviceId, device['deviceId']),
       sessionId: idOf(given.sessionId, session['sessionId']),
     };
+    this.#signature =
+      given.userId === undefined ? textOf(device['userSignature']) : given.userSignature;
     this.#keep();
+  }
+
+  /** The signature of the user id, where the app has given one. */
+  get signature(): string | undefined {
+    return this.#signature;
   }
 
   get ids(): Ids {
@@ -41,7 +50,7 @@ export class ViewerIdentity {
    *
    * @returns whether nobody was logged in before
    */
-  identify(userId: string | null): boolean {
+  identify(userId: string | null, signature?: string): boolean {
     const before = this.#ids.userId;
     const isSamePerson = before === undefined || before === userId;
     const { deviceId, sessionId } = this.#ids;
@@ -50,6 +59,7 @@ export class ViewerIdentity {
       deviceId,
       sessionId: isSamePerson ? sessionId : idOf(this.#given.sessionId, undefined),
     };
+    this.#signature = userId === null ? undefined : signature;
     this.#keep();
     return before === undefined;
   }
@@ -60,7 +70,10 @@ export class ViewerIdentity {
     if (given.deviceId === undefined) {
       // A user who was given with the options is the app's to remember.
       const isGiven = userId === given.userId;
-      write('localStorage', deviceEntry, { deviceId, ...(!isGiven && { userId }) });
+      write('localStorage', deviceEntry, {
+        deviceId,
+        ...(!isGiven && { userId, userSignature: this.#signature }),
+      });
     }
     if (given.sessionId === undefined) write('sessionStorage', sessionEntry, { sessionId });
   }

@@ -20,6 +20,20 @@ export type WebhookEventData = {
     status: 'error';
     error: { code: string; message: string };
   };
+  'content.import.finished': {
+    importId: string;
+    totalItems: number;
+    readyItems: number;
+    failedItems: number;
+    /** Without those that were deleted meanwhile. */
+    items: {
+      contentId: string;
+      externalId: string | null;
+      status: 'ready' | 'error';
+      error: { code: string; message: string } | null;
+    }[];
+    createdAt: string;
+  };
   'export.ready': {
     exportId: string;
     status: string;

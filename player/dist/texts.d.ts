@@ -17,6 +17,15 @@ export declare const defaultTexts: {
     tapToUnmute: string;
     loading: string;
     position: string;
+    options: string;
+    notInterested: string;
+    lessOfAuthor: string;
+    lessOfTags: string;
+    report: string;
+    reportReason: string;
+    refused: string;
+    reported: string;
+    takenBack: string;
     more: string;
     less: string;
     live: string;

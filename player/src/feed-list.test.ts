@@ -23,6 +23,7 @@ function item(id: string, changes: Partial<FeedItem> = {}): FeedItem {
     protected: false,
     thumbnailUrl: null,
     thumbnailHash: null,
+    thumbnailTime: null,
     thumbnails: [],
     previewUrl: null,
     storyboardUrl: null,

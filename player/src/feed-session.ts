@@ -36,6 +36,7 @@ export type SessionOptions = {
   readonly serviceUrl: URL;
   readonly key: string | null;
   readonly userId: string | null;
+  readonly userSignature: string | null;
   readonly tags: readonly string[];
   readonly section: string | null;
   /** The item to begin with, when the first pages of the feed hold it. */
@@ -113,7 +114,9 @@ export class FeedSession {
     this.#closeFeed();
     const { serviceUrl: baseUrl, userId: user } = this.#options;
     const userId = user ?? undefined;
-    const viewer = { baseUrl, publishableKey, userId, deviceId: this.#deviceId };
+    const userSignature = this.#options.userSignature ?? undefined;
+    const deviceId = this.#deviceId;
+    const viewer = { baseUrl, publishableKey, userId, userSignature, deviceId };
     this.#events = new EventSender({
       ...viewer,
       sessionId: this.#sessionId,

@@ -4,8 +4,10 @@ import { fillsFrame, formatCount } from './format.ts';
 import { type Permission } from './permissions.ts';
 import { Pictures } from './pictures.ts';
 import { placeholderOf } from './placeholder.ts';
+import { posterOf } from './poster.ts';
 import { type PlaybackState, type PlaybackView } from './playback.ts';
 import { SeekBar } from './seek-bar.ts';
+import { connectMenu, type Refusal } from './slide-menu.ts';
 import { webAddress, type Slide } from './slides.ts';
 import { type Texts } from './texts.ts';
 
@@ -17,6 +19,7 @@ export type SlideActions = {
   toggleMute(): void;
   toggleCaptions(): void;
   share(): void;
+  refuse(refusal: Refusal, isSet: boolean): void;
   retry(): void;
   skip(): void;
   seekTo(fraction: number): void;
@@ -76,7 +79,7 @@ export class ItemView implements PlaybackView {
   permit(permission: Permission): void {
     this.#permission = permission;
     if (!this.#mounted) return;
-    this.#showThumbnail(permission.thumbnailUrl ?? null);
+    this.#showThumbnail(posterOf(permission));
     this.seekBar.storyboard.use(permission.storyboardUrl ?? null);
     this.pictures?.show(permission.images ?? []);
     const { captionTracks } = permission;
@@ -192,7 +195,7 @@ export class ItemView implements PlaybackView {
 
   #writePictures(): void {
     const { item, media } = this.slide;
-    this.#showThumbnail(item.thumbnailUrl);
+    this.#showThumbnail(posterOf(item));
     this.seekBar.storyboard.use(item.storyboardUrl);
     this.#article.classList.toggle('sound-only', item.resolutionTier === 'audio-only');
     this.seekBar.root.hidden = media.kind !== 'video' || item.isLive;
@@ -234,6 +237,10 @@ export class ItemView implements PlaybackView {
     this.#on('.captions', () => actions.toggleCaptions());
     this.#on('.retry', () => actions.retry());
     this.#on('.skip', () => actions.skip());
+    connectMenu(this.#part('.options', HTMLDetailsElement), slide.item, {
+      texts: this.#texts,
+      refuse: (refusal, isSet) => actions.refuse(refusal, isSet),
+    });
     const sound = this.#part('.mute', HTMLButtonElement);
     setName(sound, this.#texts.sound);
     this.#label(sound, this.#texts.sound);

@@ -4,6 +4,11 @@ import { type CaptionTrack, type CarouselImage } from '@reelfeed/client';
 export type Permission = {
   readonly streamingUrl: string | null;
   readonly thumbnailUrl?: string | null;
+  readonly thumbnails?: readonly {
+    readonly url: string;
+    readonly type: string;
+    readonly width: number;
+  }[];
   readonly previewUrl?: string | null;
   readonly storyboardUrl?: string | null;
   readonly images?: readonly CarouselImage[];

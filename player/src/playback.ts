@@ -1,5 +1,6 @@
 import type HlsEngine from 'hls.js';
 import { type ErrorData, type HlsConfig, type LoadPolicy } from 'hls.js';
+import { slowLineBps } from './slow-line.ts';
 import { canFeedVideo, loadHlsLibrary, usesNativeHls, type HlsLibrary } from './hls-library.ts';
 
 /**
@@ -270,9 +271,12 @@ export class Playback {
     if (this.#loadsFragments) hls.startLoad(-1);
   }
 
-  /** Without a measured line the first variant of the playlist starts, as the service orders it. */
+  /**
+   * Without a measured line the first variant of the playlist starts, as the service orders it, unless
+   * the browser knows that the line is slow.
+   */
   #hlsConfig(): Partial<HlsConfig> {
-    const { bandwidthBps } = this.#conditions;
+    const bandwidthBps = this.#conditions.bandwidthBps ?? slowLineBps(navigator);
     const measured =
       bandwidthBps === null ? {} : { startLevel: -1, abrEwmaDefaultEstimate: bandwidthBps };
     return {

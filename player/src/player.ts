@@ -13,6 +13,7 @@ import { describe, type Playback, type PlaybackSource } from './playback.ts';
 import { PlayerPool } from './player-pool.ts';
 import { endCard } from './screens.ts';
 import { shareItem } from './share.ts';
+import { type Refusal } from './slide-menu.ts';
 import { webAddress, type Slide } from './slides.ts';
 import { type Texts } from './texts.ts';
 import { Viewing } from './viewing.ts';
@@ -167,6 +168,16 @@ export class Player implements SlideActions, KeyActions {
       if (result === 'copied') this.#viewing.share(slide.id, 'clipboard');
       if (result === 'shared') this.#viewing.share(slide.id, 'device');
     });
+  }
+
+  refuse(refusal: Refusal, isSet: boolean): void {
+    const slide = this.#column.slideAt(0);
+    if (slide === null) return;
+    const { chrome, texts } = this.#options;
+    if (refusal === 'report') this.#viewing.report(slide.item, texts.reportReason, isSet);
+    else this.#viewing.refuse(slide.item, refusal, isSet);
+    if (!isSet) chrome.showToast(texts.takenBack);
+    else chrome.showToast(refusal === 'report' ? texts.reported : texts.refused);
   }
 
   seekBy(seconds: number): void {

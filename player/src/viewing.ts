@@ -118,6 +118,17 @@ export class Viewing {
     this.#track({ event, contentId: id, data: this.#view(id) });
   }
 
+  /** The viewer does not want the item, its author or its tags, or takes that back. */
+  refuse({ id }: FeedItem, scope: 'item' | 'author' | 'tag', isSet: boolean): void {
+    const data = { scope, undo: !isSet, ...this.#view(id) };
+    this.#track({ event: 'notInterested', contentId: id, data });
+  }
+
+  report({ id }: FeedItem, reason: string, isSet: boolean): void {
+    const data = { reason, undo: !isSet, ...this.#view(id) };
+    this.#track({ event: 'report', contentId: id, data });
+  }
+
   share(contentId: string, platform: 'device' | 'clipboard'): void {
     this.#track({ event: 'share', contentId, data: { platform, ...this.#view(contentId) } });
   }

@@ -17,6 +17,7 @@ import {
   type Draft,
 } from './experiment-rules.ts';
 import { Variants } from './experiment-variants.tsx';
+import { useSignals, type Signal } from './signals.ts';
 
 const fresh: Draft = {
   name: '',
@@ -39,7 +40,7 @@ export function NewExperimentPage(): ReactNode {
   const [draft, setDraft] = useState(fresh);
   const change = (changes: Partial<Draft>) => setDraft((old) => ({ ...old, ...changes }));
   const create = useChange(() => api.post('/v1/experiments', { body: bodyOf(draft) }));
-  const problems = problemsOf(draft);
+  const problems = problemsOf(draft, useSignals());
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate(undefined, { onSuccess: ({ data }) => goTo(`/experiments/${data.id}`) });
@@ -73,11 +74,11 @@ export function NewExperimentPage(): ReactNode {
   );
 }
 
-function problemsOf(draft: Draft): string[] {
+function problemsOf(draft: Draft, signals: readonly Signal[] | undefined): string[] {
   return [
     draft.name.trim() === '' ? 'The experiment needs a name.' : null,
     problemOfVariants(draft.variants),
-    ...draft.variants.map(({ config }) => problemOfConfig(draft.type, config)),
+    ...draft.variants.map(({ config }) => problemOfConfig(draft.type, config, signals)),
     draft.metrics.includes(draft.primaryMetric) ? null : 'The deciding metric must be measured.',
     draft.endsAt !== '' && new Date(draft.endsAt) <= new Date()
       ? 'The end must be in the future.'

@@ -1,4 +1,6 @@
 /** What is wrong with an experiment while it is typed: the rules of the service, said at once. */
+import type { Signal } from './signals.ts';
+
 export const metrics = ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'] as const;
 export type Metric = (typeof metrics)[number];
 export type ExperimentType = 'ranking' | 'config' | 'feature';
@@ -6,23 +8,21 @@ export type ExperimentType = 'ranking' | 'config' | 'feature';
 /** A variant as it stands in its fields; traffic in percent, the configuration as JSON text. */
 export type VariantDraft = { key: number; id: string; traffic: number; config: string };
 
-const signals = [
-  'recency',
-  'engagement',
-  'topicAffinity',
-  'geoRelevance',
-  'completionRate',
-  'creatorAffinity',
-];
-
 export const samples: Record<ExperimentType, string> = {
   ranking: '{ "weights": { "recency": 0.3, "engagement": 0.7 } }',
   config: '{ "player.preload": 3 }',
   feature: '{ "new-player": true }',
 };
 
-/** Null where the configuration of a variant is right. */
-export function problemOfConfig(type: ExperimentType, text: string): string | null {
+/**
+ * Null where the configuration of a variant is right. Without `signals` their names and limits are not
+ * checked; the service does.
+ */
+export function problemOfConfig(
+  type: ExperimentType,
+  text: string,
+  signals: readonly Signal[] | undefined,
+): string | null {
   let config: unknown;
   try {
     config = JSON.parse(text);
@@ -32,7 +32,7 @@ export function problemOfConfig(type: ExperimentType, text: string): string | nu
   if (typeof config !== 'object' || config === null || Array.isArray(config)) {
     return 'This must be an object: { … }.';
   }
-  if (type === 'ranking') return problemOfRanking(config);
+  if (type === 'ranking') return problemOfRanking(config, signals);
   for (const [name, value] of Object.entries(config)) {
     if (!/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(name)) return `“${name}” is not a valid name.`;
     if (type === 'config' && !['string', 'number', 'boolean'].includes(typeof value)) {
@@ -42,7 +42,7 @@ export function problemOfConfig(type: ExperimentType, text: string): string | nu
   return null;
 }
 
-function problemOfRanking(config: object): string | null {
+function problemOfRanking(config: object, signals: readonly Signal[] | undefined): string | null {
   const unknown = Object.keys(config).find((name) => name !== 'weights');
   if (unknown !== undefined) return `“${unknown}” is not known; there is “weights”.`;
   if (!('weights' in config)) return null;
@@ -50,12 +50,17 @@ function problemOfRanking(config: object): string | null {
   if (typeof weights !== 'object' || weights === null || Array.isArray(weights)) {
     return '“weights” must be an object.';
   }
+  const byName = new Map<string, number>(signals?.map(({ name, maxWeight }) => [name, maxWeight]));
+  const names = [...byName.keys()];
   for (const [name, weight] of Object.entries(weights)) {
-    if (!signals.includes(name)) return `“${name}” is not a signal: ${signals.join(', ')}.`;
+    const most = signals === undefined ? Infinity : byName.get(name);
+    if (most === undefined) return `“${name}” is not a signal: ${names.join(', ')}.`;
     if (typeof weight !== 'number' || weight < 0) return `“${name}” must be 0 or more.`;
+    if (weight > most) return `“${name}” must be at most ${most}.`;
   }
-  const sum = Object.values(weights).reduce((total: number, weight) => total + Number(weight), 0);
-  return sum > 0 ? null : 'At least one weight must be above zero.';
+  const given = new Map<string, unknown>(Object.entries(weights));
+  const isNothingLeft = names.length > 0 && names.every((name) => given.get(name) === 0);
+  return isNothingLeft ? 'At least one weight must be above zero.' : null;
 }
 
 /** Null where the variants fit together. */

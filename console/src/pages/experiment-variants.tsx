@@ -19,6 +19,7 @@ import {
   type ExperimentType,
   type VariantDraft,
 } from './experiment-rules.ts';
+import { useSignals } from './signals.ts';
 
 export function Variants({ draft, change }: Part): ReactNode {
   const { variants } = draft;
@@ -107,7 +108,7 @@ function Variant({
           miw={280}
           flex={1}
           value={variant.config}
-          error={problemOfConfig(type, variant.config)}
+          error={problemOfConfig(type, variant.config, useSignals())}
           onChange={(config) => change({ config })}
         />
         {remove !== null && (

@@ -1,5 +1,5 @@
 /** One experiment: what it is, what can be done with it, and its results. */
-import { Code, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { Alert, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead, type Answer } from '../data.ts';
 import { moment, percent, whole } from '../format.ts';
@@ -42,6 +42,11 @@ function Content({ experiment }: { experiment: Experiment }): ReactNode {
         </Text>
       </Group>
       {description !== null && <Text>{description}</Text>}
+      {experiment.warnings.map(({ code, message }) => (
+        <Alert key={code} color="yellow">
+          {message}
+        </Alert>
+      ))}
       <Actions experiment={experiment} />
       {status === 'draft' ? (
         <Empty>Nobody takes part in a draft. Start it to see results here.</Empty>

@@ -16,33 +16,23 @@ import { useState, type ReactNode } from 'react';
 import { api } from '../api.ts';
 import { useChange, useRead, type Answer } from '../data.ts';
 import { useParameters } from '../location.ts';
-import { words } from '../format.ts';
 import { CopyCurl } from '../page.tsx';
 import { Empty, Failed, Show } from '../states.tsx';
+import type { Signal } from './signals.ts';
 
-type Config = Omit<Answer<'get', '/v1/ranking/config'>['data'], 'version'>;
-type Signal = keyof Config['weights'];
+type Config = Omit<Answer<'get', '/v1/ranking/config'>['data'], 'version' | 'model'>;
 type PreviewItem = { contentId: string; title: string; score: number };
-
-const explained: Record<Signal, string> = {
-  recency: 'how new it is',
-  engagement: 'likes, shares and saves',
-  topicAffinity: 'the viewer’s topics',
-  geoRelevance: 'plays in the viewer’s country',
-  completionRate: 'how often it is watched to its end',
-  creatorAffinity: 'the viewer’s authors',
-};
 
 export function FeedWeights(): ReactNode {
   const config = useRead('/v1/ranking/config', {});
   return (
-    <Show of={config}>
-      {({ data }) => <Editor key={data.version} saved={withoutVersion(data)} />}
-    </Show>
+    <Show of={config}>{({ data }) => <Editor key={data.version} saved={configOf(data)} />}</Show>
   );
 }
 
-function withoutVersion({ version: _version, ...config }: Config & { version: number }): Config {
+/** What may be sent back: the answer without its version and the state of the model. */
+function configOf(answer: Config & { version: number; model?: unknown }): Config {
+  const { version: _version, model: _model, ...config } = answer;
   return config;
 }
 
@@ -88,28 +78,12 @@ function Sliders({
   draft: Config;
   onChange: (draft: Config) => void;
 }): ReactNode {
-  const { weights } = draft;
+  const signals = useRead('/v1/ranking/signals', {});
   return (
     <Stack gap="sm">
-      {(Object.keys(explained) as Signal[]).map((name) => (
-        <div key={name}>
-          <Group justify="space-between" gap="xs" wrap="nowrap">
-            <Text size="sm">{`${words(name)}: ${explained[name]}`}</Text>
-            <Text size="sm" fw={700}>
-              {weights[name].toFixed(2)}
-            </Text>
-          </Group>
-          <Slider
-            min={0}
-            max={1}
-            step={0.05}
-            label={null}
-            value={weights[name]}
-            thumbLabel={words(name)}
-            onChange={(value) => onChange({ ...draft, weights: { ...weights, [name]: value } })}
-          />
-        </div>
-      ))}
+      <Show of={signals}>
+        {({ data }) => <Weights signals={data} draft={draft} onChange={onChange} />}
+      </Show>
       <Group grow>
         <NumberInput
           label="Half-life of recency"
@@ -135,6 +109,41 @@ function Sliders({
           onChange={(value) => onChange({ ...draft, exploration: Number(value) })}
         />
       </Group>
+    </Stack>
+  );
+}
+
+function Weights({
+  signals,
+  draft,
+  onChange,
+}: {
+  signals: readonly Signal[];
+  draft: Config;
+  onChange: (draft: Config) => void;
+}): ReactNode {
+  const { weights } = draft;
+  return (
+    <Stack gap="sm">
+      {signals.map(({ name, label, description }) => (
+        <div key={name}>
+          <Group justify="space-between" gap="xs" wrap="nowrap">
+            <Text size="sm">{`${label}: ${description}`}</Text>
+            <Text size="sm" fw={700}>
+              {weights[name].toFixed(2)}
+            </Text>
+          </Group>
+          <Slider
+            min={0}
+            max={1}
+            step={0.05}
+            label={null}
+            value={weights[name]}
+            thumbLabel={label}
+            onChange={(value) => onChange({ ...draft, weights: { ...weights, [name]: value } })}
+          />
+        </div>
+      ))}
     </Stack>
   );
 }

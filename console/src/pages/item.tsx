@@ -16,7 +16,7 @@ import {
 } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { useChange, useRead, type Item } from '../data.ts';
+import { useChange, useRead, type Item, type ItemDetails } from '../data.ts';
 import { fromLocalTime, localTime, moment } from '../format.ts';
 import { formText } from '../form-text.ts';
 import { Page } from '../page.tsx';
@@ -24,6 +24,7 @@ import { makePart, ShowPart } from '../part.tsx';
 import { Failed, Show } from '../states.tsx';
 import { Captions } from './item-captions.tsx';
 import { State } from './item-list.tsx';
+import { SourceTracks } from './item-source.tsx';
 import { Statistics } from './item-statistics.tsx';
 import { Id } from './library.tsx';
 
@@ -81,7 +82,7 @@ function Archived({ id, onRestored }: { id: string; onRestored: () => void }): R
   );
 }
 
-type ContentParts = { item: Item; onArchived: () => void };
+type ContentParts = { item: ItemDetails; onArchived: () => void };
 
 function Content({ item, onArchived }: ContentParts): ReactNode {
   const isCarousel = item.contentType === 'carousel' || item.contentType === 'video_carousel';
@@ -105,6 +106,7 @@ function Content({ item, onArchived }: ContentParts): ReactNode {
         </Stack>
       </SimpleGrid>
       {item.contentType === 'video' && item.uploadStatus === 'ready' && <Captions id={item.id} />}
+      <SourceTracks item={item} />
       <Statistics id={item.id} duration={item.duration} />
     </Stack>
   );

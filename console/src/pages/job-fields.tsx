@@ -35,6 +35,19 @@ export function Filter({
     contentType: ['video', 'carousel', 'video_carousel'],
     visibility: ['public', 'unlisted', 'private'],
     publishStatus: ['published', 'unpublished'],
+    uploadStatus: ['pending', 'processing', 'ready', 'error'],
+    archived: ['false', 'true', 'only'],
+  };
+  const labels: Record<string, string> = {
+    tags: 'All of these tags',
+    search: 'Found by',
+    contentType: 'Of the type',
+    visibility: 'That are',
+    publishStatus: 'And',
+    uploadStatus: 'With the upload',
+    archived: 'Archived (deletions)',
+    createdAfter: 'Created after',
+    createdBefore: 'Created before',
   };
   return (
     <Stack gap="xs">
@@ -42,10 +55,10 @@ export function Filter({
         Which items
       </Title>
       <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }}>
-        {['tags', 'section', 'author'].map((name) => (
+        {['search', 'tags', 'section', 'author', 'createdAfter', 'createdBefore'].map((name) => (
           <TextInput
             key={name}
-            label={name === 'tags' ? 'Any of these tags' : `With the ${name}`}
+            label={labels[name] ?? `With the ${name}`}
             placeholder="any"
             value={values[name] ?? ''}
             onChange={(event) => change({ [name]: event.currentTarget.value })}
@@ -54,9 +67,7 @@ export function Filter({
         {Object.entries(choices).map(([name, data]) => (
           <Select
             key={name}
-            label={
-              { contentType: 'Of the type', visibility: 'That are', publishStatus: 'And' }[name]
-            }
+            label={labels[name]}
             placeholder="any"
             clearable
             data={data}

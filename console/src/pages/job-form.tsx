@@ -121,9 +121,12 @@ function Found({
 function bodyOf(draft: Draft, values: Readonly<Record<string, string>>): Body {
   const { operation, addTags, removeTags, visibility, section, author } = draft;
   const names = ['contentType', 'section', 'author', 'visibility', 'publishStatus'];
-  const moments = ['createdAfter', 'createdBefore'];
-  const chosen = Object.entries(values).filter(([name]) => [...names, ...moments].includes(name));
+  names.push('search', 'uploadStatus', 'archived', 'createdAfter', 'createdBefore');
+  const chosen = Object.entries(values).filter(([name]) => names.includes(name));
+  // The library hides archived items, but a deletion takes them unless it is told not to.
+  const hidesArchived = operation === 'delete' && chosen.length + (values['tags'] ? 1 : 0) > 0;
   const filter = {
+    ...(hidesArchived && { archived: 'false' as const }),
     ...Object.fromEntries(chosen),
     ...(values['tags'] !== undefined && {
       tags: values['tags'].split(',').map((tag) => tag.trim()),

@@ -52,6 +52,11 @@ function Form({ organization }: { organization: Organization }): ReactNode {
           onChange={(event) => change({ autoPublish: event.currentTarget.checked })}
         />
         <Switch
+          label="Long videos play while the rest of them is processed"
+          checked={draft.earlyPlayback}
+          onChange={(event) => change({ earlyPlayback: event.currentTarget.checked })}
+        />
+        <Switch
           label="New items are protected: they play with a playback token alone"
           checked={draft.defaultProtected}
           onChange={(event) => change({ defaultProtected: event.currentTarget.checked })}
