@@ -98,6 +98,23 @@ export function s3Url(): Parser<{ bucket: string; prefix: string }> {
   };
 }
 
+/** A comma list of buckets, each with or without a prefix of its objects. */
+export function bucketPlaces(): Parser<readonly { bucket: string; prefix: string }[]> {
+  const one = s3Url();
+  return (raw) => {
+    const parts = raw.split(',').map((part) => part.trim());
+    const places: { bucket: string; prefix: string }[] = [];
+    for (const part of parts.filter((named) => named !== '')) {
+      const read = one(`s3://${part}`);
+      if ('problem' in read) {
+        return { problem: 'a comma list of bucket or bucket/prefix, such as videos,archive/2026' };
+      }
+      places.push(read.value);
+    }
+    return { value: places };
+  };
+}
+
 /** Exactly this many bytes in base64; a decoder alone would skip over wrong characters. */
 export function base64Bytes(length: number): Parser<string> {
   return (raw) => {

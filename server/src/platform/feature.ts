@@ -9,6 +9,8 @@
  */
 import type { Role } from './config.ts';
 import type { ErrorKind } from './http/errors.ts';
+import type { Contributed, ExtensionsOf } from './extension-point.ts';
+import type { Finding } from './finding.ts';
 import type { HttpApp } from './http/app.ts';
 import type { ElectedChore } from './leases/elected-chore.ts';
 import type { Projection } from './projections/projection.ts';
@@ -83,10 +85,24 @@ export type Feature<Parts, Settings extends SettingTable, Added extends Contribu
   readonly errors: Readonly<Record<string, ErrorKind>>;
   /** One sentence about each group of its routes, for the API description. */
   readonly apiTags: Readonly<Record<string, string>>;
+  /**
+   * Which area of the API its paths belong to, by their first segment after `/v1/`. Keys can be limited
+   * to reading or writing in an area; a path without one needs a key without scopes.
+   */
+  readonly areas: Readonly<Record<string, string>>;
   /** The tables that it owns: no other feature has SQL on them. */
   readonly tables: readonly string[];
+  /** What it contributes to other features: `extend(point, extension)` for each. */
+  readonly extensions: readonly Contributed[];
+  /** What `reelfeed doctor` looks at, by subject; the service may be running or not. */
+  readonly checks: Readonly<
+    Record<string, (settings: SettingValues<Settings>) => Promise<readonly Finding[]>>
+  >;
   /** Its projections of the event log. The service keeps them up to date, erases, purges and expires. */
-  readonly projections: (settings: SettingValues<Settings>) => readonly Projection<never>[];
+  readonly projections: (
+    settings: SettingValues<Settings>,
+    extensionsOf: ExtensionsOf,
+  ) => readonly Projection<never>[];
   readonly build: (parts: Parts, settings: SettingValues<Settings>) => Added | Promise<Added>;
 };
 
@@ -105,7 +121,10 @@ export function defineFeature<
     settings: {} as Settings,
     errors: {},
     apiTags: {},
+    areas: {},
     tables: [],
+    extensions: [],
+    checks: {},
     projections: () => [],
     ...definition,
   };
@@ -114,7 +133,7 @@ export function defineFeature<
 /** A job that writes files of the item whose id is in a field of its payload. */
 export type FileWriter = { readonly name: string; readonly field: string };
 
-/** All that the features of a process have to do about erasing and purging; see `EveryFeature`. */
+/** What a feature needs of all features together, without knowing any of them. */
 export type EveryFeature = {
   /** Has every feature forget a viewer. */
   readonly eraseViewer: EraseViewer;
@@ -122,4 +141,6 @@ export type EveryFeature = {
   readonly purgeItems: PurgeItems;
   /** The jobs of every feature that write files of items. */
   readonly fileWriters: () => readonly FileWriter[];
+  /** The areas of the API by the first segments of its paths. */
+  readonly areas: Readonly<Record<string, string>>;
 };

@@ -9,6 +9,7 @@ export type UploadSessionId = TypeId<'upl'>;
 export type FeedId = TypeId<'fed'>;
 export type RequestId = TypeId<'req'>;
 export type BulkJobId = TypeId<'job'>;
+export type ImportId = TypeId<'imp'>;
 export type WebhookId = TypeId<'whk'>;
 export type DeliveryId = TypeId<'dlv'>;
 /** A UUID in its lower-case text form. */

@@ -47,6 +47,15 @@ export class ZoneClock {
     return ms + this.quartersAheadAt(ms) * quarterMs;
   }
 
+  /**
+   * The moment at which the wall clock shows a time. Of the two moments of an hour that comes twice it
+   * is one; for a time that is skipped, a moment next to the gap.
+   */
+  momentOf(localMs: number): number {
+    const near = localMs - this.quartersAheadAt(localMs) * quarterMs;
+    return localMs - this.quartersAheadAt(near) * quarterMs;
+  }
+
   /** The zone's offset from UTC at a moment, in quarters of an hour: −48 to 56. */
   quartersAheadAt(ms: number): number {
     if (this.#format === null) return 0;
@@ -65,8 +74,7 @@ export class ZoneClock {
   nameOf(localMs: number): string {
     const written = new Date(localMs).toISOString();
     if (this.#format === null) return written;
-    const near = localMs - this.quartersAheadAt(localMs) * quarterMs;
-    const minutes = this.quartersAheadAt(near) * 15;
+    const minutes = (localMs - this.momentOf(localMs)) / 60_000;
     const sign = minutes < 0 ? '-' : '+';
     const two = (value: number) => String(Math.trunc(Math.abs(value))).padStart(2, '0');
     return `${written.slice(0, -1)}${sign}${two(minutes / 60)}:${two(minutes % 60)}`;

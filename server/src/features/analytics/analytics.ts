@@ -5,25 +5,22 @@
  * `worker` keeps them up, within a second. Reports, feed pages and ranking read the tables.
  */
 export { watchOf, type ViewWatch } from './projections/engagement/contribution.ts';
-export type {
-  Changed,
-  EngagementChanges,
-  EngagementFollower,
+export {
+  engagementFollowers,
+  type Changed,
+  type EngagementChanges,
+  type EngagementFollower,
 } from './projections/engagement/follower.ts';
 export type { SessionState } from './projections/engagement/session-state.ts';
+export { readLinks } from './projections/links/link-queries.ts';
 export { readGeneration } from './projections/engagement/state-queries.ts';
 export { loadStatesOf } from './projections/engagement/viewer-states.ts';
 export { readDailyMetrics } from './reports/daily-metrics.ts';
 export { audienceShare } from './totals/audience-share.ts';
 export { countLiveViewers } from './totals/live-viewers.ts';
+export { totalPlays } from './totals/totals-queries.ts';
 export { ItemTotalsReader, type ItemTotals } from './totals/item-totals.ts';
 export { viewedContentOf, type ViewState } from './projections/engagement/view-state.ts';
 export type { EventProjection } from '../events/events.ts';
 export { hashViewer, viewerOf, type Hash, type ViewerIds } from './statistics/viewer-key.ts';
 export { erasedKeys, viewerKeyOf, viewerKeys } from './statistics/viewer-keys.ts';
-export {
-  readFadedCountries,
-  readFadedCounts,
-  readItemCountries,
-  type FadedCounts,
-} from './totals/faded-queries.ts';

@@ -1,12 +1,14 @@
 import { duration } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import { setting } from '../../platform/settings.ts';
 import type { EngagementLog } from '../events/events.ts';
-import { experimentUnits } from '../experiments/experiments.ts';
+import { facts } from './facts/follower.ts';
 import { forgetItemsInFacts } from './facts/forget.ts';
 import { createProjections } from './projections/all-projections.ts';
+import { engagementFollowers } from './projections/engagement/follower.ts';
 import { addAnalyticsRoutes } from './routes.ts';
 
 type Parts = { db: Db; cursors: ListCursors; eventLog: EngagementLog };
@@ -16,6 +18,7 @@ export const analytics = defineFeature({
   apiTags: {
     Analytics: 'Reports over viewers, items and playback.',
   },
+  areas: { analytics: 'analytics' },
   settings: {
     sessionTimeoutMs: setting({
       env: 'REELFEED_SESSION_TIMEOUT',
@@ -38,12 +41,15 @@ export const analytics = defineFeature({
     'viewer_reaction',
     'reaction_counter',
     'live_viewer',
+    'organization_people',
     'view_state_a',
     'view_state_b',
     'session_state_a',
     'session_state_b',
   ],
-  projections: (settings) => createProjections(settings, [experimentUnits]),
+  extensions: [extend(engagementFollowers, facts)],
+  projections: (settings, extensionsOf) =>
+    createProjections(settings, extensionsOf(engagementFollowers)),
   build(parts: Parts) {
     return {
       routes: (app) => addAnalyticsRoutes(app, parts),

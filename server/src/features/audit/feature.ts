@@ -15,6 +15,7 @@ export const audit = defineFeature({
   apiTags: {
     Audit: 'Who changed what, when, from which key.',
   },
+  areas: { audit: 'audit' },
   settings: {
     auditRetentionMs: setting({
       env: 'REELFEED_AUDIT_RETENTION',

@@ -21,6 +21,8 @@ export const eventColumns: readonly Column[] = [
 const page = { limitBlocks: 200, limitEvents: 10_000 };
 /** An event happens before it is received, but for clocks that are ahead; see docs/events.md. */
 const clockMarginMs = 3_600_000;
+/** Events are refused a day after they happened; and what one request and its storing take. */
+const maxLateMs = 25 * 3_600_000;
 
 /** The events in the range that the log still holds, in the order of the log. */
 export async function* readEventRows(
@@ -29,16 +31,17 @@ export async function* readEventRows(
   signal: AbortSignal,
 ): AsyncGenerator<Row[]> {
   const until = await eventLog.end();
-  for (let position = eventLog.start; ;) {
+  const receivedBefore = endMs + maxLateMs;
+  for (let position = await eventLog.positionAt(startMs - clockMarginMs); ;) {
     signal.throwIfAborted();
     const { blocks, next, isLast } = await eventLog.scan(position, {
       ...page,
       organizationId,
       until,
+      receivedBefore,
     });
     const rows: Row[] = [];
     for (const { receivedAt, decode } of blocks) {
-      if (receivedAt < startMs - clockMarginMs) continue;
       for (const event of decode() ?? []) {
         if (event.at >= startMs && event.at < endMs) rows.push(toRow(event, receivedAt));
       }

@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
@@ -11,6 +12,8 @@ import { exportHandler } from './export-job.ts';
 import { runExportJob } from './exports.ts';
 import { eraseFromExports, expireOldExports } from './maintenance.ts';
 import { addExportRoutes } from './routes.ts';
+import { exportEvents } from './webhook-events.ts';
+import { webhookEvents } from '../webhooks/webhooks.ts';
 
 type Parts = {
   db: Db;
@@ -28,7 +31,9 @@ export const exports = defineFeature({
   apiTags: {
     Exports: 'Events, items and metrics as files.',
   },
+  areas: { exports: 'analytics' },
   tables: ['data_export'],
+  extensions: [extend(webhookEvents, exportEvents)],
   build({ db, storage, eventLog, mutations, cursors, signer, hints, publicUrl }: Parts) {
     const urls = createDownloadUrls(publicUrl, signer);
     const onQueued = () => hints.give(runExportJob.name);

@@ -119,7 +119,7 @@ test(
     });
     const { page, errors } = await pages.visit(context, '');
     // Thumbnails that never come leave the placeholder to be seen.
-    await page.route('**/thumbnail.jpg', () => undefined);
+    await page.route('**/thumbnail.*', () => undefined);
     await page.goto(`${pages.service.url}/feed${pages.withKey}`);
     await playing(page);
     const backgroundOf = (selector: string) =>

@@ -33,6 +33,7 @@ export const purges = defineFeature({
   apiTags: {
     Purges: 'What was deleted for good.',
   },
+  areas: { purges: 'content' },
   build({ db, log, cursors, storage, everyFeature, eventLog }: Parts) {
     const { fileWriters: writers } = everyFeature;
     const steps = [purgeEvents(eventLog, everyFeature.purgeItems)];

@@ -13,6 +13,7 @@ export const settings = defineFeature({
   apiTags: {
     Configuration: 'Settings and flags, and what clients get of them.',
   },
+  areas: { settings: 'settings', flags: 'settings' },
   tables: ['configuration_version', 'setting'],
   build({ db, cursors, mutations, hints }: Parts) {
     const onChange = () => hints.give(configurationChanged);

@@ -18,12 +18,12 @@ export async function lockConfiguration(tx: Tx, organizationId: string): Promise
     on conflict (organization_id) do update set version = known.version + 1`.execute(tx);
 }
 
-export async function listConfigurationVersions(db: Db): Promise<Map<string, number>> {
+export async function listConfigurationVersions(db: Db): Promise<Map<OrganizationId, number>> {
   const rows = await db
     .selectFrom('configuration_version')
     .select(['organization_id', 'version'])
     .execute();
-  return new Map(rows.map((row) => [row.organization_id, row.version]));
+  return new Map(rows.map((row) => [row.organization_id as OrganizationId, row.version]));
 }
 
 export async function readBaseValues(db: Db, organizationId: string): Promise<BaseValue[]> {

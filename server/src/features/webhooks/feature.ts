@@ -3,6 +3,7 @@ import { duration, integer, retrySchedule } from '../../platform/config-values.t
 import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
 import { followSharedHint, shareHint } from '../../platform/shared-hints.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
+import { extend, type ExtensionsOf } from '../../platform/extension-point.ts';
 import { defineFeature, type FeatureService } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
@@ -14,7 +15,7 @@ import { setting } from '../../platform/settings.ts';
 import { hourMs } from '../../platform/time.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { addEventRoutes } from './outbox/event-routes.ts';
-import { describeWebhooks } from './outbox/event-kinds.ts';
+import { createCatalogue, describeWebhooks } from './outbox/event-kinds.ts';
 import { addDeliveryRoutes } from './deliveries/delivery-routes.ts';
 import { webhookErrors } from './errors.ts';
 import {
@@ -28,6 +29,8 @@ import { startDeliverySender } from './sending/sender.ts';
 import { collectDeliveryMetrics, observeDeliveries } from './sending/sending-metrics.ts';
 import { WebhookChanges } from './endpoints/endpoint-changes.ts';
 import { deliveriesElsewhere, webhookDeliveries } from './outbox/outbox.ts';
+import { endpointEvents } from './webhook-events.ts';
+import { webhookEvents } from './outbox/event-declarations.ts';
 
 type Parts = {
   db: Db;
@@ -39,6 +42,7 @@ type Parts = {
   vault: Vault;
   egress: Egress;
   hints: Hints;
+  extensionsOf: ExtensionsOf;
   /** Whether no other process shares the data directory. */
   ownsDataDirectory: boolean;
 };
@@ -48,6 +52,7 @@ export const webhooks = defineFeature({
   apiTags: {
     Webhooks: 'Telling other systems what happens: endpoints, deliveries, attempts.',
   },
+  areas: { webhooks: 'webhooks', 'webhook-events': 'webhooks' },
   settings: {
     webhookScheduleMs: setting({
       env: 'REELFEED_WEBHOOK_RETRY_SCHEDULE',
@@ -86,8 +91,10 @@ export const webhooks = defineFeature({
     'webhook_sender',
     'webhook_arrival',
   ],
+  extensions: [extend(webhookEvents, endpointEvents)],
   async build(parts: Parts, settings) {
     const { db, log, metrics, cursors, mutations, vault, egress, hints } = parts;
+    const catalogue = createCatalogue(parts.extensionsOf);
     await prepareWebhookPartitions(db);
     const changes = new WebhookChanges();
     const onDue = () => hints.give(webhookDeliveries);
@@ -110,12 +117,12 @@ export const webhooks = defineFeature({
     };
     return {
       routes(app) {
-        const routeParts = { db, cursors, mutations, vault, egress, changes, onDue };
-        addEventRoutes(app, { db, mutations, onDue });
+        const routeParts = { db, cursors, mutations, vault, egress, changes, catalogue, onDue };
+        addEventRoutes(app, { db, mutations, catalogue, onDue });
         addWebhookRoutes(app, routeParts);
         addDeliveryRoutes(app, { ...routeParts, totalTimeoutMs });
       },
-      outgoing: describeWebhooks(),
+      outgoing: describeWebhooks(catalogue),
       services: [
         { name: 'webhook sender', run: (signal) => runSender(sending, metrics, signal) },
         ...(parts.ownsDataDirectory ? [] : [followOthers(parts)]),

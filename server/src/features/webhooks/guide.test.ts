@@ -19,7 +19,9 @@ import {
 } from '../../../test/service.ts';
 import { example, guide } from './guide.fixture.ts';
 import { unansweredErrors } from './sending/schedule.ts';
-import { eventKinds } from './outbox/event-kinds.ts';
+import { extensionsOf } from '../../app/composition.ts';
+import { features } from '../../app/features.ts';
+import { createCatalogue } from './outbox/event-kinds.ts';
 import { startWebhookService } from './webhooks.fixture.ts';
 import { pause } from '../../../test/waiting.ts';
 
@@ -238,7 +240,10 @@ test('it names every kind of event and every class of failure, and no other', ()
       [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
     );
   };
-  assert.deepEqual(firstCells('may come more than once\\.').toSorted(), eventKinds.toSorted());
+  assert.deepEqual(
+    firstCells('may come more than once\\.').toSorted(),
+    createCatalogue(extensionsOf(features.list)).kinds.toSorted(),
+  );
   assert.deepEqual(
     firstCells('`lastError` is one of:').toSorted(),
     ['http_<status>', ...unansweredErrors].toSorted(),

@@ -1,7 +1,13 @@
 /**
- * Webhooks: other systems are told what happened. This is what other features may use: they record
- * an event in the transaction that causes it, and give the hint `webhookDeliveries` after the commit.
+ * Webhooks: other systems are told what happened. This is what other features may use: they declare
+ * their events (`webhookEvents`), record one in the transaction that causes it, and give the hint
+ * `webhookDeliveries` after the commit.
  */
+export { webhookEvent, webhookEvents, type EventsOf } from './outbox/event-declarations.ts';
 export { recordEvent, webhookDeliveries } from './outbox/outbox.ts';
-export type { EventData, EventKind } from './outbox/event-payloads.ts';
 export { signWebhook } from './sending/signing.ts';
+
+/** The `data` of each kind of event. A feature adds its kinds by declaration merging. */
+export interface EventData {}
+
+export type EventKind = keyof EventData;

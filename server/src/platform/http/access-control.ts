@@ -191,7 +191,8 @@ function addPreflight(
       .header('access-control-allow-methods', [...methods].join(', '))
       .header(
         'access-control-allow-headers',
-        'Authorization, Content-Type, Content-Encoding, X-User-Id, X-Device-Id, X-Session-Id',
+        'Authorization, Content-Type, Content-Encoding, X-User-Id, X-Device-Id, X-Session-Id, ' +
+          'X-Viewer-Signature',
       )
       .header('access-control-max-age', '86400')
       .status(204)

@@ -46,7 +46,7 @@ export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
           return;
         }
         void parse(request, text, (error, value) => {
-          if (error !== null) done(notJson(error));
+          if (error !== null) done(notJson(text, error));
           else if (request.routeOptions.config.checksText === true) done(null, value);
           else finish(text, value, done);
         });
@@ -89,8 +89,21 @@ function refuseForms(app: HttpApp): void {
   });
 }
 
-function notJson(cause: Error): ApiError {
-  return new ApiError('INVALID_REQUEST', { message: 'The body is not valid JSON.', cause });
+/** The parser refuses names that would reach into prototypes, with the same error as bad JSON. */
+function notJson(text: string, cause: Error): ApiError {
+  const message = isJson(text)
+    ? 'The body must have no key named __proto__, and no constructor that holds prototype.'
+    : 'The body is not valid JSON.';
+  return new ApiError('INVALID_REQUEST', { message, cause });
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 type Done = (error: Error | null, value?: unknown) => void;

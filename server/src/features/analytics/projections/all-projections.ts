@@ -14,22 +14,17 @@ import { retention } from './retention/retention.ts';
 
 export type { ProjectionSettings };
 
-/** Every projection of this feature, with what others make from views and sessions. */
+/** Every projection of this feature. @param followers make other tables from views and sessions */
 export function createProjections(
   settings: ProjectionSettings,
-  followers: readonly EngagementFollower[] = [],
+  followers: readonly EngagementFollower[],
 ): readonly EventProjection[] {
-  return [
-    createEngagement(settings, [facts, ...followers]),
-    quality,
-    retention,
-    links,
-    reactions,
-    live,
-  ];
+  return [createEngagement(settings, followers), quality, retention, links, reactions, live];
 }
 
 export const defaultSessionTimeoutMs = 30 * 60_000;
 
-/** All projections with default settings. */
-export const allProjections = createProjections({ sessionTimeoutMs: defaultSessionTimeoutMs });
+/** All projections of this feature alone, with default settings. */
+export const allProjections = createProjections({ sessionTimeoutMs: defaultSessionTimeoutMs }, [
+  facts,
+]);

@@ -3,7 +3,7 @@ import { dayMs } from '../../../platform/time.ts';
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
-import { hasPeople } from '../projections/links/link-queries.ts';
+import { hasPeople } from '../projections/links/people-queries.ts';
 import type { ReportFilter } from './filter.ts';
 import { activeSums, countCohorts, countNewAndReturning } from './filtered-people.ts';
 import { addFiltered, FilteredSeries } from './filtered-series.ts';

@@ -10,7 +10,7 @@ import {
 } from '../projections/engagement/content-detail.ts';
 import { FactSums } from '../facts/sums.ts';
 import { readItemCounters, type Segment } from './counter-queries.ts';
-import { findTitle, readDetails } from './detail-queries.ts';
+import { findTitle, readDetails, readFeedback } from './detail-queries.ts';
 import type { ReportFilter } from './filter.ts';
 import { groupsOf } from './filtered-segments.ts';
 import { addFiltered, FilteredSeries } from './filtered-series.ts';
@@ -31,7 +31,7 @@ export async function reportItem(
   if (filter !== null) return reportItemFor(db, organizationId, contentId, { period, filter });
   const days = daysOf(period);
   const isByHour = period.granularity === 'hour';
-  const [title, series, viewers, details] = await Promise.all([
+  const [title, series, viewers, details, feedback] = await Promise.all([
     findTitle(db, organizationId, contentId),
     readItemCounters(db, organizationId, contentId, {
       grain: isByHour ? 'hour' : 'day',
@@ -39,6 +39,7 @@ export async function reportItem(
     }),
     countItemViewers(db, organizationId, contentId, period),
     readDetails(db, organizationId, contentId, days),
+    readFeedback(db, organizationId, contentId),
   ]);
   if (title === null) throw new ApiError('NOT_FOUND');
   const counters = sumCounters(series);
@@ -64,6 +65,7 @@ export async function reportItem(
       averagePercentWatched: ratio(counters.watched_permille / 1_000, counters.measured_views),
       dropoffPoints: dropoffPoints(detail.positions),
     },
+    feedback,
   };
 }
 
@@ -77,6 +79,7 @@ async function reportItemFor(
   const filter = { ...asked, contentId };
   const title = await findTitle(db, organizationId, contentId);
   if (title === null) throw new ApiError('NOT_FOUND');
+  const feedback = await readFeedback(db, organizationId, contentId);
   const found = new FilteredSeries(period, { viewers: 'watching', reached: true });
   const [devices, countries] = [breakdownSums('device'), breakdownSums('country')];
   const sums = [found.sums, devices, countries];
@@ -108,6 +111,7 @@ async function reportItemFor(
       averagePercentWatched: ratio(counters.watched_permille / 1_000, counters.measured_views),
       dropoffPoints: dropoffPoints(positions),
     },
+    feedback,
   };
 }
 

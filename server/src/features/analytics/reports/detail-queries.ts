@@ -19,6 +19,29 @@ export async function readDetails(
   return rows.map(({ detail }) => readDetail(detail));
 }
 
+export type Feedback = { notInterested: number; reports: number; credibleReports: number };
+
+/**
+ * How many viewers do not want an item and how many report it, by the last that each of them told; and how
+ * many of those who report it were active on two days or more, which made-up viewers are not soon.
+ */
+export async function readFeedback(
+  db: Db,
+  organizationId: OrganizationId,
+  contentId: string,
+): Promise<Feedback> {
+  const { rows } = await sql<Feedback>`
+    select count(*) filter (where reaction = 'notInterested')::int as "notInterested",
+      count(*) filter (where reaction = 'report')::int as reports,
+      count(*) filter (where reaction = 'report'
+        and bit_count(substring(activity from 5)) >= 2)::int as "credibleReports"
+    from viewer_reaction told left join viewer_activity viewer using (viewer_key)
+    where told.organization_id = ${organizationId} and content_id = ${contentId}
+      and reaction in ('notInterested', 'report') and is_set
+  `.execute(db);
+  return rows[0] ?? { notInterested: 0, reports: 0, credibleReports: 0 };
+}
+
 /** The title of an item that is there, archived or not. */
 export async function findTitle(
   db: Db,

@@ -68,7 +68,10 @@ export async function compareWithRecount(eventCount: number): Promise<void> {
       ];
       for (const [path, filter, answer] of expected) {
         const about = `${path} ${JSON.stringify({ ...range, ...filter })}`;
-        const found = await service.read(path, { ...range, ...filter });
+        const read = await service.read(path, { ...range, ...filter });
+        // What viewers have told until now is counted by `feed-refusals.test.ts`.
+        const { feedback: _, ...item } = read as { feedback?: unknown };
+        const found = path.startsWith('content/') ? item : read;
         assert.deepEqual(exact(found), exact(withEstimates(answer, found)), about);
       }
     }

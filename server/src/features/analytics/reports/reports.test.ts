@@ -52,6 +52,16 @@ before(async () => {
   await service.projected();
 });
 
+/** An item's report without what viewers have told until now, which `feed-refusals.test.ts` counts. */
+async function readItem(id: string, query: Parameters<typeof service.read>[1]) {
+  const { feedback, ...report } = (await service.read(`content/${id}`, query)) as {
+    feedback: { notInterested: number; reports: number };
+  };
+  const told = { id, query, feedback };
+  assert.ok(feedback.notInterested + feedback.reports <= traffic.length, JSON.stringify(told));
+  return report;
+}
+
 describe('a week of traffic is answered as it is recounted', () => {
   test('the traffic has every kind of event and every kind of viewer', () => {
     assert.equal(new Set(traffic.map(({ event }) => event)).size, eventKinds.length);
@@ -128,7 +138,7 @@ describe('a week of traffic is answered as it is recounted', () => {
   test('one item for a part of the audience', async () => {
     for (const filter of filters.filter((one) => !isAboutItems(one))) {
       for (const one of ranges) {
-        const answer = await service.read(`content/${contentId}`, { ...one, ...filter });
+        const answer = await readItem(contentId, { ...one, ...filter });
         assert.deepEqual(answer, filtered.item(contentId, filter, one), JSON.stringify(filter));
       }
     }
@@ -157,11 +167,7 @@ describe('a week of traffic is answered as it is recounted', () => {
   test('single items', async () => {
     for (const { id } of [...items.slice(0, 2), ...items.slice(-1)]) {
       for (const one of ranges) {
-        assert.deepEqual(
-          await service.read(`content/${id}`, one),
-          recount.item(id, one),
-          named(one),
-        );
+        assert.deepEqual(await readItem(id, one), recount.item(id, one), named(one));
       }
     }
   });
@@ -366,7 +372,9 @@ describe('days are those of the time zone of the organization', () => {
         ['quality', shifted.quality(one)],
       ];
       for (const [path, expected] of reports) {
-        const answer = withoutPercentiles(await organization.read(path, one));
+        const read = await organization.read(path, one);
+        if (path === `content/${id}`) delete (read as { feedback?: unknown }).feedback;
+        const answer = withoutPercentiles(read);
         assert.deepEqual(inUtc(answer), withoutPercentiles(expected), `${path}, ${named(one)}`);
       }
     }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { dayMs } from '../../../platform/time.ts';
-import { hasPeople } from '../projections/links/link-queries.ts';
+import { hasPeople } from '../projections/links/people-queries.ts';
 import { countCohorts } from './filtered-people.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';

@@ -89,6 +89,18 @@ export const ItemStatistics = Type.Object({
       }),
     ),
   }),
+  feedback: Type.Object(
+    {
+      notInterested: count('Viewers who do not want the item, its author or its tags.'),
+      reports: count('Viewers who report the item.'),
+      credibleReports: count('Of these, viewers who were active on two days or more.'),
+    },
+    {
+      description:
+        'What viewers have told until now, each by the last event, whatever the range and the filter. ' +
+        'It changes nothing in the feeds of other viewers.',
+    },
+  ),
 });
 
 export const Movers = Type.Array(

@@ -199,6 +199,8 @@ class Session {
     }
     if (this.#random() < 0.04) this.#add('save', contentId, {});
     if (this.#random() < 0.02) this.#add('unsave', contentId, {});
+    if (this.#random() < 0.01) this.#add('notInterested', contentId, { scope: 'tag' });
+    if (this.#random() < 0.01) this.#add('report', contentId, { reason: 'spam' });
   }
 
   #swipe(fromContentId: string, toContentId: string, watchTimeOnFrom: number): void {

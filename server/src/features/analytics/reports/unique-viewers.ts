@@ -9,7 +9,7 @@ import {
   mergeViewerSets,
   type ViewerSet,
 } from '../statistics/viewer-set.ts';
-import { hasPeople } from '../projections/links/link-queries.ts';
+import { hasPeople } from '../projections/links/people-queries.ts';
 import { sumItems } from './filtered-segments.ts';
 import type { ReportFilter } from './filter.ts';
 import { readFilteredSeries, type FilteredSeries, type Within } from './filtered-series.ts';

@@ -51,3 +51,10 @@ export async function readLiveViewers(
   `.execute(db);
   return rows;
 }
+
+/**
+ * The plays of each item since the beginning, as a relation that statements of other features may join.
+ */
+export const totalPlays = sql.raw(
+  `(select organization_id, content_id, plays from content_counter where grain = 'total')`,
+);

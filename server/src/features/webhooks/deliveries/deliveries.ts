@@ -20,7 +20,7 @@ import {
   type DeliveryStatus,
   type EarlierAttempt,
 } from './delivery-queries.ts';
-import { deliveryBody, eventKinds, isSubscribed } from '../outbox/event-kinds.ts';
+import { deliveryBody, isSubscribed } from '../outbox/event-kinds.ts';
 import { lockWebhook } from '../endpoints/endpoint-queries.ts';
 import { webhookErrors } from '../errors.ts';
 import { countMatching, type DeliveryFilter } from './list-queries.ts';
@@ -192,7 +192,7 @@ export async function replayEvents(
   tx: Tx,
   organizationId: OrganizationId,
   webhookId: WebhookId,
-  since: Date,
+  { since, kinds }: { since: Date; kinds: readonly string[] },
 ) {
   // The lock makes a second replay wait, and then see what this one has made.
   const webhook = await lockWebhook(tx, organizationId, webhookId);
@@ -204,7 +204,7 @@ export async function replayEvents(
     const limit = replayedAtOnce;
     const missed: MissedEvent[] = await selectMissedEvents(tx, organizationId, webhookId, {
       since,
-      kinds: eventKinds.filter((kind) => isSubscribed(webhook.events, kind)),
+      kinds: kinds.filter((kind) => isSubscribed(webhook.events, kind)),
       after,
       limit,
     });

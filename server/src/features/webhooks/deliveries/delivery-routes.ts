@@ -20,14 +20,14 @@ import {
 import { listDeliveries } from './list-queries.ts';
 import { getActiveWebhook, getWebhook, requireWebhookId } from '../endpoints/endpoints.ts';
 import {
-  Delivery,
-  DeliveryListQuery,
-  DeliveryDetails,
+  deliveryDetailsSchema,
+  deliveryListQuery,
+  deliverySchema,
   DeliveryParams,
   NewRecovery,
   Recovery,
   NewReplay,
-  NewTest,
+  newTestSchema,
   Replay,
   RetriedDelivery,
   TestResult,
@@ -36,6 +36,7 @@ import { createSecretReader } from '../endpoints/secrets.ts';
 import { requireTarget } from '../endpoints/target.ts';
 import { recordTest, TestSends } from './test-sends.ts';
 import type { WebhookChanges } from '../endpoints/endpoint-changes.ts';
+import type { EventCatalogue } from '../outbox/event-kinds.ts';
 import { requireMoment } from '../moment.ts';
 
 export type DeliveryRouteParts = {
@@ -45,6 +46,7 @@ export type DeliveryRouteParts = {
   vault: Vault;
   egress: Egress;
   changes: WebhookChanges;
+  catalogue: EventCatalogue;
   /** Of a test send, from its start to the last byte of the answer. */
   totalTimeoutMs: number;
   /** Called after a delivery became due. */
@@ -63,7 +65,7 @@ export function addDeliveryRoutes(app: HttpApp, parts: DeliveryRouteParts): void
   addTestRoute(app, parts);
 }
 
-function addListRoute(app: HttpApp, { db, cursors }: DeliveryRouteParts): void {
+function addListRoute(app: HttpApp, { db, cursors, catalogue }: DeliveryRouteParts): void {
   app.get(
     '/v1/webhooks/:id/deliveries',
     {
@@ -74,8 +76,8 @@ function addListRoute(app: HttpApp, { db, cursors }: DeliveryRouteParts): void {
         description: 'Newest first.',
         tags,
         params: IdParams,
-        querystring: DeliveryListQuery,
-        response: answers({ 200: ListEnvelope(Delivery) }),
+        querystring: deliveryListQuery(catalogue.kinds),
+        response: answers({ 200: ListEnvelope(deliverySchema(catalogue.kinds)) }),
       },
     },
     async (request) => {
@@ -106,7 +108,7 @@ function addListRoute(app: HttpApp, { db, cursors }: DeliveryRouteParts): void {
   );
 }
 
-function addGetRoute(app: HttpApp, { db }: DeliveryRouteParts): void {
+function addGetRoute(app: HttpApp, { db, catalogue }: DeliveryRouteParts): void {
   app.get(
     '/v1/webhooks/:webhookId/deliveries/:deliveryId',
     {
@@ -116,7 +118,7 @@ function addGetRoute(app: HttpApp, { db }: DeliveryRouteParts): void {
         summary: 'Get a delivery with every attempt',
         tags,
         params: DeliveryParams,
-        response: answers({ 200: Envelope(DeliveryDetails) }),
+        response: answers({ 200: Envelope(deliveryDetailsSchema(catalogue.kinds)) }),
       },
     },
     async (request) => {
@@ -203,7 +205,7 @@ function addReplayRoute(app: HttpApp, parts: DeliveryRouteParts): void {
       const webhookId = requireWebhookId(request.params.id);
       const since = requireMoment('since', request.body.since);
       return makeDue(parts, request, reply, webhookId, (tx) =>
-        replayEvents(tx, organizationId, webhookId, since),
+        replayEvents(tx, organizationId, webhookId, { since, kinds: parts.catalogue.kinds }),
       );
     },
   );
@@ -223,7 +225,7 @@ function addTestRoute(app: HttpApp, parts: DeliveryRouteParts): void {
           'One signed attempt with made-up data, waited for up to 30 seconds. A receiver that fails is an answer, not an error: see `status`. An organization may have ten of these under way.',
         tags,
         params: IdParams,
-        body: NewTest,
+        body: newTestSchema(parts.catalogue.kinds),
         response: answers({ 200: Envelope(TestResult) }),
       },
     },

@@ -1,11 +1,13 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../../platform/http/schemas.ts';
-import { eventKinds } from '../outbox/event-kinds.ts';
+import type { EventKind } from '../webhooks.ts';
 import { unansweredErrors } from '../sending/schedule.ts';
 
 const deliveryStatuses = ['success', 'failed', 'pending'] as const;
 
-export const NewTest = Closed({ event: OneOf(eventKinds, 'The kind to send made-up data of.') });
+export function newTestSchema(kinds: readonly EventKind[]) {
+  return Closed({ event: OneOf(kinds, 'The kind to send made-up data of.') });
+}
 
 export const TestResult = Type.Object({
   deliveryId: Type.String(),
@@ -16,62 +18,65 @@ export const TestResult = Type.Object({
   lastError: Type.Optional(Type.String({ description: 'The class of the failure.' })),
 });
 
-export const DeliveryListQuery = Closed({
-  ...pageQuery,
-  status: Type.Optional(OneOf(deliveryStatuses)),
-  event: Type.Optional(OneOf(eventKinds)),
-  since: Type.Optional(Timestamp),
-  until: Type.Optional(Timestamp),
-  test: Type.Optional(
-    OneOf(['true', 'false'] as const, '`true`: test sends alone; `false`: all others.'),
-  ),
-});
+export const deliveryListQuery = (kinds: readonly EventKind[]) =>
+  Closed({
+    ...pageQuery,
+    status: Type.Optional(OneOf(deliveryStatuses)),
+    event: Type.Optional(OneOf(kinds)),
+    since: Type.Optional(Timestamp),
+    until: Type.Optional(Timestamp),
+    test: Type.Optional(
+      OneOf(['true', 'false'] as const, '`true`: test sends alone; `false`: all others.'),
+    ),
+  });
 
-export const Delivery = Type.Object(
-  {
-    id: Type.String({ examples: ['dlv_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
-    event: OneOf(eventKinds),
-    status: OneOf(deliveryStatuses),
-    statusCode: Type.Optional(
-      Type.Integer({ description: 'Of the latest attempt; absent when it got no answer.' }),
-    ),
-    attempts: Type.Integer(),
-    responseTime: Type.Optional(Type.Integer({ description: 'Milliseconds.' })),
-    payload: Type.Object(
-      {},
-      { additionalProperties: true, description: 'The body as it is sent.' },
-    ),
-    lastAttemptAt: Type.Optional(Timestamp),
-    lastError: Type.Optional(
-      Type.String({
-        description: `The class of the latest failure: \`http_<status>\`, or ${unansweredErrors.map((error) => `\`${error}\``).join(', ')}.`,
-      }),
-    ),
-    response: Type.Optional(
-      Type.String({
-        description: 'The first 4 KiB of what the receiver said to a failed attempt.',
-      }),
-    ),
-    nextAttemptAt: Type.Optional(Timestamp),
-    createdAt: Timestamp,
-    test: Type.Optional(Type.Literal(true)),
-  },
-  { title: 'Delivery' },
-);
+export const deliverySchema = (kinds: readonly EventKind[]) =>
+  Type.Object(
+    {
+      id: Type.String({ examples: ['dlv_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
+      event: OneOf(kinds),
+      status: OneOf(deliveryStatuses),
+      statusCode: Type.Optional(
+        Type.Integer({ description: 'Of the latest attempt; absent when it got no answer.' }),
+      ),
+      attempts: Type.Integer(),
+      responseTime: Type.Optional(Type.Integer({ description: 'Milliseconds.' })),
+      payload: Type.Object(
+        {},
+        { additionalProperties: true, description: 'The body as it is sent.' },
+      ),
+      lastAttemptAt: Type.Optional(Timestamp),
+      lastError: Type.Optional(
+        Type.String({
+          description: `The class of the latest failure: \`http_<status>\`, or ${unansweredErrors.map((error) => `\`${error}\``).join(', ')}.`,
+        }),
+      ),
+      response: Type.Optional(
+        Type.String({
+          description: 'The first 4 KiB of what the receiver said to a failed attempt.',
+        }),
+      ),
+      nextAttemptAt: Type.Optional(Timestamp),
+      createdAt: Timestamp,
+      test: Type.Optional(Type.Literal(true)),
+    },
+    { title: 'Delivery' },
+  );
 
-export const DeliveryDetails = Type.Object({
-  ...Delivery.properties,
-  attemptHistory: Type.Array(
-    Type.Object({
-      startedAt: Timestamp,
-      responseTime: Nullable(Type.Integer({ description: 'Milliseconds.' })),
-      statusCode: Nullable(Type.Integer()),
-      error: Nullable(Type.String({ description: 'As in `lastError`; null for a success.' })),
-      response: Nullable(Type.String()),
-    }),
-    { description: 'Every attempt, oldest first; of more than 51, the latest.' },
-  ),
-});
+export const deliveryDetailsSchema = (kinds: readonly EventKind[]) =>
+  Type.Object({
+    ...deliverySchema(kinds).properties,
+    attemptHistory: Type.Array(
+      Type.Object({
+        startedAt: Timestamp,
+        responseTime: Nullable(Type.Integer({ description: 'Milliseconds.' })),
+        statusCode: Nullable(Type.Integer()),
+        error: Nullable(Type.String({ description: 'As in `lastError`; null for a success.' })),
+        response: Nullable(Type.String()),
+      }),
+      { description: 'Every attempt, oldest first; of more than 51, the latest.' },
+    ),
+  });
 
 export const NewRecovery = Closed({ since: Timestamp, until: Type.Optional(Timestamp) });
 

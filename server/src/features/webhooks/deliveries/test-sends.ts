@@ -14,8 +14,8 @@ import {
   type Outgoing,
 } from '../sending/attempt.ts';
 import { insertEndedTest, readClock, type EndedTest } from './delivery-queries.ts';
-import { deliveryBody } from '../outbox/event-kinds.ts';
-import { eventPayloads, type EventKind } from '../outbox/event-payloads.ts';
+import { deliveryBody, type EventCatalogue } from '../outbox/event-kinds.ts';
+import type { EventKind } from '../webhooks.ts';
 import { lockWebhook } from '../endpoints/endpoint-queries.ts';
 import { decide } from '../sending/schedule.ts';
 import type { SecretReader } from '../endpoints/secrets.ts';
@@ -24,6 +24,7 @@ import { OutdatedStateError, type WebhookChanges } from '../endpoints/endpoint-c
 export type TestSendParts = AttemptParts & {
   db: Db;
   readSecrets: SecretReader;
+  catalogue: EventCatalogue;
   changes: WebhookChanges;
 };
 
@@ -85,7 +86,7 @@ async function sendTest(
 ): Promise<SentTest> {
   const occurredAt = await readClock(parts.db);
   const deliveryId = newTypeIdAt('dlv', occurredAt);
-  const dataJson = JSON.stringify(eventPayloads[kind].example);
+  const dataJson = JSON.stringify(parts.catalogue.exampleOf(kind));
   const body = deliveryBody({ kind, dataJson, occurredAt }, webhookId);
   const outgoing = { deliveryId, body, occurredAtMs: occurredAt.getTime() };
   const { url, result } = await attemptUnderCurrentState(

@@ -30,12 +30,13 @@ import {
 import {
   CreatedWebhook,
   DeletedWebhook,
-  NewWebhook,
+  newWebhookSchema,
   RotatedSecret,
   Webhook,
   WebhookDetails,
-  WebhookPatch,
+  webhookPatchSchema,
 } from './endpoint-schemas.ts';
+import type { EventCatalogue } from '../outbox/event-kinds.ts';
 import { requireTarget } from './target.ts';
 import type { WebhookChanges } from './endpoint-changes.ts';
 
@@ -46,6 +47,7 @@ export type WebhookRouteParts = {
   vault: Vault;
   egress: Egress;
   changes: WebhookChanges;
+  catalogue: EventCatalogue;
   /** Called after a delivery became due. */
   onDue: () => void;
 };
@@ -92,7 +94,8 @@ function addListRoute(app: HttpApp, { db, cursors }: WebhookRouteParts): void {
   );
 }
 
-function addCreateRoute(app: HttpApp, { mutations, vault, egress }: WebhookRouteParts): void {
+function addCreateRoute(app: HttpApp, parts: WebhookRouteParts): void {
+  const { mutations, vault, egress, catalogue } = parts;
   app.post(
     '/v1/webhooks',
     {
@@ -103,7 +106,7 @@ function addCreateRoute(app: HttpApp, { mutations, vault, egress }: WebhookRoute
         description:
           'The secret is in this answer and, after that, only in those to rotate-secret.',
         tags,
-        body: NewWebhook,
+        body: newWebhookSchema(catalogue.subscriptions),
         response: answers({ 201: Envelope(CreatedWebhook) }),
       },
     },
@@ -154,7 +157,7 @@ function addGetRoute(app: HttpApp, { db }: WebhookRouteParts): void {
 }
 
 function addPatchRoute(app: HttpApp, parts: WebhookRouteParts): void {
-  const { mutations, vault, egress, changes, onDue } = parts;
+  const { mutations, vault, egress, changes, catalogue, onDue } = parts;
   app.patch(
     '/v1/webhooks/:id',
     {
@@ -166,7 +169,7 @@ function addPatchRoute(app: HttpApp, parts: WebhookRouteParts): void {
           'While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer; where another process sends, after one second.',
         tags,
         params: IdParams,
-        body: WebhookPatch,
+        body: webhookPatchSchema(catalogue.subscriptions),
         response: answers({ 200: Envelope(Webhook) }),
       },
     },

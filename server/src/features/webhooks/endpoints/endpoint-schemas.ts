@@ -1,17 +1,17 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
 import { secretQuery, secretValue } from '../../../platform/http/secret-fields.ts';
-import { subscriptions } from '../outbox/event-kinds.ts';
 
 const statuses = ['active', 'disabled'] as const;
 
-const Kinds = Type.Array(OneOf(subscriptions), {
-  minItems: 1,
-  maxItems: subscriptions.length,
-  uniqueItems: true,
-  description:
-    'The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all.',
-});
+const kindsSchema = (subscriptions: readonly string[]) =>
+  Type.Array(OneOf(subscriptions), {
+    minItems: 1,
+    maxItems: subscriptions.length,
+    uniqueItems: true,
+    description:
+      'The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all.',
+  });
 
 const Url = Type.String({
   ...secretQuery,
@@ -37,25 +37,29 @@ const RateLimit = Nullable(
   Type.Integer({ minimum: 1, maximum: 10_000, description: 'Maximum of sends a second.' }),
 );
 
-export const NewWebhook = Closed({
-  url: Url,
-  events: Kinds,
-  description: Type.Optional(Description),
-  headers: Type.Optional(Headers),
-  rateLimit: Type.Optional(RateLimit),
-});
-
-export const WebhookPatch = Closed(
-  {
-    url: Type.Optional(Url),
-    events: Type.Optional(Kinds),
+/** @param subscriptions what a webhook can subscribe to */
+export const newWebhookSchema = (subscriptions: readonly string[]) =>
+  Closed({
+    url: Url,
+    events: kindsSchema(subscriptions),
     description: Type.Optional(Description),
     headers: Type.Optional(Headers),
     rateLimit: Type.Optional(RateLimit),
-    status: Type.Optional(OneOf(statuses, 'While disabled, nothing is sent.')),
-  },
-  { minProperties: 1 },
-);
+  });
+
+/** @param subscriptions what a webhook can subscribe to */
+export const webhookPatchSchema = (subscriptions: readonly string[]) =>
+  Closed(
+    {
+      url: Type.Optional(Url),
+      events: Type.Optional(kindsSchema(subscriptions)),
+      description: Type.Optional(Description),
+      headers: Type.Optional(Headers),
+      rateLimit: Type.Optional(RateLimit),
+      status: Type.Optional(OneOf(statuses, 'While disabled, nothing is sent.')),
+    },
+    { minProperties: 1 },
+  );
 
 export const Webhook = Type.Object(
   {

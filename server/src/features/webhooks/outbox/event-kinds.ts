@@ -1,19 +1,41 @@
 /** The kinds of events that webhooks receive, how they are subscribed to, and the body that is sent. */
 import { Type } from 'typebox';
 import { Timestamp } from '../../../platform/http/schemas.ts';
-import { eventPayloads, type EventKind } from './event-payloads.ts';
+import type { ExtensionsOf } from '../../../platform/extension-point.ts';
+import type { EventData, EventKind } from '../webhooks.ts';
+import { webhookEvents, type DeclaredEvent } from './event-declarations.ts';
 
-export const eventKinds = Object.keys(eventPayloads) as EventKind[];
+/** The kinds of events that the features declare. */
+export type EventCatalogue = {
+  readonly kinds: readonly EventKind[];
+  /** What a webhook can subscribe to: a kind, the kinds of a subject, or everything. */
+  readonly subscriptions: readonly string[];
+  /** Made-up data. */
+  readonly exampleOf: <Kind extends EventKind>(kind: Kind) => EventData[Kind];
+  readonly declared: ReadonlyMap<string, DeclaredEvent>;
+};
 
-/** Every kind of one subject, such as `content.*`. */
-const subjects = [...new Set(eventKinds.map((kind) => `${kind.slice(0, kind.indexOf('.'))}.*`))];
+export function createCatalogue(extensionsOf: ExtensionsOf): EventCatalogue {
+  const declared = new Map(extensionsOf(webhookEvents).flatMap((table) => Object.entries(table)));
+  // A feature that contributes events adds them to `EventData` as well.
+  const kinds = [...declared.keys()] as EventKind[];
+  const subjects = new Set(kinds.map(subjectOf));
+  return {
+    kinds,
+    subscriptions: [...kinds, ...subjects, '*'],
+    exampleOf: (kind) => declared.get(kind)?.example as EventData[typeof kind],
+    declared,
+  };
+}
 
-/** What a webhook can subscribe to: a kind, the kinds of a subject, or everything. */
-export const subscriptions: readonly string[] = [...eventKinds, ...subjects, '*'];
+/** Every kind of the same subject, such as `content.*`. */
+function subjectOf(kind: string): string {
+  return `${kind.slice(0, kind.indexOf('.'))}.*`;
+}
 
 /** The subscriptions that a kind falls under. */
 export function subscriptionsTo(kind: string): string[] {
-  return [kind, `${kind.slice(0, kind.indexOf('.'))}.*`, '*'];
+  return [kind, subjectOf(kind), '*'];
 }
 
 export function isSubscribed(events: readonly string[], kind: string): boolean {
@@ -34,7 +56,7 @@ export function deliveryBody(
 }
 
 export type CataloguedKind = {
-  event: EventKind;
+  event: string;
   description: string;
   /** JSON Schema of the body. */
   schema: object;
@@ -43,9 +65,8 @@ export type CataloguedKind = {
 };
 
 /** All kinds with the schema and an example of the body. */
-export function describeEvents(): CataloguedKind[] {
-  return eventKinds.map((event) => {
-    const { description, data, example } = eventPayloads[event];
+export function describeEvents({ declared }: EventCatalogue): CataloguedKind[] {
+  return [...declared].map(([event, { description, data, example }]) => {
     const schema = Type.Object({
       event: Type.Literal(event),
       data,
@@ -63,9 +84,9 @@ export function describeEvents(): CataloguedKind[] {
 }
 
 /** The section `webhooks` of the API description (OpenAPI 3.1). */
-export function describeWebhooks(): Record<string, object> {
+export function describeWebhooks(catalogue: EventCatalogue): Record<string, object> {
   return Object.fromEntries(
-    describeEvents().map(({ event, description, schema, example }) => [
+    describeEvents(catalogue).map(({ event, description, schema, example }) => [
       event,
       {
         post: {

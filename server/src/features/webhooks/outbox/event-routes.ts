@@ -5,42 +5,50 @@ import type { Db } from '../../../platform/database/database.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, Closed, Envelope, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import { describeEvents, eventKinds } from './event-kinds.ts';
-import { eventPayloads, type EventKind } from './event-payloads.ts';
+import type { EventKind } from '../webhooks.ts';
+import { describeEvents, type EventCatalogue } from './event-kinds.ts';
 import { listEvents } from './outbox-queries.ts';
 import { recordEvent } from './outbox.ts';
 import { requireMoment } from '../moment.ts';
 
-const EventDescription = Type.Object({
-  event: OneOf(eventKinds),
-  description: Type.String(),
-  schema: Type.Object({}, { additionalProperties: true, description: 'JSON Schema of the body.' }),
-  example: Type.Object({}, { additionalProperties: true, description: 'A body.' }),
-});
+const eventDescriptionSchema = (kinds: readonly EventKind[]) =>
+  Type.Object({
+    event: OneOf(kinds),
+    description: Type.String(),
+    schema: Type.Object(
+      {},
+      { additionalProperties: true, description: 'JSON Schema of the body.' },
+    ),
+    example: Type.Object({}, { additionalProperties: true, description: 'A body.' }),
+  });
 
 const EventQuery = Closed({
   since: Timestamp,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 100 })),
 });
 
-const HappenedEvent = Type.Object({
-  id: Type.String(),
-  event: OneOf(eventKinds),
-  data: Type.Object({}, { additionalProperties: true }),
-  timestamp: Timestamp,
-});
+const happenedEventSchema = (kinds: readonly EventKind[]) =>
+  Type.Object({
+    id: Type.String(),
+    event: OneOf(kinds),
+    data: Type.Object({}, { additionalProperties: true }),
+    timestamp: Timestamp,
+  });
 
-const NewTrigger = Closed({ event: OneOf(eventKinds, 'The kind to make up an event of.') });
-
-export type EventRouteParts = { db: Db; mutations: Mutations; onDue: () => void };
+export type EventRouteParts = {
+  db: Db;
+  mutations: Mutations;
+  catalogue: EventCatalogue;
+  onDue: () => void;
+};
 
 export function addEventRoutes(app: HttpApp, parts: EventRouteParts): void {
-  addCatalogueRoute(app);
+  addCatalogueRoute(app, parts);
   addRecentRoute(app, parts);
   addTriggerRoute(app, parts);
 }
 
-function addRecentRoute(app: HttpApp, { db }: EventRouteParts): void {
+function addRecentRoute(app: HttpApp, { db, catalogue }: EventRouteParts): void {
   app.get(
     '/v1/webhook-events/recent',
     {
@@ -52,7 +60,7 @@ function addRecentRoute(app: HttpApp, { db }: EventRouteParts): void {
           'Oldest first, whether or not a webhook subscribes to them. An event may appear some seconds after its timestamp, so look back a little and skip the ids that you know.',
         tags: ['Webhooks'],
         querystring: EventQuery,
-        response: answers({ 200: Envelope(Type.Array(HappenedEvent)) }),
+        response: answers({ 200: Envelope(Type.Array(happenedEventSchema(catalogue.kinds))) }),
       },
     },
     async (request) => {
@@ -71,7 +79,7 @@ function addRecentRoute(app: HttpApp, { db }: EventRouteParts): void {
   );
 }
 
-function addTriggerRoute(app: HttpApp, { mutations, onDue }: EventRouteParts): void {
+function addTriggerRoute(app: HttpApp, { mutations, catalogue, onDue }: EventRouteParts): void {
   app.post(
     '/v1/webhook-events/trigger',
     {
@@ -82,23 +90,23 @@ function addTriggerRoute(app: HttpApp, { mutations, onDue }: EventRouteParts): v
         description:
           'Records an event with the data of the example in the catalogue. Every webhook that subscribes to it receives it like any other.',
         tags: ['Webhooks'],
-        body: NewTrigger,
-        response: answers({ 201: Envelope(Type.Object({ event: OneOf(eventKinds) })) }),
+        body: Closed({ event: OneOf(catalogue.kinds, 'The kind to make up an event of.') }),
+        response: answers({ 201: Envelope(Type.Object({ event: OneOf(catalogue.kinds) })) }),
       },
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const { event } = request.body;
       return mutations.mutate(request, reply, async (tx) => {
-        await recordEvent(tx, organizationId, event, eventPayloads[event].example);
+        await recordEvent(tx, organizationId, event, catalogue.exampleOf(event));
         return { statusCode: 201, data: { event }, onCommit: onDue };
       });
     },
   );
 }
 
-function addCatalogueRoute(app: HttpApp): void {
-  const data = describeEvents();
+function addCatalogueRoute(app: HttpApp, { catalogue }: EventRouteParts): void {
+  const data = describeEvents(catalogue);
   app.get(
     '/v1/webhook-events',
     {
@@ -108,7 +116,7 @@ function addCatalogueRoute(app: HttpApp): void {
         summary: 'List the kinds of events',
         description: 'Every kind that a webhook can receive, with the schema and an example of it.',
         tags: ['Webhooks'],
-        response: answers({ 200: Envelope(Type.Array(EventDescription)) }),
+        response: answers({ 200: Envelope(Type.Array(eventDescriptionSchema(catalogue.kinds))) }),
       },
     },
     async () => ({ data }),

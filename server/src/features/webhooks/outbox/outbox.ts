@@ -9,7 +9,7 @@ import type { Tx } from '../../../platform/database/database.ts';
 import { newTypeIdAt } from '../../../platform/ids.ts';
 import { insertEvent, selectSubscribers } from './outbox-queries.ts';
 import { deliveryBody } from './event-kinds.ts';
-import type { EventData, EventKind } from './event-payloads.ts';
+import type { EventData, EventKind } from '../webhooks.ts';
 
 /** The hint that this process has made deliveries due; it is passed on to other processes. */
 export const webhookDeliveries = 'webhook-deliveries';

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { awaitedLater } from '../../../platform/awaited-later.ts';
+import { BatchWriter } from '../../../platform/batch-writer.ts';
 import { isDatabaseAway } from '../../../platform/database/database-errors.ts';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import { applyHealth, healthChanges } from './health.ts';
@@ -39,33 +39,28 @@ const retryAfterMs = 250;
 
 export class Recorder {
   readonly #parts: RecorderParts;
-  #waiting: Entry[] = [];
-  #writing: Promise<void> | null = null;
+  readonly #writer: BatchWriter<Entry>;
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
+    this.#writer = new BatchWriter({
+      name: 'webhook attempts',
+      log: parts.log,
+      onFailure: 'retry',
+      lingerMs: gatherMs,
+      enough,
+      maxBatch: maxInBatch,
+      write: (batch) => this.#record(batch),
+    });
   }
 
   add(attempt: AttemptRecord, onRecorded: (fate: RecordFate) => void): void {
-    this.#waiting.push({ attempt, onRecorded });
-    this.#writing ??= awaitedLater(this.#write());
+    this.#writer.add({ attempt, onRecorded });
   }
 
   /** Resolves when everything that was added is written, or is given up. */
-  async settled(): Promise<void> {
-    while (this.#writing !== null) await this.#writing;
-  }
-
-  async #write(): Promise<void> {
-    try {
-      while (this.#waiting.length > 0) {
-        if (this.#waiting.length < enough) await delay(gatherMs);
-        const batch = this.#waiting.splice(0, maxInBatch);
-        await this.#record(batch);
-      }
-    } finally {
-      this.#writing = null;
-    }
+  settled(): Promise<void> {
+    return this.#writer.flush();
   }
 
   /** @returns the ids of the deliveries whose claims were held */

@@ -80,6 +80,8 @@ export function plainColumnOf(kind: EventKind): (typeof plainColumns)[number] | 
       return 'swipes_away';
     case 'unlike':
     case 'unsave':
+    case 'notInterested':
+    case 'report':
     case 'watchProgress':
     case 'rebuffer':
     case 'qualityChange':

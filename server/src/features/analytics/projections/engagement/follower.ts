@@ -3,6 +3,7 @@
  * is told of each state as it was and as it is, and adds f(new) − f(old), as the counters do.
  */
 import type { Db, Tx } from '../../../../platform/database/database.ts';
+import { extensionPoint } from '../../../../platform/extension-point.ts';
 import type { Expiry, Viewer } from '../../../../platform/projections/projection.ts';
 import type { Hash } from '../../statistics/viewer-key.ts';
 import type { SessionState } from './session-state.ts';
@@ -41,3 +42,6 @@ export type EngagementFollower = {
    */
   readonly keepOld: (tx: Tx, schema: string, firstDayMs: number) => Promise<void>;
 };
+
+/** Features contribute their followers here. */
+export const engagementFollowers = extensionPoint<EngagementFollower>('followers of engagement');

@@ -152,6 +152,8 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
       break;
     case 'unlike':
     case 'unsave':
+    case 'notInterested':
+    case 'report':
     case 'qualityChange':
       break;
     default:

@@ -49,24 +49,34 @@ export async function keepOldLinks(tx: Tx, schema: string): Promise<void> {
     ${keepEarlier}`.execute(tx);
 }
 
+/** Devices of one user that are looked up: those that were linked last. */
+const maxDevices = 10;
+
+/** The latest devices that belong to a user, and the links of some other devices. */
+export async function readLinks(
+  db: Db,
+  user: Buffer,
+  devices: readonly Buffer[],
+): Promise<{ device: Buffer; user: Buffer }[]> {
+  const { rows } = await sql<{ device: Buffer; user: Buffer }>`
+    (select device_key as device, user_key as user from viewer_link where user_key = ${user}
+      order by at_ms desc, device_key limit ${maxDevices})
+    union
+    select device_key, user_key from viewer_link
+    where device_key = any(${devices}::bytea[])`.execute(db);
+  return rows;
+}
+
 /** Who a viewer is: devices that did something without a user, as members, and their users. */
 export type People = ReadonlyMap<number, number>;
-
-const linksInUse = (organizationId: string) => sql`
-  from viewer_link link
-  join viewer_activity activity on activity.viewer_key = link.device_key
-  where link.organization_id = ${organizationId}`;
-
-/** Whether any device of an organization is one viewer with a user. */
-export async function hasPeople(db: Db, organizationId: string): Promise<boolean> {
-  const { rows } = await sql`select 1 ${linksInUse(organizationId)} limit 1`.execute(db);
-  return rows.length > 0;
-}
 
 /** The devices of an organization that are one viewer with a user; null without any. */
 export async function readPeople(db: Db, organizationId: string): Promise<People | null> {
   const { rows } = await sql<{ device_key: Buffer; user_key: Buffer }>`
-    select link.device_key, link.user_key ${linksInUse(organizationId)}`.execute(db);
+    select link.device_key, link.user_key
+    from viewer_link link
+    join viewer_activity activity on activity.viewer_key = link.device_key
+    where link.organization_id = ${organizationId}`.execute(db);
   if (rows.length === 0) return null;
   const memberIn = (key: Buffer) => memberOf(key.toString('latin1'));
   return new Map(rows.map((row) => [memberIn(row.device_key), memberIn(row.user_key)]));

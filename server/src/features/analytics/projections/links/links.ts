@@ -11,6 +11,7 @@ import { ViewerSecrets } from '../../../organizations/organizations.ts';
 import { getOrMake, isSameSession } from '../engagement/engagement-pass.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
 import { hashViewer, type Hash } from '../../statistics/viewer-key.ts';
+import { PeopleNote } from './people-note.ts';
 import { deleteLinks, keepOldLinks, upsertLinks, type ViewerLink } from './link-queries.ts';
 
 export const links: EventProjection = {
@@ -30,6 +31,7 @@ class LinkWriter implements ProjectionWriter<LoggedEvent> {
   readonly #secrets = new ViewerSecrets();
   /** Since when devices are known to belong to somebody. */
   readonly #known = new RecentMap<number>(100_000);
+  readonly #people = new PeopleNote('viewer_activity');
 
   collect(blocks: readonly EventBlock[]): void {
     for (const { organizationId, events } of blocks) {
@@ -66,13 +68,19 @@ class LinkWriter implements ProjectionWriter<LoggedEvent> {
       }
     }
     this.#pass = new Map();
-    await upsertLinks(tx, [...found.values()]);
-    for (const { device, atMs } of found.values()) this.#known.set(device, atMs);
+    const links = [...found.values()];
+    await upsertLinks(tx, links);
+    for (const { device, atMs } of links) this.#known.set(device, atMs);
+    await this.#people.add(
+      tx,
+      links.map(({ device, organizationId }) => ({ key: device, organizationId })),
+    );
   }
 
   forget(): void {
     this.#pass = new Map();
     this.#known.clear();
+    this.#people.forget();
   }
 }
 

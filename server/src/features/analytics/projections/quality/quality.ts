@@ -172,6 +172,8 @@ function collectEvent(
     case 'save':
     case 'unlike':
     case 'unsave':
+    case 'notInterested':
+    case 'report':
       break;
     default:
       kind satisfies never;

@@ -11,11 +11,13 @@ import type { Hash } from '../../statistics/viewer-key.ts';
 import { viewerKeys } from '../../statistics/viewer-keys.ts';
 import { toTimestamp } from '../table-queries.ts';
 
+export type Reaction = 'like' | 'save' | 'notInterested' | 'report';
+
 /** What one event says about a viewer and an item. */
 export type ViewerReaction = {
   readonly organizationId: string;
   readonly contentId: string;
-  readonly reaction: 'like' | 'save';
+  readonly reaction: Reaction;
   readonly viewerKey: Hash;
   /** Milliseconds of the Unix epoch. */
   readonly at: number;
@@ -112,7 +114,7 @@ export async function keepEarlierReactions({
       insert into ${sql.id(schema, 'reaction_counter')} (organization_id, content_id, likes, saves)
       select organization_id, content_id, count(*) filter (where reaction = 'like'),
         count(*) filter (where reaction = 'save')
-      from ${sql.id(schema, 'viewer_reaction')} where is_set
+      from ${sql.id(schema, 'viewer_reaction')} where is_set and reaction in ('like', 'save')
       group by organization_id, content_id`.execute(tx);
   });
 }

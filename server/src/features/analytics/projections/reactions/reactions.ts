@@ -1,5 +1,6 @@
 /**
- * The projection `reactions`: how many viewers like an item now, and how many have saved it. Of each
+ * The projection `reactions`: how many viewers like an item now, and how many have saved it, reported it or
+ * do not want it. Of each
  * viewer the latest event of a pair decides, by its moment and then by its id; so a viewer counts
  * once, and the counts are a function of the set of events.
  */
@@ -99,9 +100,13 @@ class ReactionsWriter implements ProjectionWriter<LoggedEvent> {
   }
 }
 
-function pairOf({ event }: LoggedEvent): Pick<ViewerReaction, 'reaction' | 'isSet'> | null {
+/** What a viewer told of an item that can be taken back, by its own kind or by `data.undo`. */
+function pairOf({ event, data }: LoggedEvent): Pick<ViewerReaction, 'reaction' | 'isSet'> | null {
   if (event === 'like' || event === 'unlike') return { reaction: 'like', isSet: event === 'like' };
   if (event === 'save' || event === 'unsave') return { reaction: 'save', isSet: event === 'save' };
+  const isSet = data['undo'] !== true;
+  if (event === 'report') return { reaction: 'report', isSet };
+  if (event === 'notInterested') return { reaction: 'notInterested', isSet };
   return null;
 }
 

@@ -10,6 +10,7 @@ import type { EventProjection } from '../../../events/events.ts';
 import { ClockedBlocks } from '../clocked-blocks.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
 import { hashViewer, viewerOf, type Hash } from '../../statistics/viewer-key.ts';
+import { PeopleNote } from '../links/people-note.ts';
 import { deleteViewerRows } from '../table-queries.ts';
 import { forEachCount, mergeActivity, type Activity } from './activity.ts';
 import { keepEarlierActivity } from './earlier-activity.ts';
@@ -38,6 +39,7 @@ class RetentionWriter implements ProjectionWriter<LoggedEvent> {
   #pass = new Map<string, Map<string, Set<number>>>();
   readonly #secrets = new ViewerSecrets();
   readonly #remembered = new RecentMap<Activity>(60_000);
+  readonly #people = new PeopleNote('viewer_link');
 
   collect(blocks: readonly EventBlock[]): void {
     this.#blocks.add(blocks);
@@ -69,12 +71,14 @@ class RetentionWriter implements ProjectionWriter<LoggedEvent> {
     }
     const cohorts = new Map<string, CohortCount>();
     const changed: ViewerActivity[] = [];
+    const added: ViewerActivity[] = [];
     for (const [key, { organizationId, days }] of news) {
       const before = this.#remembered.get(key) ?? [];
       const activity = mergeActivity(before, days);
       this.#remembered.set(key, activity);
       if (activity.length === before.length && activity[0] === before[0]) continue;
       changed.push({ key, organizationId, activity });
+      if (before.length === 0) added.push({ key, organizationId, activity });
       forEachCount(before, (cohort, day) => count(cohorts, organizationId, cohort, day, -1));
       forEachCount(activity, (cohort, day) => count(cohorts, organizationId, cohort, day, 1));
     }
@@ -83,12 +87,14 @@ class RetentionWriter implements ProjectionWriter<LoggedEvent> {
       [...cohorts.values()].filter(({ viewers }) => viewers !== 0),
     );
     await upsertActivities(tx, changed);
+    await this.#people.add(tx, added);
   }
 
   forget(): void {
     this.#blocks.forget();
     this.#pass = new Map();
     this.#remembered.clear();
+    this.#people.forget();
   }
 
   /** The viewers of the pass with days that are not known to be counted already. */
