@@ -50,6 +50,31 @@ test('features meet at their faces, and only the list of features imports a decl
   check(broken, faceDebts);
 });
 
+test('no circle is among the folders of features, types included', () => {
+  const imported = new Map<string, Set<string>>();
+  for (const file of files) {
+    const own = featureOf(file);
+    if (own === null) continue;
+    const others = imported.get(own) ?? new Set();
+    for (const to of importsOf(file)) others.add(featureOf(to) ?? own);
+    imported.set(own, others);
+  }
+  const importedBy = (feature: string) =>
+    [...(imported.get(feature) ?? [])].filter((other) => other !== feature);
+  const reaches = (from: string, goal: string, seen = new Set<string>()): boolean => {
+    if (from === goal) return true;
+    if (seen.has(from)) return false;
+    seen.add(from);
+    return importedBy(from).some((other) => reaches(other, goal, seen));
+  };
+  const broken = [...imported.keys()].flatMap((feature) =>
+    importedBy(feature)
+      .filter((other) => reaches(other, feature))
+      .map((other) => `${feature} → ${other}`),
+  );
+  check(broken, []);
+});
+
 test('a feature has SQL on its own tables alone', () => {
   const broken = new Set<string>();
   for (const file of [...files, ...globSync('**/functions.sql', { cwd: src })]) {

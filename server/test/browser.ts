@@ -23,6 +23,8 @@ export type LaunchedBrowser =
 
 const unpackTimeoutMs = 120_000;
 const launchTimeoutMs = 30_000;
+const personsBrowser =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36';
 
 /**
  * Starts the Chromium that an npm package carries, together with its own shared libraries and
@@ -44,7 +46,14 @@ export async function launchBrowser(): Promise<LaunchedBrowser> {
       headless: true,
       timeout: launchTimeoutMs,
       // The sandbox needs a set-uid helper or user namespaces; the pages are our own.
-      args: ['--no-sandbox', '--disable-gpu', '--mute-audio', '--disable-dev-shm-usage'],
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--mute-audio',
+        '--disable-dev-shm-usage',
+        // By its own name it is a bot, whose events are not counted.
+        `--user-agent=${personsBrowser}`,
+      ],
       env: {
         PATH: process.env['PATH'] ?? '',
         HOME: folder,

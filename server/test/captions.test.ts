@@ -45,7 +45,10 @@ test('captions join the playlist of a ready video, and leave it with their file'
 
   const file = await fetch(local(service, url));
   assert.equal(file.headers.get('content-type'), 'text/vtt; charset=utf-8');
-  assert.match(await file.text(), /^WEBVTT\n\n00:00:00\.000 --> 00:00:01\.000\nHello/);
+  assert.match(
+    await file.text(),
+    /^WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:18000,LOCAL:00:00:00.000\n\n00:00:00\.000 --> 00:00:01\.000\nHello/,
+  );
   const files = await fetchAll(service, item.streamingUrl);
   const master = files[0]?.reply.text ?? '';
   assert.match(master, /TYPE=SUBTITLES,GROUP-ID="captions",NAME="English",LANGUAGE="en"/);

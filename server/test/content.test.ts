@@ -15,6 +15,41 @@ function assertCode(reply: Reply, status: number, code: string): void {
   assert.equal(reply.body.error.code, code);
 }
 
+test('a key that reaches into prototypes is refused by name, not as bad JSON', async () => {
+  const create = async (body: string) => {
+    const answer = await fetch(`${service.url}/v1/content/upload`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${service.secretKey}`,
+        'content-type': 'application/json',
+      },
+      body,
+    });
+    return [answer.status, ((await answer.json()) as { error: { message: string } }).error.message];
+  };
+  const [status, message] = await create('{"title":"x","customMetadata":{"__proto__":{"a":1}}}');
+  assert.equal(status, 400);
+  assert.match(String(message), /__proto__/);
+  assert.deepEqual(await create('{"title":'), [400, 'The body is not valid JSON.']);
+});
+
+test('an item that has not changed is 304 for whoever knows it', async () => {
+  const [id = ''] = await createReadyItems(service, 1);
+  const get = (known?: string) =>
+    service.call('GET', `/v1/content/${id}`, {
+      ...(known !== undefined && { headers: { 'if-none-match': known } }),
+    });
+  const etag = (await get()).headers.get('etag') ?? '';
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`]) {
+    const reply = await get(known);
+    assert.deepEqual([reply.status, reply.text, reply.headers.get('etag')], [304, '', etag]);
+  }
+  assert.equal((await get('"other"')).status, 200);
+  await service.call('PATCH', `/v1/content/${id}`, { body: { title: 'Changed' } });
+  const changed = await get(etag);
+  assert.deepEqual([changed.status, changed.body.data.title], [200, 'Changed']);
+});
+
 test('a new item has every field, empty where nothing was said', async () => {
   const { uploadUrl, uploadMethod, uploadExpiresAt, ...item } = await createItem(service, {
     title: 'New',

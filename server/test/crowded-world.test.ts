@@ -43,6 +43,7 @@ async function samplesOf({ service, ...world }: CrowdedWorld): Promise<Record<st
   const byId: Record<string, readonly string[]> = {
     '/v1/keys/{id}/requests': Object.values(world.keys).map(({ id }) => id),
     '/v1/content/{id}': items,
+    '/v1/content/{id}/similar': items,
     '/v1/content/{id}/videos': items,
     '/v1/content/{id}/captions': items,
     '/v1/analytics/content/{id}': items,

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, open, readFile, rm, statfs } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +16,7 @@ import { PASSWORD_FILE } from '../src/platform/postgres/password.ts';
 import { DATABASE, ROLE } from '../src/platform/postgres/service-database.ts';
 import { SOCKET_PORT } from '../src/platform/postgres/socket-folder.ts';
 import { sampleEvent } from './event-samples.ts';
-import { createItem } from './seed.ts';
+import { createItem, query } from './seed.ts';
 import {
   type Call,
   eventually,
@@ -26,6 +28,7 @@ import {
 } from './service.ts';
 import { openStoredEvents } from './stored-events.ts';
 import { storedFiles } from './stored-files.ts';
+import { beginPatch, createTus, paddedClip, patchTus, tusOffset } from './tus-sender.ts';
 
 const mainScript = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const namespaces = ['--user', '--map-root-user', '--mount'];
@@ -142,6 +145,75 @@ test(
       ['sources'],
     );
     assert.equal((await service.call('POST', `/v1/content/${item.id}/retry`)).status, 200);
+  },
+);
+
+test(
+  'a resumable upload that meets a full disk is 507 and keeps what counted',
+  onOwnDisk,
+  async () => {
+    const service = await startOnSmallDisk(16_000, { REELFEED_ROLES: 'api' });
+    const filler = path.join(service.dataDir, 'media/filler');
+    await writeFile(filler, Buffer.alloc(13_000_000));
+    const { uploadUrl } = await createItem(service);
+    const url = local(service, uploadUrl);
+    const whole = await paddedClip(6_000_000);
+    await createTus(url, whole.length);
+    const patch = await beginPatch(url, 0, whole.length);
+    await patch.send(whole);
+    await eventually('a refusal', async () =>
+      /^HTTP\/1.1 507/.test(patch.answer()) ? true : null,
+    );
+    patch.socket.destroy();
+    const offset = await tusOffset(url);
+    assert.ok(offset > 1_000_000 && offset < 3_300_000, `${offset} bytes count`);
+    await rm(filler);
+    const rest = await patchTus(url, offset, whole.subarray(offset));
+    assert.equal(rest.status, 204, await rest.text());
+    assert.equal(await tusOffset(url), whole.length);
+  },
+);
+
+test(
+  'an import that finds no room waits for it, without the source being blamed',
+  onOwnDisk,
+  async () => {
+    const source = createServer((_request, response) => void response.end(clip));
+    source.listen(0, '127.0.0.1');
+    await once(source, 'listening');
+    atEnd(async () => {
+      source.closeAllConnections();
+      source.close();
+    });
+    const service = await startOnSmallDisk(3_000, {
+      REELFEED_ROLES: 'api,worker',
+      REELFEED_EGRESS_ALLOW: '127.0.0.1',
+    });
+    const filler = path.join(service.dataDir, 'media/filler');
+    await fill(filler);
+    const { port } = source.address() as AddressInfo;
+    const { body } = await service.call('POST', '/v1/content/import', {
+      body: { items: [{ title: 'Waits', sourceUrl: `http://127.0.0.1:${port}/clip.mp4` }] },
+    });
+    const { id } = body.data.results[0].item;
+    await eventually('the import to wait', async () => {
+      const jobs = `select last_error from job where name = 'import-media'`;
+      const [job] = await query(service, jobs);
+      return /no room/i.test(String(job?.['last_error'])) ? true : null;
+    });
+    const item = (await service.call('GET', `/v1/content/${id}`)).body.data;
+    assert.deepEqual([item.uploadStatus, item.errorReason], ['pending', null]);
+    await rm(filler);
+    await eventually(
+      'the bytes to come',
+      async () => {
+        const rows = await query(service, 'select source_key from content where content_id = $1', [
+          id,
+        ]);
+        return rows[0]?.['source_key'] ?? null;
+      },
+      60_000,
+    );
   },
 );
 

@@ -21,7 +21,8 @@ export function eventsOfOthers(contentId: string, id: string): PlantedEvent[] {
       planted.push({ place: `${kind}: ${place}`, event: { ...event, data: all } });
     };
     for (const [name, value] of Object.entries(sampleData[kind])) {
-      if (typeof value === 'string') plant(name, { [name]: id });
+      // The scope of a refusal is one of three words, and anything else is refused.
+      if (typeof value === 'string' && name !== 'scope') plant(name, { [name]: id });
     }
     plant('a value', { user: id });
     plant('a number', { user_id: asNumber });

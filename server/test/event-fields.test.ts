@@ -32,6 +32,7 @@ const wrong: Record<string, unknown[]> = {
   percent: ['5', -0.1, null, false, {}, [], 100.1, 5_000],
   text: ['', 5, null, true, {}, []],
   'any text': [5, null, true, {}, []],
+  scope: ['', 'place', 5, null, true, {}, []],
   flag: ['true', 0, null, {}],
   'content id': ['', 5, null, 'no-id', newUuid7(), randomUUID()],
 };
@@ -69,6 +70,8 @@ const fieldTypes: Record<EventKind, Record<string, [type: string, required: bool
   share: { platform: ['text', true] },
   save: {},
   unsave: {},
+  notInterested: { scope: ['scope', true], undo: ['flag', false] },
+  report: { reason: ['text', true], undo: ['flag', false] },
   rebuffer: {
     duration: ['whole number', true],
     currentTime: ['number', true],

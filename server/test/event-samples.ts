@@ -14,6 +14,8 @@ export const sampleData: Record<EventKind, Record<string, unknown>> = {
   share: { platform: 'messages' },
   save: {},
   unsave: {},
+  notInterested: { scope: 'item', undo: false },
+  report: { reason: 'spam', undo: false },
   rebuffer: { duration: 400, currentTime: 3.5, rendition: '720p' },
   qualityChange: { fromQuality: '720p', toQuality: '1080p' },
   error: { errorCode: 'MEDIA_3', errorMessage: 'It could not be decoded' },

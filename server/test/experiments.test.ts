@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import { bySignal } from '../src/features/feed/ranking/signals/table.ts';
 import { createOrganization, createReadyItems } from './seed.ts';
 import { createExperiment } from './experiment-samples.ts';
 import { eventually, send, startService, type Reply } from './service.ts';
@@ -25,6 +26,10 @@ const draft = {
 
 const post = (path: string, body?: object) =>
   service.call('POST', `/v1/experiments${path}`, body === undefined ? {} : { body });
+
+/** Weights that count nothing, and that count one signal only. */
+const none = bySignal(() => 0);
+const only = (signal: string) => ({ ...none, [signal]: 1 });
 
 async function create(change: object = {}): Promise<string> {
   const reply = await post('', { ...draft, ...change });
@@ -75,6 +80,7 @@ test('an experiment from its draft to its end', async () => {
     endsAt: null,
     endedAt: null,
     winner: null,
+    warnings: [],
   });
   const patched = await service.call('PATCH', `/v1/experiments/${id}`, {
     body: { traffic: 0.5, targeting: { countries: ['DE'] }, metrics: ['retention', 'watchTime'] },
@@ -161,7 +167,7 @@ test('wrong definitions are refused by the field', async () => {
     [{ variants: variants({ 'player.speed': [2] }) }, /config\.player\.speed/],
     [{ variants: variants({ 'player speed': 2 }) }, /is no name of a setting/],
     [{ type: 'ranking', variants: variants({ weights: { clicks: 1 } }) }, /weights\.clicks/],
-    [{ type: 'ranking', variants: variants({ weights: { recency: 0 } }) }, /positive sum/],
+    [{ type: 'ranking', variants: variants({ weights: none }) }, /at least one above 0/],
     [{ type: 'ranking', variants: variants({ weights: { recency: -1 } }) }, /weights\.recency/],
     [{ type: 'ranking', variants: variants({ recency: 1 }) }, /config\.recency/],
     [{ targetingRules: { devices: ['tv'] } }, /devices/],
@@ -222,7 +228,8 @@ test('ranking experiments share the traffic, and settings belong to one experime
   ]);
   const answers = await Promise.all(rivals.map((id) => post(`/${id}/start`)));
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409]);
-  for (const id of [second, third]) await stop(id);
+  const winners = rivals.filter((_, index) => answers[index]?.status === 200);
+  for (const id of [second, third, ...winners]) await stop(id);
 
   const one = await start({ variants: variants({ 'shared.key': 1, 'own.key': 2 }) });
   const other = await create({ variants: variants({ 'shared.key': 3 }) });
@@ -359,9 +366,12 @@ test('what viewers do counts from their first exposure on, once, and freezes at 
 });
 
 test('an experiment with an end completes by itself, and tells webhooks and the audit log', async () => {
-  const endsAt = new Date(Date.now() + 1_500).toISOString();
-  const id = await start({ variants: variants({ 'end.key': 1 }), endsAt });
+  const firstEnd = new Date(Date.now() + 1_500).toISOString();
+  const id = await start({ variants: variants({ 'end.key': 1 }), endsAt: firstEnd });
   await configOf('userId=end-1');
+  const endsAt = new Date(Date.parse(firstEnd) + 1_000).toISOString();
+  const moved = await service.call('PATCH', `/v1/experiments/${id}`, { body: { endsAt } });
+  assert.equal(moved.status, 200, moved.text);
   const ended = await eventually('the end', async () => {
     const { body } = await service.call('GET', `/v1/experiments/${id}`);
     return body.data.status === 'completed' ? body.data : null;
@@ -429,15 +439,6 @@ test('a ranking experiment changes the feed of its treatment only, and its winne
   };
   const call = (method: string, path: string, body?: object) =>
     ownService.call(method, path, body === undefined ? {} : { body });
-  const only = (signal: string) => ({
-    recency: 0,
-    engagement: 0,
-    topicAffinity: 0,
-    geoRelevance: 0,
-    completionRate: 0,
-    creatorAffinity: 0,
-    [signal]: 1,
-  });
   const config = { weights: only('recency'), exploration: 0 };
   const set = await call('PUT', '/v1/ranking/config', config);
   assert.equal(set.status, 200, set.text);

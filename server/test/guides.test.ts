@@ -59,11 +59,16 @@ test('the quick start leads from an upload to a report that knows the viewer', a
 test('the commands about ranking, reports and keys are answered as they stand', async () => {
   const { id } = await readyItem(service, 'small.mp4', { tags: ['summer'] });
   const values = { ID: id, CONTENT_ID: id, URL: service.url, KEY: service.secretKey };
-  const [feed = '', learn = '', config = '', ...rest] = commandsOf('ranking.md');
+  const [feed = '', learn = '', config = '', learned = '', ...rest] = commandsOf('ranking.md');
   assert.deepEqual(rest, []);
   assert.match(await run([feed]), /"ranking":\{"score"/);
   assert.match(await run([learn], values), new RegExp(id));
   assert.match(await run([config]), /"recencyHalfLifeHours":12/);
+  assert.match(await run([learned]), /"objective":"learned"/);
+  assert.match(
+    await run(commandsOf('content.md'), { ...values, REELFEED: service.url }),
+    /"data":\[/,
+  );
   assert.match(await run(commandsOf('analytics.md'), values), /"cohorts"/);
   assert.match(await run(commandsOf('keys.md'), values), /"key":"rf_sk_/);
 });
@@ -168,6 +173,7 @@ test('every file with commands is one whose commands a test runs', () => {
     'README.md',
     'client/README.md',
     'docs/analytics.md',
+    'docs/content.md',
     'docs/events.md',
     'docs/exports.md',
     'docs/keys.md',

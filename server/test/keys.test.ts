@@ -81,7 +81,7 @@ test('a mistyped key is refused without a database read', async () => {
     poolSize: 2,
     log: silentLog,
   });
-  const { authenticate } = createAuthenticator(nowhere.db, organizationRows);
+  const { authenticate } = createAuthenticator(nowhere.db, silentLog, organizationRows);
   const key = generateKey('secret');
   const mistyped = key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
   for (const text of [mistyped, key.slice(1), '', 'rf_sk_', null]) {
@@ -260,6 +260,8 @@ test('an organization is read and changed by its own keys only', async () => {
       name: 'First name',
       autoPublish: true,
       defaultProtected: false,
+      earlyPlayback: false,
+      requireSignedViewers: false,
       allowedOrigins: [],
       timeZone: 'UTC',
     },

@@ -114,6 +114,8 @@ const CLIPS = {
     blackSeconds: 21,
     silentSeconds: 21,
   },
+  /** Takes long enough to be watched while it is processed. */
+  'early.mp4': { ...PORTRAIT, seconds: 100 },
   'hlg.mp4': { ...PORTRAIT, source: 'smptebars', width: 640, height: 360, hdr: 'hlg' },
   'dolby-vision.mp4': {
     ...PORTRAIT,
@@ -139,7 +141,7 @@ const CLIPS = {
   /** A tenth of the pictures is stored, the last nine are repeats. */
   'repeats.ogv': { ...PORTRAIT, codec: 'theora', tone: null, seconds: 4, repeatsPictures: true },
   /** Eight pictures after the third key frame: too few for a segment of their own. */
-  'short-end.mp4': { ...PORTRAIT, source: 'mandelbrot', seconds: 4.27 },
+  'short-last.mp4': { ...PORTRAIT, source: 'mandelbrot', seconds: 3.27 },
   'quiet.mp4': { ...PORTRAIT, seconds: 4, toneVolume: 0.1 },
   'loud.mp4': { ...PORTRAIT, seconds: 4, toneVolume: 7.5 },
   'tiny.mp4': { ...PORTRAIT, seconds: 0.3 },

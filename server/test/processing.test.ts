@@ -1,14 +1,15 @@
 /** Proves that real clips become playable items, and that all else ends in a clear error. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { writeFileOf } from '../src/features/media/testing/corpus/write-file.ts';
 import type { ClipName, HostileName } from './media-samples.ts';
 import { fetchAll, form, local, putSample, sampleBytes, settledItem } from './media.ts';
 import { startProcess } from './processes.ts';
-import { createOrganization, query } from './seed.ts';
-import { eventually, startService } from './service.ts';
+import { createItem, createOrganization, query } from './seed.ts';
+import { eventually, send, startService, temporaryFolder } from './service.ts';
 import { storedFiles } from './stored-files.ts';
 
 const service = await startService({ REELFEED_MEDIA_CONCURRENCY: '2' });
@@ -62,6 +63,47 @@ async function variants(masterUrl: string): Promise<number> {
 
 // Made before the clock of any test runs.
 before(() => sampleBytes('full-hd.mp4'));
+
+test('the tracks of a file are told, and what is wrong with one that plays all the same', async () => {
+  const folder = await temporaryFolder();
+  const recipe = {
+    name: 'lost sound',
+    format: 'mpegts',
+    streams: [
+      { kind: 'video', encoder: 'libx264', options: { preset: 'ultrafast' } },
+      { kind: 'audio', encoder: 's302m', language: 'deu' },
+    ],
+    expected: { verdict: 'ready', seconds: 2, hasSound: false },
+  } as const;
+  const file = path.join(folder, 'lost-sound.ts');
+  await writeFileOf(recipe, file);
+  const { uploadUrl, id } = await createItem(service, { title: 'lost sound' });
+  const pending = await get(id);
+  assert.deepEqual([pending.sourceTracks, pending.warnings], [[], []]);
+  await send(local(service, uploadUrl), 'PUT', { body: await readFile(file) });
+  const { customMetadata, sourceTracks, warnings } = await settledItem(service, id, 'ready');
+  assert.deepEqual(
+    sourceTracks.map((track: object) => ({ ...track, duration: 2 })),
+    [
+      { kind: 'video', codec: 'h264', language: null, duration: 2, used: true, reason: null },
+      {
+        kind: 'audio',
+        codec: 's302m',
+        language: 'deu',
+        duration: 2,
+        used: false,
+        reason: 'codec_not_supported',
+      },
+    ],
+  );
+  assert.deepEqual(warnings, [
+    {
+      code: 'SOUND_NOT_SUPPORTED',
+      message: 'The codec of the sound is not supported: s302m. The item is silent.',
+    },
+  ]);
+  assert.equal(customMetadata.language, undefined, 'nobody has listened to it');
+});
 
 test('a clip of 1080×1920 goes from pending over processing, with progress, to ready', async () => {
   const { body, status } = await putSample(service, 'full-hd.mp4');
@@ -249,7 +291,7 @@ test('an item whose further renditions fail says so, plays on, and gets them by 
   assert.deepEqual([retried.body.data.uploadStatus, retried.body.data.progress], ['ready', 1]);
   await allRenditions();
   assert.equal((await get(id)).errorReason, null);
-  assert.equal(await variants(item.streamingUrl), 3);
+  assert.equal(await variants(item.streamingUrl), 5);
   assert.equal((await service.call('POST', `/v1/content/${id}/retry`)).status, 409);
 });
 

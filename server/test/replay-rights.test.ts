@@ -5,7 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { scopeOf, scopes } from '../src/features/keys/scopes.ts';
+import { apiAreas } from '../src/app/composition.ts';
+import { features } from '../src/app/features.ts';
+import { createScopes } from '../src/features/keys/scopes.ts';
 import { readDescription } from './openapi.ts';
 import { startReceiver } from './receiver.ts';
 import { routeSamples } from './route-samples.ts';
@@ -30,6 +32,7 @@ const routes = Object.entries<Record<string, Operation>>(api.paths).flatMap(([pa
       : [{ method: method.toUpperCase(), path, operation }],
   ),
 );
+const { names: scopes, of: scopeOf } = createScopes(apiAreas(features.list));
 const writeScopes = scopes.filter((scope) => scope.endsWith(':write'));
 /** Keys by their only scope. */
 const lesserKeys = new Map<string, string>();

@@ -1,4 +1,9 @@
-/** A request for each operation of the API that is answered with success. */
+/**
+ * A request for each operation of the API that is answered with success. A new feature has its own in
+ * its folder, in `route-samples.fixture.ts`.
+ */
+import { globSync } from 'node:fs';
+import path from 'node:path';
 import { configurationSamples, experimentSamples } from './experiment-samples.ts';
 import { sampleEvent } from './event-samples.ts';
 import { addImage, createCarousel, createVideoCarousel, imageBytes } from './carousels.ts';
@@ -7,6 +12,24 @@ import { createItem, createItems, createReadyItems, query } from './seed.ts';
 import { eventually, type Call, type TestService } from './service.ts';
 
 export type RouteSample = () => Promise<readonly [path: string, call?: Call]>;
+
+/** What a feature exports from `route-samples.fixture.ts`. */
+type SamplesOfFeature = (service: TestService) => Record<string, RouteSample>;
+
+const ofFeatures = await Promise.all(
+  globSync('../src/features/*/route-samples.fixture.ts', { cwd: import.meta.dirname })
+    .toSorted()
+    .map(async (file) => {
+      const module = (await import(path.join(import.meta.dirname, file))) as {
+        routeSamples: SamplesOfFeature;
+      };
+      return module.routeSamples;
+    }),
+);
+
+function samplesOfFeatures(service: TestService): Record<string, RouteSample> {
+  return Object.fromEntries(ofFeatures.flatMap((samplesOf) => Object.entries(samplesOf(service))));
+}
 
 /** By operation id. `receiverUrl` is where webhooks may be sent. */
 export function routeSamples(
@@ -22,10 +45,10 @@ export function routeSamples(
     ...eventSamples(service),
     ...analyticsSamples(service),
     ...exportSamples(service),
-    ...liveSamples(service),
     ...rankingSamples(service),
     ...configurationSamples(service),
     ...experimentSamples(service),
+    ...samplesOfFeatures(service),
   };
 }
 
@@ -46,7 +69,15 @@ const fullItem = {
 };
 
 function keySamples(service: TestService): Record<string, RouteSample> {
+  const makeViewerKey = async () => {
+    const { body } = await service.call('POST', '/v1/viewer-keys', { body: { name: 'A key' } });
+    return `/v1/viewer-keys/${body.data.id}`;
+  };
   return {
+    listViewerKeys: async () => ['/v1/viewer-keys'],
+    createViewerKey: async () => ['/v1/viewer-keys', { body: { name: 'App server' } }],
+    rotateViewerKey: async () => [`${await makeViewerKey()}/rotate`, { body: { gracePeriod: 60 } }],
+    deleteViewerKey: async () => [await makeViewerKey()],
     listKeys: async () => ['/v1/keys?limit=2'],
     createKey: async () => ['/v1/keys', { body: { type: 'publishable', name: 'A key' } }],
     revokeKey: async () => {
@@ -66,26 +97,6 @@ function keySamples(service: TestService): Record<string, RouteSample> {
     listAudit: async () => ['/v1/audit?limit=3&action=createKey'],
     getOrganization: async () => ['/v1/organization'],
     updateOrganization: async () => ['/v1/organization', { body: { name: 'Another name' } }],
-  };
-}
-
-function liveSamples(service: TestService): Record<string, RouteSample> {
-  const create = async (): Promise<string> => {
-    const body = { title: 'A broadcast' };
-    const made = await service.call('POST', '/v1/live-streams', { body });
-    return `/v1/live-streams/${made.body.data.id}`;
-  };
-  return {
-    createLiveStream: async () => [
-      '/v1/live-streams',
-      { body: { title: 'Open day', tags: ['event'], reconnectWindow: 120 } },
-    ],
-    listLiveStreams: async () => ['/v1/live-streams?limit=2'],
-    getLiveStream: async () => [await create()],
-    getLiveStreamStatus: async () => [`${await create()}/status`],
-    endLiveStream: async () => [`${await create()}/end`],
-    resetLiveStreamKey: async () => [`${await create()}/reset-key`],
-    deleteLiveStream: async () => [await create()],
   };
 }
 
@@ -124,6 +135,11 @@ function carouselSamples(service: TestService): Record<string, RouteSample> {
       const made = await service.call('POST', `/v1/content/${id}/captions`, { body });
       return [`/v1/content/${id}/captions/${made.body.data.id}`];
     },
+    setCover: async () => {
+      const [id] = await createReadyItems(service, 1);
+      return [`/v1/content/${id}/cover`, { body: form([['file', await imageBytes()]]) }];
+    },
+    removeCover: async () => [`/v1/content/${(await createReadyItems(service, 1))[0]}/cover`],
     createCarousel: async () => [
       '/v1/content',
       { body: { contentType: 'carousel', title: 'Pictures', autoScrollInterval: 2.5 } },
@@ -367,6 +383,12 @@ function rankingSamples(service: TestService): Record<string, RouteSample> {
     return `/v1/ranking/rules/${made.body.data.id}`;
   };
   return {
+    listSimilarContent: async () => {
+      const tags = ['similar'];
+      const [id = ''] = await createReadyItems(service, 3, () => ({ tags }));
+      return [`/v1/content/${id}/similar?limit=2`];
+    },
+    listRankingSignals: async () => ['/v1/ranking/signals'],
     getRankingConfig: async () => ['/v1/ranking/config'],
     replaceRankingConfig: async () => ['/v1/ranking/config', { body: config }],
     listRankingConfigVersions: async () => ['/v1/ranking/config/versions'],

@@ -200,7 +200,7 @@ async function sendBrokenImports(): Promise<void> {
 }
 
 /** What a customer gave as an address is the resource itself; both are shown to who may read it. */
-const resources: Record<string, string> = { webhook: 'url', import_source: 'source_url' };
+const resources: Record<string, string> = { webhook: 'url', import_source: 'source_url,images' };
 
 async function assertNowhere(): Promise<void> {
   const tables = await query(
@@ -211,7 +211,7 @@ async function assertNowhere(): Promise<void> {
   assert.ok(length >= 10, 'the audit log holds the requests');
   for (const { name } of tables) {
     const without = resources[String(name)];
-    const row = without === undefined ? 'to_jsonb(t)' : `to_jsonb(t) - '${without}'`;
+    const row = without === undefined ? 'to_jsonb(t)' : `to_jsonb(t) - '{${without}}'::text[]`;
     const hits = await query(
       service,
       `select hidden from "${String(name)}" t, unnest($1::text[]) hidden

@@ -90,7 +90,7 @@ test('multipart takes its parts in any order, and tags in three forms', async ()
     assert.equal(reply.headers.get('location'), `/v1/content/${data.id}`);
     assert.equal('uploadUrl' in data, false);
     const { body } = await get(data.id);
-    assert.deepEqual(body.data, data);
+    assert.deepEqual(body.data, { ...data, sourceTracks: [], warnings: [] });
   }
 });
 
@@ -362,7 +362,6 @@ test('hostile bytes are refused by both ways, or taken as media to be judged by 
   const polyglots: [string, Buffer][] = [
     ['a PDF', Buffer.from('%PDF-1.7\n%âãÏÓ\n')],
     ['a JPEG', Buffer.from('ffd8ffe000104a46494600010100000100010000', 'hex')],
-    ['a GIF with script', Buffer.from('GIF89a/*\x01\x00*/=1;alert(1)')],
     ['a zip', Buffer.from('504b0304140000000800', 'hex')],
     ['a program', Buffer.from('7f454c4602010100', 'hex')],
     ['a script', Buffer.from('#!/bin/sh\nrm -rf /\n')],

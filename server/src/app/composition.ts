@@ -1,15 +1,24 @@
 /** Combines features into one service. The compiler checks that each gets the parts it asks for. */
 import type { Db } from '../platform/database/database.ts';
+import { extensionsAmong, type ExtensionsOf } from '../platform/extension-point.ts';
 import type { Contribution, EveryFeature, Feature } from '../platform/feature.ts';
+import type { Finding } from '../platform/finding.ts';
 import type { Projection } from '../platform/projections/projection.ts';
 import { eraseFromProjections, purgeFromProjections } from '../platform/projections/upkeep.ts';
 import { platformErrors, type ErrorKind } from '../platform/http/errors.ts';
 import type { SettingTable } from '../platform/settings.ts';
 
 /** A feature whose parts have been checked already. */
-type AnyFeature = Omit<Feature<never, SettingTable, Contribution>, 'build' | 'projections'> & {
+type AnyFeature = Omit<
+  Feature<never, SettingTable, Contribution>,
+  'build' | 'projections' | 'checks'
+> & {
   readonly build: (parts: never, settings: never) => Contribution | Promise<Contribution>;
-  readonly projections: (settings: never) => readonly Projection<never>[];
+  readonly checks: Readonly<Record<string, (settings: never) => Promise<readonly Finding[]>>>;
+  readonly projections: (
+    settings: never,
+    extensionsOf: ExtensionsOf,
+  ) => readonly Projection<never>[];
 };
 
 type Provided<Added> = Added extends { readonly provides: infer Parts } ? Parts : unknown;
@@ -25,10 +34,12 @@ export type Composition<Parts, Settings> = {
 };
 
 /**
- * The parts that the caller supplies. `everyFeature` is created here, and features provide the
- * rest.
+ * The parts that the caller supplies. `everyFeature` and `extensionsOf` are created here, and
+ * features provide the rest.
  */
-type GivenParts<Parts> = Omit<Partial<Parts>, 'everyFeature'> & { readonly db: Db };
+type GivenParts<Parts> = Omit<Partial<Parts>, keyof ComposedParts> & { readonly db: Db };
+
+type ComposedParts = { everyFeature: EveryFeature; extensionsOf: ExtensionsOf };
 
 export type BuiltFeatures<Parts> = {
   readonly parts: Parts;
@@ -36,10 +47,7 @@ export type BuiltFeatures<Parts> = {
 };
 
 /** Starts a composition from the parts of the platform. */
-export function composition<Platform extends { everyFeature: EveryFeature }>(): Composition<
-  Platform,
-  unknown
-> {
+export function composition<Platform extends ComposedParts>(): Composition<Platform, unknown> {
   return compose<Platform, unknown>([]);
 }
 
@@ -51,7 +59,11 @@ function compose<Parts, Settings>(list: readonly AnyFeature[]): Composition<Part
       const contributions: Contribution[] = [];
       const parts = {
         ...given,
-        everyFeature: askEvery(given.db, projectionsOf(list, config), contributions),
+        everyFeature: {
+          ...askEvery(given.db, projectionsOf(list, config), contributions),
+          areas: apiAreas(list),
+        },
+        extensionsOf: extensionsOf(list),
       };
       for (const feature of list) {
         // `add` has checked that the parts so far are what the feature asks for.
@@ -69,7 +81,7 @@ function askEvery(
   db: Db,
   projections: readonly Projection<never>[],
   contributions: readonly Contribution[],
-): EveryFeature {
+): Omit<EveryFeature, 'areas'> {
   return {
     async eraseViewer(viewer, signal) {
       await eraseFromProjections(db, projections, viewer);
@@ -91,7 +103,24 @@ export function projectionsOf(
   list: readonly AnyFeature[],
   config: object,
 ): readonly Projection<never>[] {
-  return list.flatMap(({ projections }) => projections(config as never));
+  const extensions = extensionsOf(list);
+  return list.flatMap(({ projections }) => projections(config as never, extensions));
+}
+
+/** What all features contribute to one another. */
+export function extensionsOf(list: readonly AnyFeature[]): ExtensionsOf {
+  return extensionsAmong(list.flatMap(({ extensions }) => extensions));
+}
+
+/** The checks of every feature, by subject; `config` holds the settings of all of them. */
+export function featureChecks(
+  list: readonly AnyFeature[],
+  config: object,
+): Record<string, () => Promise<readonly Finding[]>> {
+  const checks = list.flatMap((feature) => Object.entries(feature.checks));
+  return Object.fromEntries(
+    checks.map(([subject, check]) => [subject, () => check(config as never)]),
+  );
 }
 
 /** The error codes of the platform and of every feature, each once. */
@@ -109,6 +138,11 @@ export function errorKinds(list: readonly AnyFeature[]): ErrorKind[] {
 /** The descriptions of all groups of routes, in the order of the list. */
 export function apiTags(list: readonly AnyFeature[]): Record<string, string> {
   return Object.assign({}, ...list.map((feature) => feature.apiTags)) as Record<string, string>;
+}
+
+/** The areas of the API by the first segments of its paths. */
+export function apiAreas(list: readonly AnyFeature[]): Record<string, string> {
+  return Object.assign({}, ...list.map(({ areas }) => areas)) as Record<string, string>;
 }
 
 /** The settings of every feature as one table. */

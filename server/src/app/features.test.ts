@@ -4,13 +4,18 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { openTestDatabase } from '../../test/database.ts';
 import { platformSettings } from '../platform/config.ts';
-import { errorCodes } from './composition.ts';
+import { webhookEvents } from '../features/webhooks/webhooks.ts';
+import { errorCodes, extensionsOf } from './composition.ts';
 import { features } from './features.ts';
 
 /** The tables of the platform, whose owner is a folder there and not a feature. */
 const platformTables = [
   'encryption_check',
   'event_block',
+  'event_block_joining',
+  'event_key_a',
+  'event_key_b',
+  'event_key_generation',
   'idempotent_request',
   'job',
   'job_turn',
@@ -25,13 +30,16 @@ function repeated(names: readonly string[]): string[] {
   return names.filter((name, index) => names.indexOf(name) !== index);
 }
 
-test('no two features have the same name, setting, variable or error code', () => {
+test('no two features have the same name, setting, variable, error code, path or webhook event', () => {
   const tables = [platformSettings, ...features.list.map(({ settings }) => settings)];
   const settings = tables.flatMap((table) => Object.entries(table));
   assert.deepEqual(repeated(features.list.map(({ name }) => name)), []);
   assert.deepEqual(repeated(settings.map(([name]) => name)), []);
   assert.deepEqual(repeated(settings.map(([, { env }]) => env)), []);
   assert.deepEqual(repeated(errorCodes(features.list)), []);
+  assert.deepEqual(repeated(features.list.flatMap(({ areas }) => Object.keys(areas))), []);
+  const events = extensionsOf(features.list)(webhookEvents);
+  assert.deepEqual(repeated(events.flatMap((table) => Object.keys(table))), []);
 });
 
 test('every table of the database has one owner, and every declared table exists', async () => {

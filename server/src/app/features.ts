@@ -7,6 +7,7 @@ import { captions } from '../features/captions/feature.ts';
 import { carousels } from '../features/carousels/feature.ts';
 import { consoleFeature } from '../features/console/feature.ts';
 import { content } from '../features/content/feature.ts';
+import { covers } from '../features/covers/feature.ts';
 import { events } from '../features/events/feature.ts';
 import { experiments } from '../features/experiments/feature.ts';
 import { exports } from '../features/exports/feature.ts';
@@ -39,6 +40,7 @@ export const features = composition<PlatformParts>()
   .add(imports)
   .add(carousels)
   .add(captions)
+  .add(covers)
   .add(speech)
   .add(bulk)
   .add(webhooks)

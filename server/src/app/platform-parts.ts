@@ -15,6 +15,7 @@ import { migrate } from '../platform/database/migrate.ts';
 import { parseAllowList } from '../platform/egress/allow-list.ts';
 import { createEgress, type Egress } from '../platform/egress/egress.ts';
 import { openVault } from '../platform/encryption-key.ts';
+import type { ExtensionsOf } from '../platform/extension-point.ts';
 import type { EveryFeature } from '../platform/feature.ts';
 import { Hints } from '../platform/hints.ts';
 import { createListCursors, type ListCursors } from '../platform/http/list-cursor.ts';
@@ -25,6 +26,7 @@ import { startEmbeddedPostgres } from '../platform/postgres/embedded-postgres.ts
 import { loadSigner, type Signer } from '../platform/signing-keys.ts';
 import { guardItemFiles } from '../platform/storage/item-files.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
+import { openSourceBuckets, type SourceBuckets } from '../platform/storage/source-buckets.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { Vault } from '../platform/vault.ts';
 import { version } from '../version.ts';
@@ -49,6 +51,7 @@ export type PlatformParts = {
   /** True if no other process shares the data directory. */
   ownsDataDirectory: boolean;
   storage: Storage;
+  sourceBuckets: SourceBuckets;
   egress: Egress;
   vault: Vault;
   signer: Signer;
@@ -65,11 +68,12 @@ export type PlatformParts = {
   onFreshKeys: (keys: FreshKeys) => void;
   playerKey: string | null;
   everyFeature: EveryFeature;
+  extensionsOf: ExtensionsOf;
 };
 
 type OpenedParts = Omit<
   PlatformParts,
-  'isDraining' | 'isClosing' | 'onFreshKeys' | 'playerKey' | 'everyFeature'
+  'isDraining' | 'isClosing' | 'onFreshKeys' | 'playerKey' | 'everyFeature' | 'extensionsOf'
 >;
 
 type PlatformOptions = {
@@ -101,7 +105,8 @@ export async function openPlatform(
   );
   const { db } = database;
   const metrics = createMetrics(log);
-  const storage = guardItemFiles(await openStorage(config, observeStorage(metrics)));
+  const observe = observeStorage(metrics);
+  const storage = guardItemFiles(await openStorage(config, observe));
   const vault = await openVault(db, config);
   const signer = await loadSigner(db, 'urls-and-cursors');
   shutdown.add('metrics', collectProcessMetrics(metrics, version));
@@ -114,6 +119,7 @@ export async function openPlatform(
     db,
     ownsDataDirectory,
     storage,
+    sourceBuckets: openSourceBuckets(config, observe),
     egress: shutdown.add('egress', openEgress(config, metrics)),
     vault,
     signer,

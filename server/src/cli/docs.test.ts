@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { scopes } from '../features/keys/scopes.ts';
+import { apiAreas } from '../app/composition.ts';
+import { features } from '../app/features.ts';
 import { generatedParts, withPart } from './docs.ts';
 
 for (const part of generatedParts) {
@@ -23,6 +24,6 @@ test('the guide to keys explains every scope', async () => {
   const areas = table.flatMap((line) =>
     [...(line.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, area = '']) => area),
   );
-  const known = new Set(scopes.map((scope) => scope.split(':')[0]));
+  const known = new Set(Object.values(apiAreas(features.list)));
   assert.deepEqual(areas.toSorted(), [...known].toSorted());
 });

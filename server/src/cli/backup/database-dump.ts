@@ -35,9 +35,10 @@ export async function dumpDatabase(client: Client, folder: string): Promise<Data
   await mkdir(path.join(folder, 'database'), { recursive: true, mode: 0o700 });
   const tables: TableEntry[] = [];
   for (const { table, columns } of await listTables(client)) {
-    const expressions = columns.map(({ name, type }) =>
-      type === 'xid8' ? shift.moveColumn(quote(name)) : quote(name),
-    );
+    const expressions = columns.map(({ name, type }) => {
+      if (type === 'xid8') return shift.moveColumn(quote(name));
+      return type === 'xid8[]' ? shift.moveArray(quote(name)) : quote(name);
+    });
     const query = `copy (select ${expressions.join(', ')} from ${quote(table)}) to stdout (format binary)`;
     const stream = client.query(copyTo(query));
     const entry = await writeFileEntry(stream, folder, `database/${table}.copy.zst`);

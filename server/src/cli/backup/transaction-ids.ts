@@ -9,6 +9,11 @@ import type { Client } from 'pg';
 
 /** PostgreSQL reserves the ids below this one. Rows that every reader has seen get it. */
 const firstId = 3n;
+/**
+ * What the members of joined blocks get where every reader has seen them. It is greater than the id of
+ * any such row, because a reader that starts anew compares both: see `event-log/postgres/join.ts`.
+ */
+const firstMemberId = firstId + 1n;
 const snapshotForm = /^\d+:\d+:[\d,]*$/;
 
 export type PositionEntry = { name: string; position: unknown };
@@ -16,6 +21,8 @@ export type PositionEntry = { name: string; position: unknown };
 export type IdShift = {
   /** The expression that a query reads a column of type xid8 by. */
   moveColumn: (column: string) => string;
+  /** The same for a column of type xid8[]. */
+  moveArray: (column: string) => string;
   /** The positions of the projections in the event log, moved. */
   positions: PositionEntry[];
   /** The first id that no moved value holds. */
@@ -36,13 +43,16 @@ export async function measureShift(client: Client): Promise<IdShift> {
     // Below are only the positions that have read nothing yet.
     .filter((id) => id > firstId)
     .reduce((least, id) => (id < least ? id : least), BigInt(rows[0]?.oldest ?? 3));
-  const shift = oldest - firstId - 1n;
+  const shift = oldest - firstMemberId - 1n;
   const move = (id: bigint) => (id - shift > firstId ? id - shift : firstId);
   return {
     next: move(BigInt(rows[0]?.next ?? 3)),
     positions: positions.map(({ name, position }) => ({ name, position: moveIn(position, move) })),
     moveColumn: (column) =>
       `greatest(${column}::text::numeric - ${shift}, ${firstId})::text::xid8 as ${column}`,
+    moveArray: (column) =>
+      `(select array_agg(greatest(id::text::numeric - ${shift}, ${firstMemberId})::text::xid8
+         order by place) from unnest(${column}) with ordinality as given (id, place)) as ${column}`,
   };
 }
 

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import type { Config } from '../../app/config.ts';
 import { findFreePort } from '../../app/http.ts';
 import { ConfigurationError } from '../../platform/settings.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from '../../platform/finding.ts';
 
 const answerTimeoutMs = 2_000;
 const lookupTimeoutMs = 5_000;

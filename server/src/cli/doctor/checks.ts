@@ -1,8 +1,7 @@
-/** What `reelfeed doctor` looks at, in this order. */
+/** What `reelfeed doctor` looks at, in this order. The checks of features come after these. */
 import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { findCage, generateClip, MediaError, runMediaTask } from '../../features/media/media.ts';
 import { keyType } from '../../features/keys/keys.ts';
 import { settings, type Config } from '../../app/config.ts';
 import { claimDataDirectory, DataDirectoryError } from '../../platform/data-directory.ts';
@@ -24,9 +23,8 @@ import { tryStorage } from '../../platform/storage/try-storage.ts';
 import { version } from '../../version.ts';
 import { withConnection } from '../with-database.ts';
 import { examinePort, examinePublicUrl } from './addresses.ts';
-import { problemOf, type Finding } from './finding.ts';
+import { problemOf, type Finding } from '../../platform/finding.ts';
 
-const speechTrialMs = 300_000;
 /** The bit of a file's mode. */
 const writableByOthers = 0o002;
 
@@ -156,85 +154,7 @@ export const checks: Record<string, Check> = {
       return findings;
     });
   },
-
-  async 'Media engine'(config) {
-    const subject = 'Media engine';
-    const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-doctor-'));
-    try {
-      const file = path.join(folder, 'clip.mp4');
-      const picture = {
-        source: 'testsrc2',
-        width: 64,
-        height: 64,
-        seconds: 0.2,
-        frameRate: 10,
-      } as const;
-      await generateClip({ ...picture, path: file, tone: null }, AbortSignal.timeout(30_000));
-      return [
-        { subject, state: 'ok', detail: 'makes and encodes video' },
-        await describeCage(),
-        await describeSpeech(config),
-      ];
-    } catch (error) {
-      const mend = 'Run npm ci again, without --omit=optional.';
-      return [{ subject, state: 'problem', detail: (error as Error).message, mend }];
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  },
 };
-
-/** Checks speech recognition by loading the model and running it on a second of a tone. */
-async function describeSpeech({ whisperModel, whisperMemoryBytes }: Config): Promise<Finding> {
-  const subject = 'Speech';
-  if (whisperModel === null) {
-    const detail = 'no captions are made, and no language but "und" is told';
-    const mend =
-      'Set REELFEED_WHISPER_MODEL to a ggml model of whisper.cpp, such as ggml-base.bin.';
-    return { subject, state: 'note', detail, mend };
-  }
-  const mend =
-    'Name a readable ggml model of whisper.cpp, install what is missing, and run npm ci if FFmpeg lacks the filter.';
-  const problem = (detail: string): Finding => ({ subject, state: 'problem', detail, mend });
-  const isThere = await access(whisperModel, constants.R_OK).then(
-    () => true,
-    () => false,
-  );
-  if (!isThere) return problem(`the model ${whisperModel} cannot be read`);
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-doctor-'));
-  try {
-    const sourcePath = path.join(folder, 'sound.m4a');
-    const sound = { source: 'none', width: 0, height: 0, seconds: 1, frameRate: 1 } as const;
-    await generateClip({ ...sound, path: sourcePath, tone: 200 }, AbortSignal.timeout(30_000));
-    await runMediaTask(
-      {
-        type: 'transcribe',
-        sourcePath,
-        outputDir: path.join(folder, 'out'),
-        modelPath: path.resolve(whisperModel),
-        language: null,
-        maxDurationSeconds: 60,
-      },
-      {
-        memoryLimitBytes: whisperMemoryBytes,
-        deadlineMs: speechTrialMs,
-        stallMs: speechTrialMs,
-        signal: AbortSignal.timeout(speechTrialMs),
-      },
-    );
-    return { subject, state: 'ok', detail: `${whisperModel} is loaded by FFmpeg's whisper filter` };
-  } catch (error) {
-    return problem(`${whisperModel} cannot be used: ${reasonOf(error)}`);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** The first line of the engine's error is enough to tell a wrong file from a missing filter. */
-function reasonOf(error: unknown): string {
-  const text = error instanceof MediaError ? error.detail : (error as Error).message;
-  return text.split('\n')[0] ?? text;
-}
 
 /** Decrypts a secret from the database, as signing a webhook would. */
 async function describeKey(db: Db, config: Config): Promise<Finding> {
@@ -269,22 +189,6 @@ async function describeDurability(
 }
 
 /** Checks how well the process that parses uploads is sandboxed. */
-async function describeCage(): Promise<Finding> {
-  const subject = 'Media cage';
-  const { level, hasSeccomp, reason } = await findCage();
-  const filter = hasSeccomp ? ', and a seccomp filter' : '; no seccomp filter (it needs Perl)';
-  if (level === 'namespaces') {
-    const detail = `the media process has no network, sees only its job and its runtime${filter}`;
-    return { subject, state: 'ok', detail };
-  }
-  return {
-    subject,
-    state: 'note',
-    detail: `only Node's permissions hold the media process${filter}; namespaces fail: ${reason}`,
-    mend: 'Allow unprivileged user namespaces, or run the role media in a container of its own.',
-  };
-}
-
 function describeMigrations({ applied, pending, unknown, changed }: MigrationStatus): Finding {
   const subject = 'Database';
   if (changed.length > 0) {

@@ -1,10 +1,12 @@
 /** `reelfeed doctor`: finds problems of this installation and says how to fix them. */
+import { featureChecks } from '../../app/composition.ts';
 import { readConfig, type Config } from '../../app/config.ts';
+import { features } from '../../app/features.ts';
 import { ConfigurationError } from '../../platform/settings.ts';
 import { version } from '../../version.ts';
 import { print, type Command } from '../command.ts';
 import { checks } from './checks.ts';
-import { problemOf, type Finding } from './finding.ts';
+import { problemOf, type Finding } from '../../platform/finding.ts';
 
 export const doctor: Command = async ({ env, json }) => {
   const findings = await examine(env);
@@ -19,7 +21,8 @@ async function examine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   // Nothing else can be looked at while it is unclear where it is.
   if (config instanceof ConfigurationError) return [problemOf('Settings', config)];
   const findings: Finding[] = [];
-  for (const [subject, check] of Object.entries(checks)) {
+  const all = { ...checks, ...featureChecks(features.list, config) };
+  for (const [subject, check] of Object.entries(all)) {
     try {
       findings.push(...(await check(config, env)));
     } catch (error) {

@@ -4,8 +4,8 @@
  * 1. An item is known by its externalId. One that is there is left alone.
  * 2. An upload is opened with an idempotency key made of the row, so a repeated run gets the same
  *    upload URL and continues at the byte where the one before ended, for up to 24 hours.
- * 3. An item whose bytes never came (its upload URL has expired) is replaced by a new one. Items that
- *    failed for another reason are reported and stay.
+ * 3. An item whose bytes are refused is removed. One whose bytes never came (its upload URL has
+ *    expired) is replaced by a new one. Items that failed for another reason are reported and stay.
  */
 import { createHash } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
@@ -26,6 +26,7 @@ export async function bringFile(
   onProgress: (sentBytes: number) => void,
   signal: AbortSignal,
 ): Promise<Outcome> {
+  let firstOffset: number | null = null;
   try {
     const known = await findItem(admin, metadata.externalId, signal);
     if (known?.isSettled === true) return known.outcome;
@@ -33,7 +34,10 @@ export async function bringFile(
     const options = {
       // The service takes metadata as they come and says what is wrong with them.
       metadata: metadata as { title: string },
-      onProgress: ({ sentBytes }: { sentBytes: number }) => onProgress(sentBytes),
+      onProgress: ({ sentBytes }: { sentBytes: number }) => {
+        firstOffset ??= sentBytes;
+        onProgress(sentBytes);
+      },
       signal,
     };
     const file = await openAsBlob(source.file);
@@ -44,10 +48,25 @@ export async function bringFile(
         if (statusOf(error) !== 404) throw error;
         return admin.upload(file, options);
       });
-    return { status: 'created', id };
+    // An earlier run had sent everything, and was ended before it could say so.
+    return { status: firstOffset === file.size ? 'existing' : 'created', id };
   } catch (error) {
-    return { status: 'failed', problem: problemOf(error, signal) };
+    const problem = problemOf(error, signal);
+    if (isRefusal(error)) await removeRefused(admin, metadata.externalId, signal);
+    return { status: 'failed', problem };
   }
+}
+
+/** Removes an item whose bytes were refused; it would otherwise stay pending until its upload expires. */
+async function removeRefused(admin: Admin, externalId: string, signal: AbortSignal): Promise<void> {
+  const known = await findItem(admin, externalId, signal);
+  if (known?.isWaiting === true) await removeItem(admin, known.id, signal);
+}
+
+/** Whether the service refused the bytes, which it would do again. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof ReelfeedError)) return false;
+  return error.code === 'INVALID_MEDIA' || error.code === 'PAYLOAD_TOO_LARGE';
 }
 
 /** Submits up to 100 URLs to the service, which fetches them in the background. */
@@ -70,7 +89,14 @@ export async function bringUrls(
   }
 }
 
-type Known = { id: string; isSettled: boolean; isAbandoned: boolean; outcome: Outcome };
+type Known = {
+  id: string;
+  isSettled: boolean;
+  isAbandoned: boolean;
+  /** Its bytes have not come. */
+  isWaiting: boolean;
+  outcome: Outcome;
+};
 
 async function findItem(
   admin: Admin,
@@ -87,7 +113,8 @@ async function findItem(
     errorReason === null
       ? { status: 'existing', id }
       : { status: 'failed', problem: `was imported before and failed: ${errorReason.message}` };
-  return { id, isSettled: uploadStatus !== 'pending' && !isAbandoned, isAbandoned, outcome };
+  const isWaiting = uploadStatus === 'pending';
+  return { id, isSettled: !isWaiting && !isAbandoned, isAbandoned, isWaiting, outcome };
 }
 
 async function removeItem(admin: Admin, id: string, signal: AbortSignal): Promise<void> {

@@ -151,6 +151,27 @@ test('lines of JSON are a list as well; an item whose bytes never came is replac
   assert.ok(row?.['source_key']);
 });
 
+test('a row whose bytes are refused leaves no item; a repeat tells what was there', async () => {
+  await writeFile(path.join(folder, 'bad.mp4'), `<!doctype html>${'x'.repeat(9_000)}`);
+  const mixed = path.join(folder, 'mixed.ndjson');
+  await writeFile(
+    mixed,
+    '{"file":"listed.mp4","externalId":"good","title":"good"}\n' +
+      '{"file":"bad.mp4","externalId":"bad","title":"bad"}\n',
+  );
+  const first = JSON.parse((await importing(mixed)).stdout);
+  assert.deepEqual([first.created, first.existing, first.failed], [1, 0, 1]);
+  const titles = async () => {
+    const rows = await arrived();
+    return rows.map(({ title }) => title).filter((title) => title === 'good' || title === 'bad');
+  };
+  assert.deepEqual(await titles(), ['good']);
+  // The bytes are there, though nothing has processed them.
+  const again = JSON.parse((await importing(mixed)).stdout);
+  assert.deepEqual([again.created, again.existing, again.failed], [0, 1, 1]);
+  assert.deepEqual(await titles(), ['good']);
+});
+
 test('what concerns the whole run ends it with one sentence', async () => {
   const videos = path.join(folder, 'listed.mp4');
   const empty = path.join(folder, 'empty');
