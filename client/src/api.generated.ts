@@ -2186,76 +2186,6 @@ export interface components {
             publishStatus: "published" | "unpublished";
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
-            storyboardUrl: string | null;
-            streamingUrl: string | null;
-            tags: string[];
-            thumbnailHash: string | null;
-            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
-            thumbnails: {
-                height: number;
-                /** @enum {string} */
-                type: "image/jpeg" | "image/webp";
-                url: string;
-                width: number;
-            }[];
-            thumbnailTime: number | null;
-            thumbnailUrl: string | null;
-            title: string;
-            /**
-             * Format: date-time
-             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            updatedAt: string;
-            /** @enum {string} */
-            uploadStatus: "pending" | "processing" | "ready" | "error";
-            videoQuality: ("basic" | "plus") | null;
-            /** @enum {string} */
-            visibility: "public" | "unlisted" | "private";
-            width: number | null;
-        };
-        /** ContentDetails */
-        ContentDetails: {
-            articleUrl: string | null;
-            aspectRatio: string | null;
-            author: string | null;
-            autoScrollInterval: number | null;
-            captionTracks: components["schemas"]["CaptionTrack"][];
-            /** @enum {string} */
-            contentType: "video" | "carousel" | "video_carousel" | "live_stream";
-            /**
-             * Format: date-time
-             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            createdAt: string;
-            customMetadata: {
-                [key: string]: unknown;
-            };
-            description: string | null;
-            downloadUrl: string | null;
-            duration: number | null;
-            errorReason: {
-                /** @enum {string} */
-                code: "UNSUPPORTED_MEDIA" | "CORRUPT_MEDIA" | "TOO_LARGE" | "TOO_LONG" | "SOURCE_UNREACHABLE" | "INSUFFICIENT_STORAGE" | "PROCESSING_FAILED";
-                message: string;
-            } | null;
-            expiresAt: string | null;
-            externalId: string | null;
-            height: number | null;
-            /** Format: uuid */
-            id: string;
-            images: components["schemas"]["CarouselImage"][];
-            maxFrameRate: number | null;
-            previewUrl: string | null;
-            /** @description Of the processing, 0 to 1. */
-            progress: number;
-            protected: boolean;
-            publishAt: string | null;
-            /** @enum {string} */
-            publishStatus: "published" | "unpublished";
-            resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
-            section: string | null;
             /** @description The tracks of the uploaded file, at most fifty. Empty until it is ready. */
             sourceTracks: components["schemas"]["SourceTrack"][];
             storyboardUrl: string | null;
@@ -2479,6 +2409,8 @@ export interface components {
             };
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
+            /** @description The tracks of the uploaded file, at most fifty. Empty until it is ready. */
+            sourceTracks: components["schemas"]["SourceTrack"][];
             storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
@@ -2507,6 +2439,8 @@ export interface components {
             videos?: components["schemas"]["FeedVideo"][];
             /** @enum {string} */
             visibility: "public" | "unlisted" | "private";
+            /** @description What is wrong with the file of an item that plays all the same. */
+            warnings: components["schemas"]["SourceWarning"][];
             width: number | null;
         };
         /** FeedVideo */
@@ -2561,6 +2495,8 @@ export interface components {
             publishStatus: "published" | "unpublished";
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
+            /** @description The tracks of the uploaded file, at most fifty. Empty until it is ready. */
+            sourceTracks: components["schemas"]["SourceTrack"][];
             storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
@@ -2587,6 +2523,8 @@ export interface components {
             videoQuality: ("basic" | "plus") | null;
             /** @enum {string} */
             visibility: "public" | "unlisted" | "private";
+            /** @description What is wrong with the file of an item that plays all the same. */
+            warnings: components["schemas"]["SourceWarning"][];
             width: number | null;
         };
         /** Key */
@@ -3072,8 +3010,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caevxep8sx8egkmv5cmxs",
-                     *         "asOf": "2026-11-23T14:17:53.331Z"
+                     *         "requestId": "req_01m84gfy7beykrhy1901mrct2f",
+                     *         "asOf": "2026-11-23T15:30:47.154Z"
                      *       }
                      *     }
                      */
@@ -3200,7 +3138,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a208c5-3460-7723-8812-d0b4c9076b25",
+                     *           "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3226,10 +3164,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84caexqe6ssgxpdsda01e0n",
+                     *         "requestId": "req_01m84gfy7neex9e4apfzsjxt64",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T14:17:53.365Z"
+                     *         "asOf": "2026-11-23T15:30:47.165Z"
                      *       }
                      *     }
                      */
@@ -3352,7 +3290,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a208c5-3be3-71f7-afa8-23d23e59e339",
+                     *         "contentId": "01a20907-f900-77de-8e17-0f8621e7af5b",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3434,8 +3372,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caf0ge0vbefw5e0pa725j",
-                     *         "asOf": "2026-11-23T14:17:53.436Z"
+                     *         "requestId": "req_01m84gfy84etn9e4nanase97p4",
+                     *         "asOf": "2026-11-23T15:30:47.176Z"
                      *       }
                      *     }
                      */
@@ -3650,8 +3588,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caf14ec8t1en05yrwfc2s",
-                     *         "asOf": "2026-11-23T14:17:53.459Z"
+                     *         "requestId": "req_01m84gfy8be2kszs1w3hh5c7hs",
+                     *         "asOf": "2026-11-23T15:30:47.185Z"
                      *       }
                      *     }
                      */
@@ -3800,8 +3738,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84caf48e8m8yp687xbzgbmd",
-                     *         "asOf": "2026-11-23T14:17:53.607Z"
+                     *         "requestId": "req_01m84gfy8yej8r4q2sejkz915c",
+                     *         "asOf": "2026-11-23T15:30:47.202Z"
                      *       }
                      *     }
                      */
@@ -4055,8 +3993,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caes6e6avpn7r1zbk4sbn",
-                     *         "asOf": "2026-11-23T14:17:53.256Z"
+                     *         "requestId": "req_01m84gfy6ver2v6q2v4c3g97fr",
+                     *         "asOf": "2026-11-23T15:30:47.141Z"
                      *       }
                      *     }
                      */
@@ -4359,8 +4297,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caf1qetdbfsnampqyhj2w",
-                     *         "asOf": "2026-11-23T14:17:53.467Z"
+                     *         "requestId": "req_01m84gfy8merya0pxzxr6pa44k",
+                     *         "asOf": "2026-11-23T15:30:47.191Z"
                      *       }
                      *     }
                      */
@@ -4525,8 +4463,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caf2ze5wvd7zm87ehtmsf",
-                     *         "asOf": "2026-11-23T14:17:53.521Z"
+                     *         "requestId": "req_01m84gfy8se6gsvc0xyq41j2df",
+                     *         "asOf": "2026-11-23T15:30:47.195Z"
                      *       }
                      *     }
                      */
@@ -4644,8 +4582,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caf6cet7sepf9knrheaqs",
-                     *         "asOf": "2026-11-23T14:17:53.629Z"
+                     *         "requestId": "req_01m84gfy94epksgmt8ygnce5b7",
+                     *         "asOf": "2026-11-23T15:30:47.206Z"
                      *       }
                      *     }
                      */
@@ -4745,40 +4683,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84c9px2eg6v4r24q1nqc9et",
-                     *           "recordedAt": "2026-11-23T14:17:28.739Z",
+                     *           "id": "aud_01m84gft11ejnspkz6xkr423sk",
+                     *           "recordedAt": "2026-11-23T15:30:42.849Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84c9kade10vwfdyjym4279a",
+                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84c9px0e0hvvzr34tkmzaga",
+                     *           "resourceId": "key_01m84gft10eh5sm86q4s68xkt6",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84c9pwxeq6s5tg2z6fc7tjf"
+                     *           "requestId": "req_01m84gft0yez0ry3zr0tjcpyx7"
                      *         },
                      *         {
-                     *           "id": "aud_01m84c9pw5e7wrxgnyqn4hgtp4",
-                     *           "recordedAt": "2026-11-23T14:17:28.710Z",
+                     *           "id": "aud_01m84gft0ke8vt7yc9yzjnjj7g",
+                     *           "recordedAt": "2026-11-23T15:30:42.836Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84c9kade10vwfdyjym4279a",
+                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84c9pw4edbaan32ecawmx6s",
+                     *           "resourceId": "key_01m84gft0ke8vt7yc5hkrxssye",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84c9pw2e0fsk2bkysf9var8"
+                     *           "requestId": "req_01m84gft0he4w9zvhtyp572cnv"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84c9q25e6cbn45ct7as7e2b",
+                     *         "requestId": "req_01m84gft27e44r93qsvq34rtmz",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4874,7 +4812,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadxcexyt8b56e4x17hp9",
+                     *         "requestId": "req_01m84gfy0ten1typth70616b6m",
                      *         "experiments": []
                      *       }
                      *     }
@@ -4983,7 +4921,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a208c4-dc62-77c0-a1df-8e344f86b795",
+                     *           "id": "01a20907-e859-77c0-8247-07b30610bfa9",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5018,12 +4956,14 @@ export interface operations {
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
+                     *           "sourceTracks": [],
+                     *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T14:17:28.932Z",
-                     *           "updatedAt": "2026-11-23T14:17:28.955Z"
+                     *           "createdAt": "2026-11-23T15:30:42.906Z",
+                     *           "updatedAt": "2026-11-23T15:30:42.920Z"
                      *         },
                      *         {
-                     *           "id": "01a208c4-d877-71ff-8ee0-8c8702defc43",
+                     *           "id": "01a20907-e713-71f7-885d-5618310874c1",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -5058,13 +4998,15 @@ export interface operations {
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
+                     *           "sourceTracks": [],
+                     *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T14:17:27.934Z",
-                     *           "updatedAt": "2026-11-23T14:17:28.227Z"
+                     *           "createdAt": "2026-11-23T15:30:42.580Z",
+                     *           "updatedAt": "2026-11-23T15:30:42.660Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84c9qcrers8v6xqxxpk92p7",
+                     *         "requestId": "req_01m84gft42e669p8d6abyy5gkc",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5164,7 +5106,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-de25-756a-8b0f-163001a7e5c3",
+                     *         "id": "01a20907-e894-73a5-8e72-d54db174b646",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5199,12 +5141,14 @@ export interface operations {
                      *         "articleUrl": null,
                      *         "externalId": null,
                      *         "errorReason": null,
+                     *         "sourceTracks": [],
+                     *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T14:17:29.386Z",
-                     *         "updatedAt": "2026-11-23T14:17:29.386Z"
+                     *         "createdAt": "2026-11-23T15:30:42.964Z",
+                     *         "updatedAt": "2026-11-23T15:30:42.964Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9qgmevtbwn01hrhxrxtm"
+                     *         "requestId": "req_01m84gft4deek87f8yjb9s8srp"
                      *       }
                      *     }
                      */
@@ -5273,7 +5217,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-de8b-7690-a9da-9053667b9995",
+                     *         "id": "01a20907-e89f-72cb-8ad8-21dc08accbe3",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5319,19 +5263,19 @@ export interface operations {
                      *         "articleUrl": "https://a.example/article",
                      *         "externalId": "full-1",
                      *         "errorReason": null,
-                     *         "progress": 0,
-                     *         "createdAt": "2026-11-23T14:17:29.483Z",
-                     *         "updatedAt": "2026-11-23T14:17:29.483Z",
                      *         "sourceTracks": [],
-                     *         "warnings": []
+                     *         "warnings": [],
+                     *         "progress": 0,
+                     *         "createdAt": "2026-11-23T15:30:42.975Z",
+                     *         "updatedAt": "2026-11-23T15:30:42.975Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9qmkej1bm4a7qw2rahzy"
+                     *         "requestId": "req_01m84gft54epq95g6y7wpgzc02"
                      *       }
                      *     }
                      */
                     "application/json": {
-                        data: components["schemas"]["ContentDetails"];
+                        data: components["schemas"]["Content"];
                         meta?: {
                             requestId: string;
                         };
@@ -5401,11 +5345,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-deca-76b0-81a4-8d5941be686c",
+                     *         "id": "01a20907-e8be-73e5-91bc-5b20fb0e2ffd",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9qpqegebvnr5v6rrv6q8"
+                     *         "requestId": "req_01m84gft61enyv88t4qx4mzr8w"
                      *       }
                      *     }
                      */
@@ -5536,7 +5480,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-de99-76e5-a1e9-b6281aec1043",
+                     *         "id": "01a20907-e8a8-71fd-8fdd-3e828ce6678e",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5582,12 +5526,14 @@ export interface operations {
                      *         "articleUrl": "https://a.example/article",
                      *         "externalId": null,
                      *         "errorReason": null,
+                     *         "sourceTracks": [],
+                     *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T14:17:29.505Z",
-                     *         "updatedAt": "2026-11-23T14:17:29.540Z"
+                     *         "createdAt": "2026-11-23T15:30:42.985Z",
+                     *         "updatedAt": "2026-11-23T15:30:43.002Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9qn9e7rvftez98v4ksbj"
+                     *         "requestId": "req_01m84gft5cehcve0f5b073a0ce"
                      *       }
                      *     }
                      */
@@ -5655,7 +5601,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84ca1n7ecmvb7xvcbbnq21n"
+                     *         "requestId": "req_01m84gfvxcecwtk2rzmnnzspm3"
                      *       }
                      *     }
                      */
@@ -5734,17 +5680,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c5-0670-709e-8f60-6a3387342570",
+                     *         "id": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/0jhIVAXqLdjVDPRL06-o3Q/a-01a208c5-0670-709e-8f60-6a3387342570/captions.vtt",
-                     *         "trackId": "01a208c5-0670-709e-8f60-6a3387342570",
+                     *         "url": "https://feed.example.org/media/sFKGP-WG5fTTIMFrLXr_dw/a-01a20907-ef9b-746f-89d5-bb912d80cb8e/captions.vtt",
+                     *         "trackId": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T14:17:39.727Z"
+                     *         "createdAt": "2026-11-23T15:30:44.772Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ca1jje2c96d00vmc7cdye"
+                     *         "requestId": "req_01m84gfvwke3zbr0abb887nr2w"
                      *       }
                      *     }
                      */
@@ -5815,11 +5761,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c5-06d5-709a-a058-710117c424ac",
+                     *         "id": "01a20907-efb5-752e-9ffa-e42bf49fddd5",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ca1q4e4a83s1dyg5ybca4"
+                     *         "requestId": "req_01m84gfvxzen2vxaj3r36g2s9y"
                      *       }
                      *     }
                      */
@@ -5898,7 +5844,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c5-06f1-7227-991a-69e4e78d3b51",
+                     *         "id": "01a20907-efc6-7092-8449-1e810809aee0",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -5913,18 +5859,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/mGgLA-YlOF4dRZLyd1hj9A/a-01a208c5-0b9c-75a1-8adf-61a5b36bf9ce/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/mGgLA-YlOF4dRZLyd1hj9A/a-01a208c5-0b9c-75a1-8adf-61a5b36bf9ce/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/mGgLA-YlOF4dRZLyd1hj9A/a-01a208c5-0b9c-75a1-8adf-61a5b36bf9ce/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -5946,12 +5892,14 @@ export interface operations {
                      *         "articleUrl": null,
                      *         "externalId": null,
                      *         "errorReason": null,
+                     *         "sourceTracks": [],
+                     *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T14:17:39.826Z",
-                     *         "updatedAt": "2026-11-23T14:17:41.088Z"
+                     *         "createdAt": "2026-11-23T15:30:44.807Z",
+                     *         "updatedAt": "2026-11-23T15:30:45.066Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ca1x4ek2vbf2qa6yqxayd"
+                     *         "requestId": "req_01m84gfvyteqhtshnmqhrhdyya"
                      *       }
                      *     }
                      */
@@ -6021,7 +5969,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c5-0bec-7041-b3b6-c9c6423dab09",
+                     *         "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6056,12 +6004,14 @@ export interface operations {
                      *         "articleUrl": null,
                      *         "externalId": null,
                      *         "errorReason": null,
+                     *         "sourceTracks": [],
+                     *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T14:17:41.100Z",
-                     *         "updatedAt": "2026-11-23T14:17:41.163Z"
+                     *         "createdAt": "2026-11-23T15:30:45.072Z",
+                     *         "updatedAt": "2026-11-23T15:30:45.093Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ca319e84s5m1qva5fz9ge"
+                     *         "requestId": "req_01m84gfw71ej79e6q0vf9h69ny"
                      *       }
                      *     }
                      */
@@ -6137,14 +6087,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-e3dc-7042-ad25-9ade1fa0698a",
-                     *         "imageUrl": "https://feed.example.org/media/7mK7sWu7oVV4YNQz_AuYDA/a-01a208c4-e3dc-7042-ad25-9ade1fa0698a/large.jpg",
+                     *         "id": "01a20907-ea01-73f6-b863-c46cac25751c",
+                     *         "imageUrl": "https://feed.example.org/media/iPmO3MtUdjwP3vwxFphtkg/a-01a20907-ea01-73f6-b863-c46cac25751c/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T14:17:32.889Z"
+                     *         "createdAt": "2026-11-23T15:30:43.643Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9rybe37ahp6km2hs5gqv"
+                     *         "requestId": "req_01m84gftfse3pbsc2ww3zq8my5"
                      *       }
                      *     }
                      */
@@ -6215,11 +6165,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-fa88-764c-b253-1485997e9a33",
+                     *         "id": "01a20907-ed89-7367-9be8-85dcc4af1495",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ca1e4e82savr9rvm10pq3"
+                     *         "requestId": "req_01m84gfvw6ez59tzffhdp38m7b"
                      *       }
                      *     }
                      */
@@ -6261,8 +6211,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a208c4-f2b1-751d-a955-a695339093ca",
-                 *         "01a208c4-ec67-719d-a7a5-ca9bd4f2096d"
+                 *         "01a20907-ec7b-711b-8099-8655dd7ea547",
+                 *         "01a20907-eb5a-74d8-a314-34d3c6e5af8c"
                  *       ]
                  *     }
                  */
@@ -6304,22 +6254,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a208c4-f2b1-751d-a955-a695339093ca",
-                     *           "imageUrl": "https://feed.example.org/media/xLSoC-NKdqd61_y2LoYJpg/a-01a208c4-f2b1-751d-a955-a695339093ca/large.jpg",
+                     *           "id": "01a20907-ec7b-711b-8099-8655dd7ea547",
+                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-ec7b-711b-8099-8655dd7ea547/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T14:17:36.368Z"
+                     *           "createdAt": "2026-11-23T15:30:44.206Z"
                      *         },
                      *         {
-                     *           "id": "01a208c4-ec67-719d-a7a5-ca9bd4f2096d",
-                     *           "imageUrl": "https://feed.example.org/media/xLSoC-NKdqd61_y2LoYJpg/a-01a208c4-ec67-719d-a7a5-ca9bd4f2096d/large.jpg",
+                     *           "id": "01a20907-eb5a-74d8-a314-34d3c6e5af8c",
+                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-eb5a-74d8-a314-34d3c6e5af8c/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T14:17:34.628Z"
+                     *           "createdAt": "2026-11-23T15:30:43.950Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84c9ybwejatvzr4v8bjjfaw"
+                     *         "requestId": "req_01m84gfvbme93twm9zazjpt4ee"
                      *       }
                      *     }
                      */
@@ -6389,7 +6339,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKDnRNfVoqGWhioPBQ3ySJOI_l0g/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKUX9_d0KOactvucRnNplFV_Us8Q/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6397,11 +6347,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T20:17:29.165Z",
+                     *         "expiresAt": "2026-11-23T21:30:42.943Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9qabe3gbaxxky84htnkk"
+                     *         "requestId": "req_01m84gft3xem6a17mz14e0swmc"
                      *       }
                      *     }
                      */
@@ -6490,7 +6440,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-dee1-7051-870e-8d83f0ee7c82",
+                     *         "id": "01a20907-e8c6-73c1-855c-52572ec13d7e",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6525,12 +6475,14 @@ export interface operations {
                      *         "articleUrl": null,
                      *         "externalId": null,
                      *         "errorReason": null,
+                     *         "sourceTracks": [],
+                     *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T14:17:29.571Z",
-                     *         "updatedAt": "2026-11-23T14:17:29.583Z"
+                     *         "createdAt": "2026-11-23T15:30:43.014Z",
+                     *         "updatedAt": "2026-11-23T15:30:43.022Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9qqdeg1vyrdcg0xnqnd0"
+                     *         "requestId": "req_01m84gft6dezcaceh650hfhmk1"
                      *       }
                      *     }
                      */
@@ -6595,7 +6547,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-df74-7262-b634-cf9f6af8868a",
+                     *         "id": "01a20907-e8ee-7287-b219-f2a5e1da0936",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6630,12 +6582,14 @@ export interface operations {
                      *         "articleUrl": null,
                      *         "externalId": null,
                      *         "errorReason": null,
+                     *         "sourceTracks": [],
+                     *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T14:17:29.719Z",
-                     *         "updatedAt": "2026-11-23T14:17:29.895Z"
+                     *         "createdAt": "2026-11-23T15:30:43.056Z",
+                     *         "updatedAt": "2026-11-23T15:30:43.084Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9r12eqvb7hfmhw2k7ddh"
+                     *         "requestId": "req_01m84gft89ekst6agxgn2f089y"
                      *       }
                      *     }
                      */
@@ -6702,7 +6656,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84cagdnefdsv0x9e62byzzz"
+                     *         "requestId": "req_01m84gfyeqexmtnt436q19dmy6"
                      *       }
                      *     }
                      */
@@ -6765,18 +6719,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a208c4-e2b0-72b9-8dfb-40b275a46d32",
-                     *           "contentId": "01a208c4-e1d3-71aa-b848-390affe23eb8",
+                     *           "id": "01a20907-e9be-705e-871f-b8761f280821",
+                     *           "contentId": "01a20907-e99a-7483-80f0-627f42976437",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a208c4-e2b0-72b9-8dfb-46b64831e764",
-                     *           "contentId": "01a208c4-e1d0-743c-96b0-dc84bb60debf",
+                     *           "id": "01a20907-e9be-705e-871f-be0c4f3c74d7",
+                     *           "contentId": "01a20907-e99b-7078-b2dc-6e7ee74ff4da",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84c9rnqepbr9yr67t9w591c"
+                     *         "requestId": "req_01m84gfte2ezkrmdr0xqxyetxm"
                      *       }
                      *     }
                      */
@@ -6820,8 +6774,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a208c4-e2c2-71a2-8355-60f23d507e4e",
-                 *         "01a208c4-e2c3-7264-9839-302597280e2f"
+                 *         "01a20907-e9ca-72e6-b4e7-adcace8e5547",
+                 *         "01a20907-e9cb-73c2-96f0-bfc4b7a56f10"
                  *       ]
                  *     }
                  */
@@ -6867,18 +6821,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a208c4-e313-7019-afee-af7628de05c8",
-                     *           "contentId": "01a208c4-e2c2-71a2-8355-60f23d507e4e",
+                     *           "id": "01a20907-e9e5-7366-be4c-adec670b3f90",
+                     *           "contentId": "01a20907-e9ca-72e6-b4e7-adcace8e5547",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a208c4-e313-7019-afee-b3eed01deb99",
-                     *           "contentId": "01a208c4-e2c3-7264-9839-302597280e2f",
+                     *           "id": "01a20907-e9e5-7366-be4c-b04d41966a17",
+                     *           "contentId": "01a20907-e9cb-73c2-96f0-bfc4b7a56f10",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84c9rr9ej6r85t4nfd0r5aj"
+                     *         "requestId": "req_01m84gftf1ezera647s41md8cf"
                      *       }
                      *     }
                      */
@@ -6955,11 +6909,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-e184-7489-b694-9d5544d45818",
+                     *         "id": "01a20907-e988-76ca-88c9-8daa6291dcc8",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9rcwee6br4cfv8bx7g1h"
+                     *         "requestId": "req_01m84gftcdexab406j1c136bd6"
                      *       }
                      *     }
                      */
@@ -7001,8 +6955,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a208c4-e0e2-752f-b9b3-9f8d7194eb0a",
-                 *         "01a208c4-e0e2-752f-b9b3-98f72f8e9162"
+                 *         "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
+                 *         "01a20907-e956-70ff-aaca-5a9c48b4ce1c"
                  *       ]
                  *     }
                  */
@@ -7044,18 +6998,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a208c4-e0e2-752f-b9b3-9f8d7194eb0a",
-                     *           "contentId": "01a208c4-e04a-77e7-bc7d-1b59b5c7f3eb",
+                     *           "id": "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
+                     *           "contentId": "01a20907-e92c-742b-9537-ad42e83228f3",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a208c4-e0e2-752f-b9b3-98f72f8e9162",
-                     *           "contentId": "01a208c4-e04c-7556-9771-a7ef50cc59e3",
+                     *           "id": "01a20907-e956-70ff-aaca-5a9c48b4ce1c",
+                     *           "contentId": "01a20907-e92a-77ab-9d61-7cff65a9b8ab",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84c9r7fep49c2z97gftfe89"
+                     *         "requestId": "req_01m84gftaxe9mbw19xpkrhhneb"
                      *       }
                      *     }
                      */
@@ -7102,8 +7056,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a208c5-0ca9-72b8-b713-4ce6156d296d",
-                 *         "01a208c5-0ca6-75e3-9d9f-e9f456f31128"
+                 *         "01a20907-f119-7656-b104-e27c0d9ee342",
+                 *         "01a20907-f11a-7170-8456-47907b51a69e"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7152,11 +7106,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a208c5-0ca9-72b8-b713-4ce6156d296d",
+                     *             "id": "01a20907-f119-7656-b104-e27c0d9ee342",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a208c5-0ca6-75e3-9d9f-e9f456f31128",
+                     *             "id": "01a20907-f11a-7170-8456-47907b51a69e",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7174,7 +7128,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ca365e4kb27tnbazj435e"
+                     *         "requestId": "req_01m84gfw8yeyet367erjpqz7b4"
                      *       }
                      *     }
                      */
@@ -7263,13 +7217,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84ca3a4enrte986d3scj9dz",
+                     *           "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T14:17:41.443Z",
+                     *           "createdAt": "2026-11-23T15:30:45.192Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7280,7 +7234,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ca3abe7ab64sjbrkdpanp",
+                     *         "requestId": "req_01m84gfwadev0rdjjjb8j8d2ws",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7468,14 +7422,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84ca3a4enrte986d3scj9dz",
+                     *         "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T14:17:41.443Z"
+                     *         "createdAt": "2026-11-23T15:30:45.192Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ca39pe5zr3ryzz6ck7w5b"
+                     *         "requestId": "req_01m84gfw9ze70vbsm24rdkzqa9"
                      *       }
                      *     }
                      */
@@ -7553,17 +7507,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84cabjketz953zt3vpv8t3r",
+                     *         "jobId": "job_01m84gfxmaen9987bryfx0v6vp",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T14:17:49.906Z",
-                     *         "completedAt": "2026-11-23T14:17:49.969Z"
+                     *         "createdAt": "2026-11-23T15:30:46.538Z",
+                     *         "completedAt": "2026-11-23T15:30:46.552Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cabneewx90ja68g58gr3g"
+                     *         "requestId": "req_01m84gfxn2esnryn8vpyg15a2p"
                      *       }
                      *     }
                      */
@@ -7628,17 +7582,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84cabd1eghrnwd7zjb9nrv6",
+                     *         "jobId": "job_01m84gfxk4e0ra6zvv51mf71eg",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T14:17:49.722Z",
-                     *         "completedAt": "2026-11-23T14:17:49.868Z"
+                     *         "createdAt": "2026-11-23T15:30:46.499Z",
+                     *         "completedAt": "2026-11-23T15:30:46.527Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cabh4etss7ycb6rz16arf"
+                     *         "requestId": "req_01m84gfxktemq88hh7yqygvwwa"
                      *       }
                      *     }
                      */
@@ -7706,7 +7660,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84cabthe1z86088rx3f3wb1",
+                     *         "requestId": "req_01m84gfxnjewk9n5253qqbcca4",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7754,8 +7708,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a208c5-0cdc-7652-87e2-fe4d35738542",
-                 *         "01a208c5-0cdd-765d-9be7-0542b04a6f4c"
+                 *         "01a20907-f129-73f9-92dc-34f8640fb1fe",
+                 *         "01a20907-f129-73f9-92dc-3cee8c53bd93"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7808,13 +7762,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a208c5-0cdc-7652-87e2-fe4d35738542",
+                     *             "id": "01a20907-f129-73f9-92dc-34f8640fb1fe",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a208c5-0cdd-765d-9be7-0542b04a6f4c",
+                     *             "id": "01a20907-f129-73f9-92dc-3cee8c53bd93",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7834,7 +7788,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ca372erv9cdk9cc1b8xmq"
+                     *         "requestId": "req_01m84gfw9ce9s8bk25pmxh4r4r"
                      *       }
                      *     }
                      */
@@ -7892,11 +7846,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a208c5-0c35-75e8-9f97-1461060f6be2",
+                 *           "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a208c5-0c39-7318-8aad-0500d275aa40",
+                 *           "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -7966,11 +7920,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a208c5-0c35-75e8-9f97-1461060f6be2",
+                     *             "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a208c5-0c39-7318-8aad-0500d275aa40",
+                     *             "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -7988,7 +7942,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ca32hedtt2vz5cream4yc"
+                     *         "requestId": "req_01m84gfw89emw8bmrv4qvqyjk1"
                      *       }
                      *     }
                      */
@@ -8046,8 +8000,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a208c5-0d19-71fc-9bf0-1b255c13043e",
-                 *         "01a208c5-0d23-75d0-86af-8316c59149f4"
+                 *         "01a20907-f134-769b-bdc8-57534bb12c33",
+                 *         "01a20907-f134-769b-bdc8-5e7009c7063c"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8093,11 +8047,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a208c5-0d19-71fc-9bf0-1b255c13043e",
+                     *             "id": "01a20907-f134-769b-bdc8-57534bb12c33",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a208c5-0d23-75d0-86af-8316c59149f4",
+                     *             "id": "01a20907-f134-769b-bdc8-5e7009c7063c",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8115,7 +8069,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ca39ben1vt1rw0jgs196b"
+                     *         "requestId": "req_01m84gfw9rejpse3yes3r3928t"
                      *       }
                      *     }
                      */
@@ -8270,7 +8224,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9r1be4vavb7dvs74q0bx"
+                     *         "requestId": "req_01m84gft8herh8v7nf13629cjb"
                      *       }
                      *     }
                      */
@@ -8416,7 +8370,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-def5-7203-b9cd-31e011a9afea",
+                     *         "id": "01a20907-e8d0-749f-bc5a-474ef0926568",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8451,15 +8405,17 @@ export interface operations {
                      *         "articleUrl": null,
                      *         "externalId": null,
                      *         "errorReason": null,
+                     *         "sourceTracks": [],
+                     *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T14:17:29.590Z",
-                     *         "updatedAt": "2026-11-23T14:17:29.590Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/Vq-vbsP5cdnZWbL2TJj_YnCUH62NKe2r",
+                     *         "createdAt": "2026-11-23T15:30:43.025Z",
+                     *         "updatedAt": "2026-11-23T15:30:43.025Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/NL_vYIYoAApvRGtX9KSzmk9OzMvO0oV_",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T14:17:29.590Z"
+                     *         "uploadExpiresAt": "2026-11-24T15:30:43.025Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9qqne81vkk9cwck1j8gb"
+                     *         "requestId": "req_01m84gft6gejfvrpj21aafggyf"
                      *       }
                      *     }
                      */
@@ -8505,6 +8461,8 @@ export interface operations {
                             publishStatus: "published" | "unpublished";
                             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
                             section: string | null;
+                            /** @description The tracks of the uploaded file, at most fifty. Empty until it is ready. */
+                            sourceTracks: components["schemas"]["SourceTrack"][];
                             storyboardUrl: string | null;
                             streamingUrl: string | null;
                             tags: string[];
@@ -8541,6 +8499,8 @@ export interface operations {
                             videoQuality: ("basic" | "plus") | null;
                             /** @enum {string} */
                             visibility: "public" | "unlisted" | "private";
+                            /** @description What is wrong with the file of an item that plays all the same. */
+                            warnings: components["schemas"]["SourceWarning"][];
                             width: number | null;
                         };
                         meta?: {
@@ -8581,12 +8541,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a208c5-3460-7723-8812-d0b4c9076b25",
-                 *       "eventId": "01a208c5-346b-76b6-abd9-f39aa877b88e",
+                 *       "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
+                 *       "eventId": "01a20907-f773-73a7-a425-bd68a577c244",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T14:17:51.467Z",
+                 *       "timestamp": "2026-11-23T15:30:46.771Z",
                  *       "data": {}
                  *     }
                  */
@@ -8680,10 +8640,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a208c5-346b-76b6-abd9-f39aa877b88e"
+                     *         "eventId": "01a20907-f773-73a7-a425-bd68a577c244"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cad3cehab7ye6c8t3jb4s"
+                     *         "requestId": "req_01m84gfxvkeekt89e1azf2m5ds"
                      *       }
                      *     }
                      */
@@ -8742,22 +8702,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a208c5-3490-72c9-9d70-43a460933f2f",
-                 *           "eventId": "01a208c5-3557-705f-9842-b1f449fed6c1",
+                 *           "contentId": "01a20907-f780-7183-ba77-4dcfd03874a0",
+                 *           "eventId": "01a20907-f78b-7468-ba5b-d8b90837a417",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T14:17:51.703Z",
+                 *           "timestamp": "2026-11-23T15:30:46.795Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a208c5-3557-705f-9842-b4b8ac7bca28",
+                 *           "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T14:17:51.703Z",
+                 *           "timestamp": "2026-11-23T15:30:46.795Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8864,14 +8824,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a208c5-3557-705f-9842-b4b8ac7bca28",
+                     *             "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadbbe5f82yween29mfkq"
+                     *         "requestId": "req_01m84gfxwfermbj141159bda93"
                      *       }
                      *     }
                      */
@@ -9022,7 +8982,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84cady6e7ftpsejhpeydvhy",
+                     *           "id": "exp_01m84gfy18eqrszgx0289qk93p",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -9050,15 +9010,15 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T14:17:52.336Z",
+                     *           "startedAt": "2026-11-23T15:30:46.984Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T14:17:52.325Z"
+                     *           "createdAt": "2026-11-23T15:30:46.951Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cadyred38jg457tmxfr1h",
+                     *         "requestId": "req_01m84gfy2cekysxv3zwd5shwqp",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9242,7 +9202,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84cadz7epct4wd11ctfwcg8",
+                     *         "id": "exp_01m84gfy2jejvve65kvbht10a2",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -9285,11 +9245,11 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T14:17:52.359Z",
+                     *         "createdAt": "2026-11-23T15:30:46.994Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadz5e31vgprsvzh9zf6w"
+                     *         "requestId": "req_01m84gfy2hese9wkkbbt7mdjp3"
                      *       }
                      *     }
                      */
@@ -9396,7 +9356,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84cadzje028eg4mxzgnse57",
+                     *         "id": "exp_01m84gfy2qehgabbf9y04pq782",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -9430,15 +9390,15 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T14:17:52.375Z",
+                     *         "startedAt": "2026-11-23T15:30:47.004Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T14:17:52.370Z",
+                     *         "createdAt": "2026-11-23T15:30:46.998Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadzwe6d9ds4p8sjs0q20"
+                     *         "requestId": "req_01m84gfy31e0z9995fc9zww260"
                      *       }
                      *     }
                      */
@@ -9547,11 +9507,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84cae7jeaws8xqw9z16g43n",
+                     *         "id": "exp_01m84gfy3we9w87j6h1jd3401w",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cae8qegjsaq8xfjp3zzcc"
+                     *         "requestId": "req_01m84gfy3ye22rrcfb7x2wwark"
                      *       }
                      *     }
                      */
@@ -9672,7 +9632,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84cae0ke0kb0xacr6f1h3v0",
+                     *         "id": "exp_01m84gfy36exkbfdkarqg8szew",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -9708,11 +9668,11 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T14:17:52.402Z",
+                     *         "createdAt": "2026-11-23T15:30:47.013Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cae0rea0r3px3jbtw5tgn"
+                     *         "requestId": "req_01m84gfy3aejrss240enqw3438"
                      *       }
                      *     }
                      */
@@ -9820,13 +9780,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84caer4ee1tr862gkq58kby",
+                     *         "experimentId": "exp_01m84gfy67etps39yw5cbad2cc",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T14:17:53.165Z"
+                     *           "startedAt": "2026-11-23T15:30:47.116Z"
                      *         },
-                     *         "asOf": "2026-11-23T14:17:53.173Z",
+                     *         "asOf": "2026-11-23T15:30:47.120Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -9889,7 +9849,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caerkevrtgmx6pb9r6sfq"
+                     *         "requestId": "req_01m84gfy6fe1a8pgjw34a16r0t"
                      *       }
                      *     }
                      */
@@ -10013,13 +9973,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84caejmejsrf69829705ydq",
+                     *         "id": "exp_01m84gfy5aeg5b2ymahsyxx6gk",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T14:17:53.150Z"
+                     *         "rolledOutAt": "2026-11-23T15:30:47.107Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caenvezabs27mmv24vykh"
+                     *         "requestId": "req_01m84gfy5ze32ahs6earry6zxb"
                      *       }
                      *     }
                      */
@@ -10102,12 +10062,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84caebdetdt1y8qqm5rkkg9",
+                     *         "id": "exp_01m84gfy44eq1b3jvs76js89j9",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T14:17:52.800Z"
+                     *         "startedAt": "2026-11-23T15:30:47.048Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caecnef9vty4y68mwtwqa"
+                     *         "requestId": "req_01m84gfy47eg69dn6vjvdypcpt"
                      *       }
                      *     }
                      */
@@ -10198,14 +10158,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84caeehekqaa8sgm5644063",
+                     *         "id": "exp_01m84gfy4eemx8a5mw2zsdmbzt",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T14:17:52.923Z",
+                     *         "stoppedAt": "2026-11-23T15:30:47.072Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caeg2edja1js0dfv81vzq"
+                     *         "requestId": "req_01m84gfy4sejsb8s1gn4fpz7q7"
                      *       }
                      *     }
                      */
@@ -10326,7 +10286,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caerve76rr9215df619p1"
+                     *         "requestId": "req_01m84gfy6mecrastt14e43wszh"
                      *       }
                      *     }
                      */
@@ -10405,7 +10365,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84caf7fe70am1vkppyy7vdr",
+                     *           "id": "dex_01m84gfy9bentrm827sryv9c53",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -10416,13 +10376,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T14:17:53.642Z",
+                     *           "createdAt": "2026-11-23T15:30:47.211Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84caf7we7ardzfh121k1wbj",
+                     *         "requestId": "req_01m84gfy9fe5wtvtjjg3ndwevs",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10525,7 +10485,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84caf7fe70am1vkppyy7vdr",
+                     *         "id": "dex_01m84gfy9bentrm827sryv9c53",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10536,12 +10496,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T14:17:53.642Z",
+                     *         "createdAt": "2026-11-23T15:30:47.211Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caf71eny8xzxy7k3c9gwr"
+                     *         "requestId": "req_01m84gfy98e3yr4gvj9qnwemx8"
                      *       }
                      *     }
                      */
@@ -10607,7 +10567,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84caf93e548pbhpg5ybh496",
+                     *         "id": "dex_01m84gfy9sev9rr1ecatde44py",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10618,12 +10578,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T14:17:53.692Z",
+                     *         "createdAt": "2026-11-23T15:30:47.221Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caf9gefsr0cj5qz88z8jn"
+                     *         "requestId": "req_01m84gfy9wezjb0m0p883mkvdw"
                      *       }
                      *     }
                      */
@@ -10707,7 +10667,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a208c5-0bec-7041-b3b6-c9c6423dab09",
+                     *           "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -10742,9 +10702,11 @@ export interface operations {
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
+                     *           "sourceTracks": [],
+                     *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T14:17:41.100Z",
-                     *           "updatedAt": "2026-11-23T14:17:41.163Z",
+                     *           "createdAt": "2026-11-23T15:30:45.072Z",
+                     *           "updatedAt": "2026-11-23T15:30:45.093Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10756,9 +10718,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249726408708807,
+                     *             "score": 0.6249954365593744,
                      *             "signals": {
-                     *               "recency": 0.9998905634835223,
+                     *               "recency": 0.9999817462374975,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10774,7 +10736,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24997264087088059,
+                     *               "recency": 0.24999543655937437,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10788,9 +10750,9 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a208c4-ec39-712d-84d0-25aefc7962ef",
-                     *           "contentType": "carousel",
-                     *           "title": "A carousel",
+                     *           "id": "01a20907-efc6-7092-8449-1e810809aee0",
+                     *           "contentType": "video",
+                     *           "title": "Item 0",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -10803,44 +10765,44 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/xLSoC-NKdqd61_y2LoYJpg/a-01a208c4-f2b1-751d-a955-a695339093ca/small.jpg",
-                     *           "thumbnailHash": null,
+                     *           "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [],
+                     *           "thumbnails": [
+                     *             {
+                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *               "type": "image/jpeg",
+                     *               "width": 64,
+                     *               "height": 48
+                     *             },
+                     *             {
+                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *               "type": "image/webp",
+                     *               "width": 64,
+                     *               "height": 48
+                     *             }
+                     *           ],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [
-                     *             {
-                     *               "id": "01a208c4-f2b1-751d-a955-a695339093ca",
-                     *               "imageUrl": "https://feed.example.org/media/xLSoC-NKdqd61_y2LoYJpg/a-01a208c4-f2b1-751d-a955-a695339093ca/large.jpg",
-                     *               "altText": null,
-                     *               "position": 0,
-                     *               "createdAt": "2026-11-23T14:17:36.368Z"
-                     *             },
-                     *             {
-                     *               "id": "01a208c4-ec67-719d-a7a5-ca9bd4f2096d",
-                     *               "imageUrl": "https://feed.example.org/media/xLSoC-NKdqd61_y2LoYJpg/a-01a208c4-ec67-719d-a7a5-ca9bd4f2096d/large.jpg",
-                     *               "altText": null,
-                     *               "position": 1,
-                     *               "createdAt": "2026-11-23T14:17:34.628Z"
-                     *             }
-                     *           ],
+                     *           "images": [],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
                      *           "maxFrameRate": null,
-                     *           "videoQuality": null,
+                     *           "videoQuality": "basic",
                      *           "resolutionTier": null,
                      *           "autoScrollInterval": null,
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
+                     *           "sourceTracks": [],
+                     *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T14:17:32.986Z",
-                     *           "updatedAt": "2026-11-23T14:17:36.434Z",
+                     *           "createdAt": "2026-11-23T15:30:44.807Z",
+                     *           "updatedAt": "2026-11-23T15:30:45.066Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10852,9 +10814,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249563694654944,
+                     *             "score": 0.6249949050765773,
                      *             "signals": {
-                     *               "recency": 0.9998254778619774,
+                     *               "recency": 0.9999796203063092,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10870,7 +10832,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24995636946549435,
+                     *               "recency": 0.2499949050765773,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10885,10 +10847,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cag3hegktvhs903vve2ch",
-                     *         "nextCursor": "Ar_cKqhN1muHM2j2VWZlZF8wMW04NGNhZzNuZTZqc3R0MWV3dnRmNGt0axQFBgEBOggBBAQHAgEBAQEBAQEBAQEBAQEBAQEG",
+                     *         "requestId": "req_01m84gfycce8er1fsq7aqwtmzv",
+                     *         "nextCursor": "AjVsZkA9j4Twg7Xih2ZlZF8wMW04NGdmeWNmZXQyOXZwNzJxbTMxN3ZtbRQFCAEBMAcAAQoCAQEBAQEBAQECAQECAQEBBAE",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84cag3ne6jstt1ewvtf4ktk",
+                     *         "feedId": "fed_01m84gfycfet29vp72qm317vmm",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -10971,11 +10933,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T14:17:52.262Z"
+                     *           "updatedAt": "2026-11-23T15:30:46.908Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cadwbefpvvmndjem03em8",
+                     *         "requestId": "req_01m84gfy00extv73mb6dyg7qjh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11054,10 +11016,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T14:17:52.273Z"
+                     *         "updatedAt": "2026-11-23T15:30:46.916Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadwreycvkcx1jthpjn1a"
+                     *         "requestId": "req_01m84gfy09ewt910426rx1y574"
                      *       }
                      *     }
                      */
@@ -11157,10 +11119,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T14:17:52.284Z"
+                     *         "updatedAt": "2026-11-23T15:30:46.924Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadwvegcsdwgshfgmt4e5"
+                     *         "requestId": "req_01m84gfy0cev0vjsr36wyatcbp"
                      *       }
                      *     }
                      */
@@ -11245,7 +11207,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadx8ermb9cbsmfq5pdrs"
+                     *         "requestId": "req_01m84gfy0penhar90h1sqgztc3"
                      *       }
                      *     }
                      */
@@ -11315,11 +11277,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84c9kageaxratbc4jjxk913",
+                     *           "id": "key_01m84gfs9xe6y97z0zagcr7h9h",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T14:17:25.062Z",
+                     *           "createdAt": "2026-11-23T15:30:42.103Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11327,11 +11289,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84c9kade10vwfdyjym4279a",
+                     *           "id": "key_01m84gfs9veq99z3merf4gnn05",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T14:17:25.062Z",
+                     *           "createdAt": "2026-11-23T15:30:42.103Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11340,7 +11302,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84c9pv3e8js0m0vsbwe576b",
+                     *         "requestId": "req_01m84gfszye199xdxw08p603y6",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11424,11 +11386,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84c9pvreb0ay8ak241kewr9",
+                     *         "id": "key_01m84gft0cexrs4ks1pe8rmref",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T14:17:28.701Z",
+                     *         "createdAt": "2026-11-23T15:30:42.830Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -11437,7 +11399,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9pvde0frmk0mr9ymwhtm"
+                     *         "requestId": "req_01m84gft06e1f8h32998npjjrc"
                      *       }
                      *     }
                      */
@@ -11506,19 +11468,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84c9px0e0hvvzr34tkmzaga",
+                     *         "id": "key_01m84gft10eh5sm86q4s68xkt6",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T14:17:28.738Z",
+                     *         "createdAt": "2026-11-23T15:30:42.848Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T14:17:28.745Z",
+                     *         "revokedAt": "2026-11-23T15:30:42.852Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9px5ej5vbw4fqqm8fvpj"
+                     *         "requestId": "req_01m84gft12eh8sysndcw5zcxxx"
                      *       }
                      *     }
                      */
@@ -11588,7 +11550,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84c9pxqe71v3mrmmcqs0kkv",
+                     *         "requestId": "req_01m84gft1de7przjp4nvhnfhcf",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -11673,21 +11635,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84c9pwqesp8b8aq0mjz0zgr",
+                     *         "id": "key_01m84gft0ve8sagycm9ykrmnrb",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T14:17:28.727Z",
+                     *         "createdAt": "2026-11-23T15:30:42.842Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84c9pw4edbaan32ecawmx6s"
+                     *         "replaces": "key_01m84gft0ke8vt7yc5hkrxssye"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9pwceweagdnajskt136d"
+                     *         "requestId": "req_01m84gft0pe3ra2r18ak3ystds"
                      *       }
                      *     }
                      */
@@ -11758,8 +11720,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84cafbgenjrdazbjp9ca3tn",
-                     *           "contentId": "01a208c5-3d68-7546-8eec-14e02c67f063",
+                     *           "id": "lst_01m84gfya4erd9j6218t8t39kj",
+                     *           "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -11767,13 +11729,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T14:17:53.772Z",
+                     *           "createdAt": "2026-11-23T15:30:47.235Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cafbze1y9jj8tp021ahdt",
+                     *         "requestId": "req_01m84gfya8e88s2gzp4bf2swm7",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11882,8 +11844,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84cafbgenjrdazbjp9ca3tn",
-                     *         "contentId": "01a208c5-3d68-7546-8eec-14e02c67f063",
+                     *         "id": "lst_01m84gfya4erd9j6218t8t39kj",
+                     *         "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11891,13 +11853,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T14:17:53.772Z",
+                     *         "createdAt": "2026-11-23T15:30:47.235Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cafaseb39sshxbpzdq8zp"
+                     *         "requestId": "req_01m84gfy9yesktta76g4g9djwy"
                      *       }
                      *     }
                      */
@@ -11996,8 +11958,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84cafd2et0a4z9y6aq1hpmy",
-                     *         "contentId": "01a208c5-3d9e-7643-ba19-b92f81fa8fe7",
+                     *         "id": "lst_01m84gfyaeet7vrj401f5mvdst",
+                     *         "contentId": "01a20907-f94d-74e4-8f65-5d7ff5e61ef3",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12005,12 +11967,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T14:17:53.823Z",
+                     *         "createdAt": "2026-11-23T15:30:47.245Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cafdke3v97d2fxdykg6f5"
+                     *         "requestId": "req_01m84gfyajep598vqv36nbm9y5"
                      *       }
                      *     }
                      */
@@ -12075,11 +12037,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84caff2emjb7t2pb36mkw16",
+                     *         "id": "lst_01m84gfyazervvrdq6b9jre529",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caffne1dbssxbrkbp5ksq"
+                     *         "requestId": "req_01m84gfyb2emqv9dj8xgbea8af"
                      *       }
                      *     }
                      */
@@ -12148,8 +12110,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84cafx9eze9fxm9wkj85z5w",
-                     *         "contentId": "01a208c5-3f7e-74d7-b589-6adbdd53c80e",
+                     *         "id": "lst_01m84gfybpeg1r3h27w2c26826",
+                     *         "contentId": "01a20907-f975-7175-a056-0bc7798f0019",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -12157,12 +12119,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T14:17:54.304Z",
+                     *         "createdAt": "2026-11-23T15:30:47.285Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T14:17:54.413Z"
+                     *         "endedAt": "2026-11-23T15:30:47.292Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cafz1enrarhh8jxwk3983"
+                     *         "requestId": "req_01m84gfybsepcrjsvjx5b6fdqc"
                      *       }
                      *     }
                      */
@@ -12227,8 +12189,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84cag10evsb01bv2dv5dskg",
-                     *         "contentId": "01a208c5-4010-728c-b8c8-465400cc3a41",
+                     *         "id": "lst_01m84gfyc3ekdvbyvse2ms8jmm",
+                     *         "contentId": "01a20907-f981-71b6-a076-9430f1e6806f",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12236,13 +12198,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T14:17:54.449Z",
+                     *         "createdAt": "2026-11-23T15:30:47.298Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cag20en1s7mzwmtgrbzfh"
+                     *         "requestId": "req_01m84gfyc6e1jtkj2b5heyzx5d"
                      *       }
                      *     }
                      */
@@ -12337,8 +12299,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84cafngeyas422pmyj4j565",
-                     *         "contentId": "01a208c5-3e91-7341-98fe-1ceed466ac4c",
+                     *         "id": "lst_01m84gfybeecx9zstrhygdta7x",
+                     *         "contentId": "01a20907-f96d-779a-83f1-c197ce77db77",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -12346,7 +12308,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cafsae5gv9w98gcahtwcx"
+                     *         "requestId": "req_01m84gfybje2v8nh2zkrkgf3t2"
                      *       }
                      *     }
                      */
@@ -12422,7 +12384,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84c9ka9e0yt9jt2wmek2kdc",
+                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12432,7 +12394,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9pt0eg494xbq4ehk7exq"
+                     *         "requestId": "req_01m84gfszdeneaxzm9p446vmzw"
                      *       }
                      *     }
                      */
@@ -12511,7 +12473,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84c9ka9e0yt9jt2wmek2kdc",
+                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12521,7 +12483,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9ptmes8ayf1pqefadda4"
+                     *         "requestId": "req_01m84gfszke0htrbd9ttnqskzt"
                      *       }
                      *     }
                      */
@@ -12592,20 +12554,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a208c5-0ca9-72b8-b713-4ce6156d296d",
+                     *           "contentId": "01a20907-f11a-7170-8456-47907b51a69e",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T14:17:41.323Z",
+                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a208c5-0ca6-75e3-9d9f-e9f456f31128",
+                     *           "contentId": "01a20907-f119-7656-b104-e27c0d9ee342",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T14:17:41.323Z",
+                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cadqce63as44f0mg0t3qr",
+                     *         "requestId": "req_01m84gfxy7ecxr1yke4xs5wcfr",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12691,7 +12653,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cagdvejtaerbxczwxs720"
+                     *         "requestId": "req_01m84gfyewehav7vpmbaxxxscx"
                      *       }
                      *     }
                      */
@@ -12863,7 +12825,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cage9e858bvwfgsg03rny"
+                     *         "requestId": "req_01m84gfyezebq9xf15g0egmrps"
                      *       }
                      *     }
                      */
@@ -12994,12 +12956,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84c9kade10vwfdyjym4279a",
-                     *           "createdAt": "2026-11-23T14:17:54.896Z"
+                     *           "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *           "createdAt": "2026-11-23T15:30:47.395Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cageseyhsdqwym0yhe21e",
+                     *         "requestId": "req_01m84gfyf6e5m9wrzxagrtw2zp",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13128,7 +13090,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caggmem5r4dw0dzed8sy9"
+                     *         "requestId": "req_01m84gfyfce71vq2mgqvrr3vdf"
                      *       }
                      *     }
                      */
@@ -13307,10 +13269,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a208c5-417c-71c1-abc4-964489e4c610",
-                     *                 "score": 0.6999989561894109,
+                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
+                     *                 "score": 0.6999914966965042,
                      *                 "signals": {
-                     *                   "recency": 0.9999973904735268,
+                     *                   "recency": 0.9999787417412604,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -13320,17 +13282,17 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a208c5-06f1-7227-991a-69e4e78d3b51",
-                     *                 "score": 0.6999508368247553,
+                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
+                     *                 "score": 0.6999866897235218,
                      *                 "signals": {
-                     *                   "recency": 0.9998770920618882,
+                     *                   "recency": 0.9999667243088042,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           },
@@ -13351,10 +13313,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a208c5-417c-71c1-abc4-964489e4c610",
-                     *                 "score": 0.6999989561894109,
+                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
+                     *                 "score": 0.6999914966965042,
                      *                 "signals": {
-                     *                   "recency": 0.9999973904735268,
+                     *                   "recency": 0.9999787417412604,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -13364,24 +13326,24 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a208c5-06f1-7227-991a-69e4e78d3b51",
-                     *                 "score": 0.6999508368247553,
+                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
+                     *                 "score": 0.6999866897235218,
                      *                 "signals": {
-                     *                   "recency": 0.9998770920618882,
+                     *                   "recency": 0.9999667243088042,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cagnfempt8184dt8nhdqs"
+                     *         "requestId": "req_01m84gfygve6za1qqe7hkcayw3"
                      *       }
                      *     }
                      */
@@ -13495,7 +13457,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84cagh7eccv57zypcdh29c1",
+                     *         "requestId": "req_01m84gfyfgex0rvxrefjdes6yw",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13621,7 +13583,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84cagjdec8brn2swrhf2vab",
+                     *         "id": "rul_01m84gfyfpe9pv2sgmsce5p1sz",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13632,11 +13594,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T14:17:55.027Z",
-                     *         "updatedAt": "2026-11-23T14:17:55.027Z"
+                     *         "createdAt": "2026-11-23T15:30:47.416Z",
+                     *         "updatedAt": "2026-11-23T15:30:47.416Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caghnep0baw70mqydptjx"
+                     *         "requestId": "req_01m84gfyfke2bv1xjkf5hvjkfw"
                      *       }
                      *     }
                      */
@@ -13732,11 +13694,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84cagmze6a90qx9vaedq2vt",
+                     *         "id": "rul_01m84gfyg3ebsagjhnmt23hsk1",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cagnbes4rdqs9v713zav2"
+                     *         "requestId": "req_01m84gfygrej2v661vwz2b2vf8"
                      *       }
                      *     }
                      */
@@ -13829,7 +13791,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84cagjqe17b9cshh213zq2j",
+                     *         "id": "rul_01m84gfyfte339dw9pxm0vxb0j",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13840,11 +13802,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T14:17:55.033Z",
-                     *         "updatedAt": "2026-11-23T14:17:55.093Z"
+                     *         "createdAt": "2026-11-23T15:30:47.419Z",
+                     *         "updatedAt": "2026-11-23T15:30:47.425Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cagjwehns8jbamv21ynbc"
+                     *         "requestId": "req_01m84gfyfwes1r1t16ryrznjhs"
                      *       }
                      *     }
                      */
@@ -13952,7 +13914,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cagdtecxr1wpa0jtbm9rk"
+                     *         "requestId": "req_01m84gfyevef1rrb0v1q16z55s"
                      *       }
                      *     }
                      */
@@ -14027,11 +13989,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T14:17:52.129Z"
+                     *           "updatedAt": "2026-11-23T15:30:46.862Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cadr8eywt6s4mkhzj81v2",
+                     *         "requestId": "req_01m84gfxyperja6jqdnqfcde69",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14110,10 +14072,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T14:17:52.204Z"
+                     *         "updatedAt": "2026-11-23T15:30:46.876Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadthe6rbr68je216702r"
+                     *         "requestId": "req_01m84gfxz5e2xrxj1tm08xw590"
                      *       }
                      *     }
                      */
@@ -14203,10 +14165,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T14:17:52.214Z"
+                     *         "updatedAt": "2026-11-23T15:30:46.889Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadtnevga218sp34q0jd3"
+                     *         "requestId": "req_01m84gfxz7er4tb2ajytr10har"
                      *       }
                      *     }
                      */
@@ -14291,7 +14253,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadv4e47v4ze00xfdv5ts"
+                     *         "requestId": "req_01m84gfxznee3t3bv8xs301yre"
                      *       }
                      *     }
                      */
@@ -14361,7 +14323,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a208c4-df06-70fa-8a6c-0a9dedb63db2",
+                     *         "id": "01a20907-e8d4-7154-951f-569b511e2dad",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -14396,12 +14358,14 @@ export interface operations {
                      *         "articleUrl": null,
                      *         "externalId": null,
                      *         "errorReason": null,
+                     *         "sourceTracks": [],
+                     *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T14:17:29.607Z",
-                     *         "updatedAt": "2026-11-23T14:17:29.702Z"
+                     *         "createdAt": "2026-11-23T15:30:43.028Z",
+                     *         "updatedAt": "2026-11-23T15:30:43.049Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9qs7e8etznwspqdy7fy1"
+                     *         "requestId": "req_01m84gft6ve39r9nc2kenfzd49"
                      *       }
                      *     }
                      */
@@ -14467,13 +14431,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T14:17:51.770Z",
+                     *         "requestedAt": "2026-11-23T15:30:46.824Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caddheea9b46jrzwpq4wc"
+                     *         "requestId": "req_01m84gfxxgeqn8hayrj00rkdac"
                      *       }
                      *     }
                      */
@@ -14554,13 +14518,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T14:17:51.749Z",
+                     *         "requestedAt": "2026-11-23T15:30:46.817Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadc1e9ktyavp9eve1x44"
+                     *         "requestId": "req_01m84gfxwyek7shvhzet7k7ta1"
                      *       }
                      *     }
                      */
@@ -14638,13 +14602,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T14:17:52.039Z",
+                     *         "requestedAt": "2026-11-23T15:30:46.844Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cadpze69awpw8sccpmbqr"
+                     *         "requestId": "req_01m84gfxy2esv94sx36n831fa5"
                      *       }
                      *     }
                      */
@@ -14724,13 +14688,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T14:17:51.839Z",
+                     *         "requestedAt": "2026-11-23T15:30:46.839Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caddzen4smnwpx8jeeakv"
+                     *         "requestId": "req_01m84gfxxneka89zbzcxvc1bbg"
                      *       }
                      *     }
                      */
@@ -14804,7 +14768,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84c9py0e81teywntyfsjrjz",
+                     *         "requestId": "req_01m84gft1jea5821raj2qa9qs6",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14882,14 +14846,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84c9pyfea6r1g9eejcq2444",
+                     *         "id": "vky_01m84gft1qeb6t55db8gcdee4d",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T14:17:28.791Z",
+                     *         "createdAt": "2026-11-23T15:30:42.872Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_7V8AvnVa4ByXkLLGi19RZkn3gpBq5oQSyEHBGSaE8pw"
+                     *         "key": "rf_vk_Tg34lH7xFKCDu5Bjfa44Z0b8-vOnUyMVCij-th1hrXU"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9py5eawtyxhvg6vvqdsd"
+                     *         "requestId": "req_01m84gft1neb6t5q1azmwjtw05"
                      *       }
                      *     }
                      */
@@ -14958,13 +14922,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84c9q1te8pat3x672k19m1t",
+                     *         "id": "vky_01m84gft23ep2bj8pcprj2svsb",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T14:17:28.892Z",
+                     *         "createdAt": "2026-11-23T15:30:42.884Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9q1zeqh8vw5x5qf997js"
+                     *         "requestId": "req_01m84gft25e2ysvqnejsqmyrdk"
                      *       }
                      *     }
                      */
@@ -15044,15 +15008,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84c9pz6ew8s57xwacph45p2",
+                     *         "id": "vky_01m84gft20efrt9y6ypq1pjk73",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T14:17:28.807Z",
+                     *         "createdAt": "2026-11-23T15:30:42.880Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_H8-7Su9Sj6ku57yJsh9qksm7uo-pcAg0FgFnY64Hm2w",
-                     *         "replaces": "vky_01m84c9pyzewh8atsb6ptcexpk"
+                     *         "key": "rf_vk_AfjeDvBcEIyLzMQadvgFgt8QiCwiPqHCvaYd0U-rXhc",
+                     *         "replaces": "vky_01m84gft1vev9rc4aqcsm86n33"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84c9pz2eystpn462gcjnx0x"
+                     *         "requestId": "req_01m84gft1xe1zvtz9yf255sbew"
                      *       }
                      *     }
                      */
@@ -15267,7 +15231,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cac0ne4ntewcvvgfvrtd6"
+                     *         "requestId": "req_01m84gfxnqedw8frf62gc2th6s"
                      *       }
                      *     }
                      */
@@ -15346,21 +15310,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "6d9815f9-11ec-47f9-ace6-a63bd5609b3d",
+                     *           "id": "ef5b73ed-84ce-4430-9afc-5da17e71b95d",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a208c4-df06-70fa-8a6c-0a9dedb63db2",
+                     *             "contentId": "01a20907-e8d4-7154-951f-569b511e2dad",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T14:17:35.344Z"
+                     *           "timestamp": "2026-11-23T15:30:43.894Z"
                      *         },
                      *         {
-                     *           "id": "1c3121b2-5c13-4644-ba5f-2a1df59b893f",
+                     *           "id": "734619f3-f893-4d05-818b-9832fa060299",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a208c4-df74-7262-b634-cf9f6af8868a",
+                     *             "contentId": "01a20907-e8ee-7287-b219-f2a5e1da0936",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -15368,11 +15332,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T14:17:35.540Z"
+                     *           "timestamp": "2026-11-23T15:30:43.919Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cac0seg6b5r10jq5rrxkq"
+                     *         "requestId": "req_01m84gfxnve87asjnpd5jcf4b8"
                      *       }
                      *     }
                      */
@@ -15465,7 +15429,7 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cac10eekak8qh6d1ya3y1"
+                     *         "requestId": "req_01m84gfxp5e0xrsyep8n9vr8kn"
                      *       }
                      *     }
                      */
@@ -15538,7 +15502,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84cac15egv8t4rgwyzb5hjb",
+                     *         "requestId": "req_01m84gfxpbehws389s9hsmremj",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15631,7 +15595,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84cac1kev3br5d7mn36pdw7",
+                     *         "id": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15643,12 +15607,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T14:17:50.386Z",
-                     *         "webhookId": "whk_01m84cac1kev3br5d7mn36pdw7",
+                     *         "createdAt": "2026-11-23T15:30:46.610Z",
+                     *         "webhookId": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cac1be41rb4tp1c2c0w1c"
+                     *         "requestId": "req_01m84gfxpeer6s990qgd12nzk9"
                      *       }
                      *     }
                      */
@@ -15739,7 +15703,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84cac1wey6skhrwgge12d0c",
+                     *         "id": "whk_01m84gfxpre8kv8616mjb46k61",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15751,7 +15715,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T14:17:50.392Z",
+                     *         "createdAt": "2026-11-23T15:30:46.615Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -15760,7 +15724,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cac2yeb3bns76m3ndpa5p"
+                     *         "requestId": "req_01m84gfxqhe5yrkwqh44j6csz8"
                      *       }
                      *     }
                      */
@@ -15854,11 +15818,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84cac55e7z99s2nnjk15r83",
+                     *         "id": "whk_01m84gfxr1egssfjzkrb45p062",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cac58ev48np0cpxq6anqq"
+                     *         "requestId": "req_01m84gfxr3eemb81pywvyqw21b"
                      *       }
                      *     }
                      */
@@ -15954,7 +15918,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84cac4ne4bt8ykvsb969g0k",
+                     *         "id": "whk_01m84gfxqpe029rm5tv37mah5n",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15966,10 +15930,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T14:17:50.484Z"
+                     *         "createdAt": "2026-11-23T15:30:46.645Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cac4se0n9bg513patvysa"
+                     *         "requestId": "req_01m84gfxqrebcv27wva4gjemgw"
                      *       }
                      *     }
                      */
@@ -16056,7 +16020,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84cac9zerwrxnd3yxegm1v6",
+                     *           "id": "dlv_01m84gfxrheckrm3k1vev6xxa1",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -16068,18 +16032,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T14:17:50.655Z",
-                     *             "webhookId": "whk_01m84cac6zeb0ayyekpwk5dykd"
+                     *             "timestamp": "2026-11-23T15:30:46.673Z",
+                     *             "webhookId": "whk_01m84gfxrdekqvqnn859mctj6r"
                      *           },
-                     *           "createdAt": "2026-11-23T14:17:50.655Z",
+                     *           "createdAt": "2026-11-23T15:30:46.673Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 31,
-                     *           "lastAttemptAt": "2026-11-23T14:17:50.655Z",
+                     *           "responseTime": 3,
+                     *           "lastAttemptAt": "2026-11-23T15:30:46.673Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84cacb5egzstkhamjcgpn1t",
+                     *         "requestId": "req_01m84gfxrne4kvd8987d37ngf7",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16121,7 +16085,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T14:16:51.240Z"
+                 *       "since": "2026-11-23T15:29:46.717Z"
                  *     }
                  */
                 "application/json": {
@@ -16171,14 +16135,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84cacvyexvt38v61zrvzxyr",
-                     *         "since": "2026-11-23T14:16:51.240Z",
-                     *         "until": "2026-11-23T14:17:51.307Z",
+                     *         "id": "whk_01m84gfxsvedzbfsmqmpc08v3t",
+                     *         "since": "2026-11-23T15:29:46.717Z",
+                     *         "until": "2026-11-23T15:30:46.721Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cacwfef1an4frec4gys8x"
+                     *         "requestId": "req_01m84gfxsyec892rq0dqa0qsgn"
                      *       }
                      *     }
                      */
@@ -16238,7 +16202,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T14:16:51.348Z"
+                 *       "since": "2026-11-23T15:29:46.738Z"
                  *     }
                  */
                 "application/json": {
@@ -16282,13 +16246,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84caczhe0q8ahxemkqagzr5",
-                     *         "since": "2026-11-23T14:16:51.348Z",
+                     *         "id": "whk_01m84gfxtge73rz5w0ab0k5z9n",
+                     *         "since": "2026-11-23T15:29:46.738Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84caczneknrrmk033fcxsz9"
+                     *         "requestId": "req_01m84gfxtke7e9t5rt79wn080w"
                      *       }
                      *     }
                      */
@@ -16370,12 +16334,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84cac5fewkatzdz3bhrrwa7",
+                     *         "id": "whk_01m84gfxr6ef495pvkb6w8ekn1",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T15:17:50.553Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T16:30:46.666Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cac63e6bbrkkf3n50k5rw"
+                     *         "requestId": "req_01m84gfxr8ej4st4mtkty13tbr"
                      *       }
                      *     }
                      */
@@ -16465,14 +16429,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84cad2nev6vyhdbq1hn9wrp",
+                     *         "deliveryId": "dlv_01m84gfxv9enhsy7ncenssfqtt",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 3,
+                     *         "responseTime": 2,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cad2jem0skpxdtqvtwr3n"
+                     *         "requestId": "req_01m84gfxv7ep68sz14hb1dyfxg"
                      *       }
                      *     }
                      */
@@ -16550,7 +16514,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84caccted2asky57vwknsnd",
+                     *         "id": "dlv_01m84gfxs1e8bb445ecwmc953s",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -16562,18 +16526,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T14:17:50.746Z",
-                     *           "webhookId": "whk_01m84caccdec6sky6qrz34hfwj"
+                     *           "timestamp": "2026-11-23T15:30:46.689Z",
+                     *           "webhookId": "whk_01m84gfxrxe0w8e13dv9skd51m"
                      *         },
-                     *         "createdAt": "2026-11-23T14:17:50.746Z",
+                     *         "createdAt": "2026-11-23T15:30:46.689Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 8,
-                     *         "lastAttemptAt": "2026-11-23T14:17:50.746Z",
+                     *         "responseTime": 3,
+                     *         "lastAttemptAt": "2026-11-23T15:30:46.689Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T14:17:50.746Z",
-                     *             "responseTime": 8,
+                     *             "startedAt": "2026-11-23T15:30:46.689Z",
+                     *             "responseTime": 3,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -16581,7 +16545,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cacdfe4trne90anx2mwa1"
+                     *         "requestId": "req_01m84gfxs6e458sc1wkcegf3v1"
                      *       }
                      *     }
                      */
@@ -16700,13 +16664,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84cacqve69tf21zv497jybd",
+                     *         "id": "dlv_01m84gfxseek59c13ycf9p6n1g",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T14:17:51.196Z"
+                     *         "nextAttemptAt": "2026-11-23T15:30:46.710Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84cactgeekbahjmztkzz8vh"
+                     *         "requestId": "req_01m84gfxsmecc9vhwqyhvwfh2m"
                      *       }
                      *     }
                      */

@@ -22,7 +22,6 @@ import { api } from './api.ts';
 
 export type Schemas = components['schemas'];
 export type Item = Schemas['Content'];
-export type ItemDetails = Schemas['ContentDetails'];
 export type { Answer, ItemOf, ListPath };
 
 type ReadOptions<Data> = {

@@ -77,6 +77,7 @@ test('a new item has every field, empty where nothing was said', async () => {
     protected: false,
     thumbnailUrl: null,
     thumbnailHash: null,
+    thumbnailTime: null,
     thumbnails: [],
     previewUrl: null,
     storyboardUrl: null,
@@ -94,6 +95,8 @@ test('a new item has every field, empty where nothing was said', async () => {
     articleUrl: null,
     externalId: null,
     errorReason: null,
+    sourceTracks: [],
+    warnings: [],
     progress: 0,
   });
   assert.deepEqual((await get(id)).body.data, item);

@@ -142,7 +142,8 @@ test('a clip of 1080×1920 goes from pending over processing, with progress, to 
   assert.equal(item.errorReason, null);
   await assertPlayable(item.streamingUrl);
   const feed = await service.call('GET', '/v1/feed', { key: service.publishableKey });
-  assert.equal(feed.body.data[0].id, item.id, 'in the feed at once');
+  const inFeed = feed.body.data.map(({ id }: { id: string }) => id);
+  assert.ok(inFeed.includes(item.id), 'in the feed at once');
   await allRenditions();
   assert.ok((await variants(item.streamingUrl)) >= 3, 'all rungs');
   const urls = await assertPlayable(item.streamingUrl);

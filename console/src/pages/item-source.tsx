@@ -1,9 +1,9 @@
 /** What the uploaded file of an item held, what became of it, and what is wrong with it. */
 import { Alert, Stack, Table, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { ItemDetails } from '../data.ts';
+import type { Item } from '../data.ts';
 
-type Track = ItemDetails['sourceTracks'][number];
+type Track = Item['sourceTracks'][number];
 
 const reasons: Record<NonNullable<Track['reason']>, string> = {
   another_track: 'Not used: other tracks are',
@@ -13,7 +13,7 @@ const reasons: Record<NonNullable<Track['reason']>, string> = {
   kind_not_kept: 'Not kept',
 };
 
-export function SourceTracks({ item }: { item: ItemDetails }): ReactNode {
+export function SourceTracks({ item }: { item: Item }): ReactNode {
   if (item.sourceTracks.length === 0 && item.warnings.length === 0) return null;
   return (
     <Stack gap="xs" role="region" aria-label="Uploaded file">

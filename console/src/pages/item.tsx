@@ -16,7 +16,7 @@ import {
 } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { useChange, useRead, type Item, type ItemDetails } from '../data.ts';
+import { useChange, useRead, type Item } from '../data.ts';
 import { fromLocalTime, localTime, moment } from '../format.ts';
 import { formText } from '../form-text.ts';
 import { Page } from '../page.tsx';
@@ -82,7 +82,7 @@ function Archived({ id, onRestored }: { id: string; onRestored: () => void }): R
   );
 }
 
-type ContentParts = { item: ItemDetails; onArchived: () => void };
+type ContentParts = { item: Item; onArchived: () => void };
 
 function Content({ item, onArchived }: ContentParts): ReactNode {
   const isCarousel = item.contentType === 'carousel' || item.contentType === 'video_carousel';

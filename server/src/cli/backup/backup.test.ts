@@ -63,6 +63,13 @@ test('a backup under load holds everything that was acknowledged before it', asy
     return body.data.uploadStatus === 'ready' ? true : null;
   };
   await eventually('the item to be ready', isReady, 120_000);
+  // The rung of the sound alone is the last one that is offered.
+  const hasAllRungs = async () => {
+    const { body } = await original.call('GET', `/v1/content/${item.id}`);
+    const master = await original.call('GET', new URL(body.data.streamingUrl).pathname);
+    return master.text.includes('audio/index.m3u8') ? true : null;
+  };
+  await eventually('all renditions', hasAllRungs, 120_000);
   const hook = { url: 'https://hooks.example.com/x', events: ['content.ready'] };
   assert.equal((await original.call('POST', '/v1/webhooks', { body: hook })).status, 201);
 

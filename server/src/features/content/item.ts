@@ -31,6 +31,8 @@ export const itemColumns = [
   'external_id',
   'error_code',
   'error_message',
+  'source_tracks',
+  'source_warnings',
   'progress',
   'playback_id',
   'media_prefix',
@@ -105,6 +107,8 @@ export function presentItem(row: ItemRow, urls: MediaUrls) {
     externalId: row.external_id,
     errorReason:
       row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' },
+    sourceTracks: row.source_tracks,
+    warnings: row.source_warnings,
     progress: Math.round(row.progress * 1000) / 1000,
     createdAt: formatTimestamp(row.created_at),
     updatedAt: formatTimestamp(row.updated_at),

@@ -11,8 +11,7 @@ import { requestCover } from './cover.ts';
 import { entityTag, presentItem, type ItemRow, type MediaUrls } from './item.ts';
 import { createItemCounter } from './list-count.ts';
 import { isSelective, listItems, toFilter, type ListSort } from './list-queries.ts';
-import { ContentDetails, ContentItem, ContentListQuery, ContentPatch } from './schemas.ts';
-import { findSourceReport } from './source-report-queries.ts';
+import { ContentItem, ContentListQuery, ContentPatch } from './schemas.ts';
 
 export type ContentRouteParts = {
   db: Db;
@@ -103,7 +102,7 @@ function addGetRoute(app: HttpApp, { db, urls }: ContentRouteParts): void {
         tags,
         params: IdParams,
         headers: IfNoneMatch,
-        response: answers({ 200: Envelope(ContentDetails), 304: NotModified }),
+        response: answers({ 200: Envelope(ContentItem), 304: NotModified }),
       },
     },
     async (request, reply) => {
@@ -114,8 +113,7 @@ function addGetRoute(app: HttpApp, { db, urls }: ContentRouteParts): void {
       // Progress moves without a new version, so an item that is being worked on is always sent.
       const isSettled = row.upload_status === 'ready' || row.upload_status === 'error';
       if (isSettled && isNotModified(request.headers, { etag })) return reply.status(304).send();
-      const report = await findSourceReport(db, organizationId, row.content_id);
-      return { data: { ...presentItem(row, urls), ...report } };
+      return { data: presentItem(row, urls) };
     },
   );
 }

@@ -138,6 +138,39 @@ export const DerivedMediaFields = {
   ),
 };
 
+const SourceTrack = Type.Object(
+  {
+    kind: OneOf(['video', 'audio', 'subtitle', 'data'] as const),
+    codec: Type.String({ examples: ['h264'] }),
+    language: Nullable(Type.String({ description: 'As the file names it.', examples: ['eng'] })),
+    duration: Nullable(Type.Number({ description: 'Seconds.' })),
+    used: Type.Boolean({
+      description: 'Whether it is played: in a rendition, as a sound to choose, or as captions.',
+    }),
+    reason: Nullable(
+      OneOf(
+        [
+          'another_track',
+          'codec_not_supported',
+          'cover_picture',
+          'empty',
+          'kind_not_kept',
+        ] as const,
+        'Why it is not used.',
+      ),
+    ),
+  },
+  { title: 'SourceTrack' },
+);
+
+const SourceWarning = Type.Object(
+  {
+    code: OneOf(['SOUND_NOT_SUPPORTED', 'CLOCK_JUMPS', 'PARTLY_DAMAGED'] as const),
+    message: Type.String(),
+  },
+  { title: 'SourceWarning' },
+);
+
 export const ContentItem = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
@@ -180,6 +213,12 @@ export const ContentItem = Type.Object(
     articleUrl: Nullable(Type.String()),
     externalId: Nullable(Type.String()),
     errorReason: Nullable(Type.Object({ code: OneOf(errorReasons), message: Type.String() })),
+    sourceTracks: Type.Array(SourceTrack, {
+      description: 'The tracks of the uploaded file, at most fifty. Empty until it is ready.',
+    }),
+    warnings: Type.Array(SourceWarning, {
+      description: 'What is wrong with the file of an item that plays all the same.',
+    }),
     progress: Type.Number({ minimum: 0, maximum: 1, description: 'Of the processing, 0 to 1.' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -193,52 +232,6 @@ export const SearchText = Type.String({
   description:
     'Every word must begin a word of the title or the description; Chinese and Japanese text is found anywhere in it.',
 });
-
-export const SourceTrack = Type.Object(
-  {
-    kind: OneOf(['video', 'audio', 'subtitle', 'data'] as const),
-    codec: Type.String({ examples: ['h264'] }),
-    language: Nullable(Type.String({ description: 'As the file names it.', examples: ['eng'] })),
-    duration: Nullable(Type.Number({ description: 'Seconds.' })),
-    used: Type.Boolean({
-      description: 'Whether it is played: in a rendition, as a sound to choose, or as captions.',
-    }),
-    reason: Nullable(
-      OneOf(
-        [
-          'another_track',
-          'codec_not_supported',
-          'cover_picture',
-          'empty',
-          'kind_not_kept',
-        ] as const,
-        'Why it is not used.',
-      ),
-    ),
-  },
-  { title: 'SourceTrack' },
-);
-
-const SourceWarning = Type.Object(
-  {
-    code: OneOf(['SOUND_NOT_SUPPORTED', 'CLOCK_JUMPS', 'PARTLY_DAMAGED'] as const),
-    message: Type.String(),
-  },
-  { title: 'SourceWarning' },
-);
-
-export const ContentDetails = Type.Object(
-  {
-    ...ContentItem.properties,
-    sourceTracks: Type.Array(SourceTrack, {
-      description: 'The tracks of the uploaded file, at most fifty. Empty until it is ready.',
-    }),
-    warnings: Type.Array(SourceWarning, {
-      description: 'What is wrong with the file of an item that plays all the same.',
-    }),
-  },
-  { title: 'ContentDetails' },
-);
 
 export const ContentListQuery = Closed({
   ...pageQuery,

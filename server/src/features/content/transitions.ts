@@ -13,8 +13,7 @@
  */
 import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
-import type { MediaInfo } from '../media/media.ts';
-import type { SourceReport } from './source-report-queries.ts';
+import type { MediaInfo, SourceTrack, SourceWarning } from '../media/media.ts';
 import { organizationSetting } from '../organizations/organizations.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 import { withLanguage } from './language.ts';
@@ -100,7 +99,7 @@ export type ReadyMedia = {
   info: MediaInfo;
   /** BCP 47, `und` for no speech; null where it is not known. */
   language: string | null;
-  report: SourceReport;
+  report: { sourceTracks: readonly SourceTrack[]; warnings: readonly SourceWarning[] };
 };
 
 const publishedByItself = sql<'published'>`case
