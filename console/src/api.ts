@@ -34,8 +34,11 @@ export async function changeSession(method: 'POST' | 'DELETE', body?: object): P
 }
 
 /** Sends a form with a file, which the client has no method for. @throws ReelfeedError */
-export const sendForm = (path: string, form: FormData): Promise<void> =>
-  send(path, { method: 'POST', body: form });
+export const sendForm = (
+  path: string,
+  form: FormData,
+  method: 'POST' | 'PUT' = 'POST',
+): Promise<void> => send(path, { method, body: form });
 
 /** Opens a stream of server-sent events. @throws ReelfeedError */
 export const openStream = (path: string, signal: AbortSignal): Promise<Response> =>

@@ -94,7 +94,10 @@ test('downloads are redirected to the bucket for as long as their links are vali
   assert.equal(file.status, 200);
   assert.match(file.headers.get('content-disposition') ?? '', /^attachment; filename="content-/);
   assert.match(await file.text(), new RegExp(item.id));
-  const forged = await send(local(service, downloadUrl.replace(/.$/, '_')), 'GET');
+  // The last character of a signature holds padding bits too, so another one is changed.
+  const swap = (_: string, sign: string, rest: string) => `${sign === 'A' ? 'B' : 'A'}${rest}`;
+  const forgedUrl = downloadUrl.replace(/(.)(.{9})$/, swap);
+  const forged = await send(local(service, forgedUrl), 'GET');
   assert.equal(forged.status, 404);
 });
 

@@ -1,12 +1,14 @@
 /** Plays an item; a protected one with a token of its own. */
-import { AspectRatio, Box, Progress, Text } from '@mantine/core';
+import { AspectRatio, Box, Progress, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { api } from '../api.ts';
 import type { Item } from '../data.ts';
 import { Failed } from '../states.tsx';
+import { ItemCover } from './item-cover.tsx';
 
 export function ItemPlayer({ item }: { item: Item }): ReactNode {
+  const video = useRef<HTMLVideoElement>(null);
   const needsToken = item.protected || item.visibility === 'private';
   const token = useQuery({
     queryKey: ['playback token', item.id, item.updatedAt],
@@ -33,26 +35,34 @@ export function ItemPlayer({ item }: { item: Item }): ReactNode {
     );
   }
   return (
-    <AspectRatio ratio={ratio} maw={Math.min(560, 480 * ratio)} bg="black">
-      {media?.streamingUrl ? (
-        <Stream url={media.streamingUrl} poster={media.thumbnailUrl} title={item.title} />
-      ) : (
-        <Failed error={token.error} />
+    <Stack>
+      <AspectRatio ratio={ratio} maw={Math.min(560, 480 * ratio)} bg="black">
+        {media?.streamingUrl ? (
+          <Stream
+            video={video}
+            url={media.streamingUrl}
+            poster={media.thumbnailUrl}
+            title={item.title}
+          />
+        ) : (
+          <Failed error={token.error} />
+        )}
+      </AspectRatio>
+      {item.width !== null && (
+        <ItemCover item={item} thumbnailUrl={media?.thumbnailUrl ?? null} video={video} />
       )}
-    </AspectRatio>
+    </Stack>
   );
 }
 
-function Stream({
-  url,
-  poster,
-  title,
-}: {
+type StreamParts = {
+  video: RefObject<HTMLVideoElement | null>;
   url: string;
   poster: string | null;
   title: string;
-}): ReactNode {
-  const video = useRef<HTMLVideoElement>(null);
+};
+
+function Stream({ video, url, poster, title }: StreamParts): ReactNode {
   const [error, setError] = useState<Error | null>(null);
   useEffect(() => {
     const element = video.current;
@@ -76,7 +86,7 @@ function Stream({
     };
     start().catch(setError);
     return () => close();
-  }, [url]);
+  }, [url, video]);
   if (error !== null) return <Failed error={error} />;
   return (
     <video

@@ -10,7 +10,8 @@ import type { AddressInfo } from 'node:net';
 import { before, test } from 'node:test';
 import { insertReadyItems } from '../../../../bench/lib/catalogue.ts';
 import { atEnd, silentLog } from '../../../test/database.ts';
-import { sampleBytes } from '../../../test/media.ts';
+import { imageBytes } from '../../../test/carousels.ts';
+import { readyItem, sampleBytes } from '../../../test/media.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { createReadyItems } from '../../../test/seed.ts';
 import { isFullScale } from '../../../test/scale.ts';
@@ -75,6 +76,31 @@ async function orderCarousel(hand: Hand): Promise<void> {
     stored.map((entry: { id: string }) => entry.id),
     [entries[2].id, entries[0].id, entries[1].id],
   );
+}
+
+async function chooseThumbnail(hand: Hand): Promise<void> {
+  const { id, thumbnailUrl } = await readyItem(service, 'black-start.mp4');
+  const read = () => call('GET', `/v1/content/${id}`);
+  const changed = (from: string) =>
+    eventually('another thumbnail', async () => {
+      const item = await read();
+      return item.thumbnailUrl === from ? null : item;
+    });
+  await start(`/content/${id}`);
+  await page.locator('video').evaluate((video: HTMLVideoElement) => {
+    video.currentTime = 0.1;
+  });
+  await hand.press(button('Use the picture shown'));
+  const dark = await changed(thumbnailUrl);
+  assert.equal(dark.thumbnailTime, 0.1);
+  await page.getByText('The picture at 0.1 s.').waitFor();
+  const buffer = await imageBytes({ width: 320, height: 180 });
+  const file = { name: 'cover.jpg', mimeType: 'image/jpeg', buffer };
+  await page.getByLabel('Image for the thumbnail').setInputFiles(file);
+  const uploaded = await changed(dark.thumbnailUrl);
+  assert.equal(uploaded.thumbnailTime, null);
+  await hand.press(button('Use the first picture'));
+  assert.equal((await changed(uploaded.thumbnailUrl)).thumbnailUrl, thumbnailUrl);
 }
 
 async function importVideo(hand: Hand): Promise<void> {
@@ -171,7 +197,15 @@ async function rotateSecret(hand: Hand): Promise<void> {
   await removeWebhook(id);
 }
 
-const tasks = { orderCarousel, importVideo, addCaptions, rollOut, recoverWebhook, rotateSecret };
+const tasks = {
+  orderCarousel,
+  chooseThumbnail,
+  importVideo,
+  addCaptions,
+  rollOut,
+  recoverWebhook,
+  rotateSecret,
+};
 for (const name of ['mouse', 'keyboard'] as const) {
   for (const [task, run] of Object.entries(tasks)) {
     test(`by ${name} alone: ${task}`, options, async () => {

@@ -173,9 +173,9 @@ export async function openSource(
     return openSource(path, { survey: found });
   }
   const placed = placeTracks(container, choice, survey);
+  const read = [placed.video, placed.audio].map((track) => track?.stream.index);
   for (const stream of container.streams) {
-    const isRead = [placed.video, placed.audio].some((track) => track?.stream === stream);
-    if (!isRead) stream.discard = AVDISCARD_ALL;
+    if (!read.includes(stream.index)) stream.discard = AVDISCARD_ALL;
   }
   return { path, container, format, sizeBytes, survey, ...placed };
 }

@@ -1,1 +1,0 @@
-import{_t as e,dt as t,xt as n}from"./states-B31P-no8.js";import{p as r}from"./index-DYb_bnG2.js";var i=n(),a=t(t=>{let n=e([`Input`,`InputWrapper`,`TextInput`],null,t);return(0,i.jsx)(r,{component:`input`,...n,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};
