@@ -27,7 +27,7 @@ import {
 } from '../content/content.ts';
 import { maxEntries } from './schemas.ts';
 
-export { maxAltTextLength, maxImageBytes, requireImage, storeImage } from './receive-image.ts';
+export { maxAltTextLength, storeImage } from './receive-image.ts';
 export { maxEntries } from './schemas.ts';
 
 export type VideoReference = { contentId: string; position?: number };

@@ -2,13 +2,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { HttpApp } from '../../platform/http/app.ts';
-import { ApiError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
 import { CarouselImage, entityTag, presentImages } from '../content/content.ts';
-import { discardRest, wasRolledBack } from '../uploads/uploads.ts';
+import { imageForm, nameFiles, untilGone } from '../images/images.ts';
+import { discardRest } from '../uploads/uploads.ts';
 import { addImage, orderImages, removeImage, requireImageRoom } from './carousels.ts';
-import { receiveImage } from './receive-image.ts';
+import { maxAltTextLength, receiveImage } from './receive-image.ts';
 import { config, tags, type CarouselRouteParts } from './route-parts.ts';
 import { ImageOrder, ImageParams, Removed } from './schemas.ts';
 
@@ -17,22 +17,7 @@ export function addImageRoutes(app: HttpApp, parts: CarouselRouteParts): void {
   addImageChangeRoutes(app, parts);
 }
 
-const bodyOfImage = {
-  'multipart/form-data': {
-    schema: {
-      type: 'object',
-      required: ['file'],
-      properties: {
-        file: {
-          type: 'string',
-          format: 'binary',
-          description: 'JPEG, PNG, WebP, AVIF or HEIC; at most 10 MB.',
-        },
-        altText: { type: 'string', maxLength: 1000 },
-      },
-    },
-  },
-};
+const bodyOfImage = imageForm({ altText: { type: 'string', maxLength: maxAltTextLength } });
 
 function addImageRoute(app: HttpApp, parts: CarouselRouteParts): void {
   app.post(
@@ -61,48 +46,22 @@ function addImageRoute(app: HttpApp, parts: CarouselRouteParts): void {
   );
 }
 
-/** Aborts when the client has closed its connection: nobody waits for the image any more. */
-function untilGone({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  const gone = () =>
-    controller.abort(new ApiError('INVALID_REQUEST', { message: 'The client has gone.' }));
-  if (raw.closed) gone();
-  else raw.once('close', gone);
-  return controller.signal;
-}
-
 async function storeImage(
   parts: CarouselRouteParts,
   request: FastifyRequest,
   reply: FastifyReply,
   id: string,
 ): Promise<FastifyReply> {
-  const { db, storage, mutations, urls } = parts;
   const { organizationId } = principalOf(request);
-  const { playback_id: playbackId } = await requireImageRoom(db, organizationId, id);
-  const signal = untilGone(reply);
-  const image = await receiveImage(parts, { request, signal }, { organizationId, playbackId });
-  let isNamed = false;
-  try {
-    await mutations.mutate(
-      request,
-      reply,
-      async (tx) => {
-        isNamed = true;
-        const row = await addImage(tx, organizationId, id, image);
-        const data = presentImages(row, urls).find((one) => one.id === image.imageId);
-        return { statusCode: 201, headers: { etag: entityTag(row) }, data };
-      },
-      JSON.stringify([image.altText, image.sha256]),
-    );
-  } catch (error) {
-    // A commit whose answer was lost may have happened.
-    isNamed = !wasRolledBack(error);
-    throw error;
-  } finally {
-    // A replayed answer names the files of the first request.
-    if (!isNamed) await storage.removePrefix(`media/${image.folder}`);
-  }
+  const { playback_id: playbackId } = await requireImageRoom(parts.db, organizationId, id);
+  const owner = { organizationId, playbackId };
+  const image = await receiveImage(parts, { request, signal: untilGone(reply) }, owner);
+  const fingerprint = JSON.stringify([image.altText, image.sha256]);
+  await nameFiles(parts, { request, reply }, { folder: image.folder, fingerprint }, async (tx) => {
+    const row = await addImage(tx, organizationId, id, image);
+    const data = presentImages(row, parts.urls).find((one) => one.id === image.imageId);
+    return { statusCode: 201, headers: { etag: entityTag(row) }, data };
+  });
   parts.onChange();
   return reply;
 }

@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/database/database.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { MediaUrls } from '../content/content.ts';
-import type { ImageParts } from './receive-image.ts';
+import type { ImageParts } from '../images/images.ts';
 
 export type CarouselRouteParts = ImageParts & {
   db: Db;

@@ -3,14 +3,9 @@ import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { JobContext } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import {
-  addImage,
-  maxImageBytes,
-  requireImage,
-  storeImage,
-  type NewImage,
-} from '../carousels/carousels.ts';
+import { addImage, storeImage, type NewImage } from '../carousels/carousels.ts';
 import { findMediaSource, isPresent, markComplete } from '../content/content.ts';
+import { maxImageBytes, requireImage, type ImageOwner } from '../images/images.ts';
 import type { ImageDecoder } from '../media/media.ts';
 import { receiveBytes, type UploadLimits } from '../uploads/uploads.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
@@ -75,7 +70,7 @@ export async function fetchImages(
 async function fetchImage(
   parts: FetchImagesParts,
   { signal }: JobContext,
-  owner: { organizationId: string; playbackId: string },
+  owner: ImageOwner,
   { sourceUrl, altText }: ImageSource,
   index: number,
 ): Promise<NewImage> {
@@ -84,7 +79,7 @@ async function fetchImage(
   try {
     await using body = parts.open(sourceUrl);
     await using file = await receiveBytes(storage, body, limits, requireImage, signal);
-    return await storeImage(parts, { file, altText, ...owner }, signal);
+    return await storeImage(parts, { file, altText, owner }, signal);
   } catch (error) {
     const fault = faultOf(error);
     if (fault === null) throw error;

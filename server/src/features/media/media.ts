@@ -3,7 +3,7 @@ export { describeCage, findCage, knownCage, type Cage, type CageLevel } from './
 export { DERIVED_FILES, type DerivedFile } from './derived-files.ts';
 export { THUMBNAIL_FORMATS, thumbnailSizes, WAVEFORM_SIZE } from './thumbnail-sizes.ts';
 export { av1Rungs, DEFAULT_STEPS, LADDER_STEPS, planLadder, type LadderStep } from './ladder.ts';
-export { ImageDecoder } from './image-decoder.ts';
+export { ImageDecoder, type ImageFiles } from './image-decoder.ts';
 export { growingPlaylist, GROWING_MIN_SEGMENTS, parseMediaPlaylist } from './media-playlist.ts';
 export { MediaError, type MediaErrorCode } from './media-error.ts';
 export { sniffImage, type ImageFormat } from './sniff-image.ts';
