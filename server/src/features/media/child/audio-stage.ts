@@ -134,6 +134,8 @@ export async function runAudio(stage: AudioStage): Promise<number> {
   }
   if (graph !== null) await writer.write(graph.push(null));
   graph?.[Symbol.dispose]();
+  // The last frame of a damaged file can claim to last longer than its samples do.
+  coverage.endSeconds = Math.min(coverage.endSeconds, writer.endSeconds);
   if (stage.pace !== null) await fillWithSilence(writer, stage.pace);
   await writer.finish();
   return coverage.endSeconds;

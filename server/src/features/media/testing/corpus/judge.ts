@@ -13,6 +13,8 @@ import { writeFileOf } from './write-file.ts';
 const MAX_LENGTH_ERROR_SECONDS = 0.1;
 const MAX_OFFSET_ERROR_SECONDS = 0.04;
 const MIN_SIMILARITY = 0.95;
+/** Below this a picture does not show what the source shows. */
+const OTHER_PICTURE = 0.9;
 const COMPARED_PICTURES = 4;
 const BRIGHT = 40;
 /** The packets of AAC start and end a frame or two beside the time line. */
@@ -59,13 +61,16 @@ function startOf({ pictures, soundStartSeconds }: Decoded): number {
   return Math.min(pictures[0]?.seconds ?? Infinity, soundStartSeconds ?? Infinity);
 }
 
-/** The lowest similarity of some pictures with the nearest ones of the source. */
+/**
+ * The mean similarity of some pictures with the nearest ones of the source; the lowest where a picture is
+ * another one.
+ */
 function compare(made: Decoded, source: Decoded, size: { width: number; height: number }): number {
   const { height, width } = size;
   const count = made.pictures.length;
   const zero = startOf(source);
   const step = Math.max(0.04, (source.pictures.at(-1)?.seconds ?? 0) / source.pictures.length);
-  let lowest = 1;
+  const found: number[] = [];
   for (let index = 0; index < COMPARED_PICTURES; index += 1) {
     const picture = made.pictures[Math.floor(((index + 0.5) * count) / COMPARED_PICTURES)];
     if (picture === undefined) continue;
@@ -80,9 +85,11 @@ function compare(made: Decoded, source: Decoded, size: { width: number; height: 
       0,
       ...shown.map(({ luma }) => similarity(picture.luma, luma, width, height)),
     );
-    lowest = Math.min(lowest, best);
+    found.push(best);
   }
-  return lowest;
+  const lowest = Math.min(1, ...found);
+  const mean = found.reduce((sum, one) => sum + one, 0) / Math.max(1, found.length);
+  return lowest < OTHER_PICTURE ? lowest : mean;
 }
 
 const TURNS = { 90: 'transpose=clock', 180: 'hflip,vflip', 270: 'transpose=cclock' } as const;
@@ -175,15 +182,16 @@ async function checkRendition(
   const [rotation] = streams.flatMap((one) => (one.kind === 'video' ? (one.rotation ?? []) : []));
   const turn = rotation === undefined ? null : TURNS[rotation];
   const source = await decodeFile(sourcePath, size, { turn, mayBeDamaged: true });
-  const lowest = compare(made, source, size);
-  if (lowest < MIN_SIMILARITY) problems.push(`${name}: SSIM ${lowest.toFixed(3)}`);
+  const likeness = compare(made, source, size);
+  if (likeness < MIN_SIMILARITY) problems.push(`${name}: SSIM ${likeness.toFixed(3)}`);
   const [is, should] = [soundOffset(made), soundOffset(source)];
-  if (is === null || should === null) return { problems, similarity: lowest, offsetErrorMs: null };
+  if (is === null || should === null)
+    return { problems, similarity: likeness, offsetErrorMs: null };
   const error = Math.abs(is - should);
   if (error > MAX_OFFSET_ERROR_SECONDS) {
     problems.push(`${name}: sound after picture ${is.toFixed(3)}, not ${should.toFixed(3)}`);
   }
-  return { problems, similarity: lowest, offsetErrorMs: Math.round(error * 1_000) };
+  return { problems, similarity: likeness, offsetErrorMs: Math.round(error * 1_000) };
 }
 
 /** What is wrong with a refusal. */
