@@ -1,21 +1,27 @@
 /**
- * Proves that the API stands in a crowded world: every GET operation with every kind of key is answered
- * as the description says, nothing of it is anybody else's, and hostile texts are found as they are.
+ * Proves that the API, the console and the feed page stand in a crowded world: every GET operation with
+ * every kind of key is answered as the description says, nothing of it is anybody else's, hostile texts
+ * are found as they are, and every view and every slide is shown.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { launchBrowser } from './browser.ts';
 import { startCrowdedWorld, type CrowdedWorld } from './crowded-world.ts';
 import { assertConforms, lenientAjv, readDescription } from './openapi.ts';
 import { send, type Reply } from './service.ts';
+import { addConsoleTests } from './world/console-tests.ts';
 import { hostileEntries, hostileTexts } from './world/hostile-texts.ts';
+import { addPageTests } from './world/page-tests.ts';
 
 type Described = { content?: Record<string, { schema: object }> };
 type Operation = { security: object[]; responses: Record<string, Described> };
 type Route = { path: string; operation: Operation };
 
 const world = await startCrowdedWorld();
+const launched = await launchBrowser();
+after(() => launched.browser?.close());
 const routes = readReads(await readDescription(world.service.url));
 const samples = await samplesOf(world);
 const ajv = lenientAjv();
@@ -238,3 +244,6 @@ test('every route that the documentation names is one of the API', async () => {
     assert.equal((await send(world.service.url + path, 'GET')).status, 200, path);
   }
 });
+
+addConsoleTests(world, launched);
+addPageTests(world, launched);

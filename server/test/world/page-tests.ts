@@ -3,27 +3,25 @@
  * or shows its pictures.
  */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { launchBrowser } from './browser.ts';
-import { startCrowdedWorld, type CrowdedWorld } from './crowded-world.ts';
-import { watchPage, type PageWatch } from './world/page-watch.ts';
-
-const { browser, reason } = await launchBrowser();
-after(() => browser?.close());
-const options = browser === null ? { skip: reason } : { timeout: 420_000 };
-const world = browser === null ? null : await startCrowdedWorld();
+import type { LaunchedBrowser } from '../browser.ts';
+import type { CrowdedWorld } from '../crowded-world.ts';
+import { isFullScale } from '../scale.ts';
+import { watchPage, type PageWatch } from './page-watch.ts';
 
 /** A walk that finds nothing but broken slides says so after a few of them. */
 const maxProblems = 4;
 const slideTimeoutMs = 20_000;
 
-async function openPage(path: string): Promise<{ page: Page; watch: PageWatch }> {
-  assert.ok(browser !== null && world !== null);
+type Visit = { page: Page; watch: PageWatch };
+
+async function openPage({ browser }: LaunchedBrowser, address: string): Promise<Visit> {
+  assert.ok(browser !== null);
   const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
   const page = await context.newPage();
   const watch = watchPage(page);
-  await page.goto(world.service.url + path);
+  await page.goto(address);
   return { page, watch };
 }
 
@@ -111,68 +109,74 @@ async function walk(page: Page, key: string, problems: string[]): Promise<string
   }
 }
 
-test(
-  'each slide of the feed plays or shows its pictures, forwards and backwards',
-  options,
-  async () => {
-    assert.ok(world !== null);
-    const expected = await expectedSlides(world);
-    assert.ok(expected.length > 35, `${expected.length} slides`);
-    const { page, watch } = await openPage(`/feed?key=${world.service.publishableKey}`);
-    const problems: string[] = [];
-    const seen = await walk(page, 'j', problems);
-    assert.deepEqual(problems, []);
-    assert.deepEqual(new Set(expected.filter((id) => !seen.includes(id))), new Set());
-    await watch.assertWell('forwards', { isWordless: true });
-    const back = await walk(page, 'k', problems);
-    assert.deepEqual(problems, []);
-    assert.deepEqual(back, seen.toReversed());
-    await watch.assertWell('backwards', { isWordless: true });
-    await page.context().close();
-  },
-);
+/** Adds the tests of the feed page over a world. The way back is walked in the long run alone. */
+export function addPageTests(world: CrowdedWorld, launched: LaunchedBrowser): void {
+  const { browser, reason } = launched;
+  const options = browser === null ? { skip: reason } : { timeout: 420_000 };
+  const { service } = world;
+  const address = `${service.url}/feed?key=${service.publishableKey}`;
 
-test(
-  'a hurried viewer ends at a slide that plays, with all its controls pressed',
-  options,
-  async () => {
-    assert.ok(world !== null);
-    const { page, watch } = await openPage(`/feed?key=${world.service.publishableKey}`);
-    await isShown(page);
-    for (let n = 0; n < 20; n += 1) await page.keyboard.press('ArrowDown');
-    for (let n = 0; n < 5; n += 1) await page.keyboard.press('PageUp');
-    for (let n = 0; n < 6; n += 1) await page.mouse.wheel(0, n % 2 === 0 ? 2_500 : -800);
-    await isShown(page);
-    for (const key of ['l', 'b', 'm', 'c', ' ', ' ', 'ArrowRight', 'ArrowLeft', 'l', 'b']) {
-      await page.keyboard.press(key);
+  test(
+    'each slide of the feed plays or shows its pictures',
+    options,
+    async () => {
+      const expected = await expectedSlides(world);
+      assert.ok(expected.length > 35, `${expected.length} slides`);
+      const { page, watch } = await openPage(launched, address);
+      const problems: string[] = [];
+      const seen = await walk(page, 'j', problems);
+      assert.deepEqual(problems, []);
+      assert.deepEqual(new Set(expected.filter((id) => !seen.includes(id))), new Set());
+      await watch.assertWell('forwards', { isWordless: true });
+      if (isFullScale) {
+        const back = await walk(page, 'k', problems);
+        assert.deepEqual(problems, []);
+        assert.deepEqual(back, seen.toReversed());
+        await watch.assertWell('backwards', { isWordless: true });
+      }
+      await page.context().close();
+    },
+  );
+
+  test(
+    'a hurried viewer ends at a slide that plays, with all its controls pressed',
+    options,
+    async () => {
+      const { page, watch } = await openPage(launched, address);
+      await isShown(page);
+      for (let n = 0; n < 20; n += 1) await page.keyboard.press('ArrowDown');
+      for (let n = 0; n < 5; n += 1) await page.keyboard.press('PageUp');
+      for (let n = 0; n < 6; n += 1) await page.mouse.wheel(0, n % 2 === 0 ? 2_500 : -800);
+      await isShown(page);
+      for (const key of ['l', 'b', 'm', 'c', ' ', ' ', 'ArrowRight', 'ArrowLeft', 'l', 'b']) {
+        await page.keyboard.press(key);
+      }
+      await page.keyboard.press('j');
+      await isShown(page);
+      await watch.assertWell('in a hurry', { isWordless: true });
+      await page.context().close();
+    },
+  );
+
+  test('a feed of video carousels alone, and one of pictures alone', options, async () => {
+    for (const filter of ['contentType=video_carousel', 'contentType=carousel', 'tags=hostile']) {
+      const [name = '', value = ''] = filter.split('=');
+      const { page, watch } = await openPage(launched, `${service.url}/docs`);
+      await page.goto(address);
+      await page.evaluate(
+        ([attribute, given]) => {
+          const names: Record<string, string> = { contentType: 'content-type', tags: 'tags' };
+          const feed = document.querySelector('reelfeed-feed');
+          feed?.setAttribute(names[String(attribute)] ?? '', String(given));
+        },
+        [name, value],
+      );
+      const problems: string[] = [];
+      const seen = await walk(page, 'j', problems);
+      assert.deepEqual(problems, [], filter);
+      assert.ok(seen.length > 1, filter);
+      await watch.assertWell(filter, { isWordless: true });
+      await page.context().close();
     }
-    await page.keyboard.press('j');
-    await isShown(page);
-    await watch.assertWell('in a hurry', { isWordless: true });
-    await page.context().close();
-  },
-);
-
-test('a feed of video carousels alone, and one of pictures alone', options, async () => {
-  assert.ok(world !== null);
-  const key = world.service.publishableKey;
-  for (const filter of ['contentType=video_carousel', 'contentType=carousel', 'tags=hostile']) {
-    const [name = '', value = ''] = filter.split('=');
-    const { page, watch } = await openPage(`/docs`);
-    await page.goto(`${world.service.url}/feed?key=${key}`);
-    await page.evaluate(
-      ([attribute, given]) => {
-        const names: Record<string, string> = { contentType: 'content-type', tags: 'tags' };
-        const feed = document.querySelector('reelfeed-feed');
-        feed?.setAttribute(names[String(attribute)] ?? '', String(given));
-      },
-      [name, value],
-    );
-    const problems: string[] = [];
-    const seen = await walk(page, 'j', problems);
-    assert.deepEqual(problems, [], filter);
-    assert.ok(seen.length > 1, filter);
-    await watch.assertWell(filter, { isWordless: true });
-    await page.context().close();
-  }
-});
+  });
+}

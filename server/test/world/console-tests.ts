@@ -1,0 +1,73 @@
+/**
+ * Walks through the whole console over a crowded world: every view, wide and narrow, and every control
+ * of it. Changes are refused by the test, so each control may be pressed, and what a page does with a
+ * refusal is tried as well.
+ *
+ * Problems are collected and told together: a walk that ends at its first one finds one an hour.
+ */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import type { LaunchedBrowser } from '../browser.ts';
+import type { CrowdedWorld } from '../crowded-world.ts';
+import { isFullScale } from '../scale.ts';
+import { addressesOf, pressAll, visitAll, type Address } from './console-walk.ts';
+
+/** The views of `views.ts`, as patterns of their paths. */
+async function readViews(): Promise<RegExp[]> {
+  const source = await readFile(new URL('../../../console/src/views.ts', import.meta.url), 'utf8');
+  const patterns = [...source.matchAll(/\[\/\^(\S+)\$\/,/g)].map((match) => match[1] ?? '');
+  assert.ok(patterns.length >= 20, `${patterns.length} views`);
+  return patterns.map((pattern) => new RegExp(`^${pattern.replaceAll('\\/', '/')}$`));
+}
+
+const views = await readViews();
+const viewOf = (path: string) => views.find((view) => view.test(path.split('?')[0] ?? ''));
+
+/** Adds the tests of the console over a world. Controls at every address are for the long run. */
+export function addConsoleTests(world: CrowdedWorld, { browser, reason }: LaunchedBrowser): void {
+  const options = browser === null ? { skip: reason } : { timeout: 540_000 };
+
+  test('the walk knows an address of every view', options, () => {
+    const known = new Set(addressesOf(world).map(({ path }) => viewOf(path)));
+    assert.deepEqual(
+      views.filter((view) => !known.has(view)),
+      [],
+    );
+  });
+
+  for (const width of [1_440, 390]) {
+    test(`every view shows its crowd without a mistake, ${width} px wide`, options, async () => {
+      assert.ok(browser !== null);
+      const problems = await visitAll(
+        { browser, world, width },
+        addressesOf(world),
+        (_page, watch) => watch.assertWell('as it was opened'),
+      );
+      assert.deepEqual(problems, []);
+    });
+  }
+
+  test(
+    'every control may be pressed, also when the service refuses what it does',
+    options,
+    async () => {
+      assert.ok(browser !== null);
+      const all = addressesOf(world);
+      const first = views.flatMap((view): Address[] => {
+        const found = all.find(({ path }) => viewOf(path) === view);
+        return found === undefined ? [] : [found];
+      });
+      let pressed = 0;
+      const problems = await visitAll(
+        { browser, world, width: 1_440 },
+        isFullScale ? all : first,
+        async (...visit) => {
+          pressed += await pressAll(...visit);
+        },
+      );
+      assert.deepEqual(problems, []);
+      assert.ok(pressed > 50, `${pressed} controls`);
+    },
+  );
+}
