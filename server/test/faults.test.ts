@@ -139,7 +139,7 @@ async function assertTidy(instance: Instance): Promise<void> {
   });
 }
 
-const kills = scaled(3, 20);
+const kills = scaled(2, 20);
 
 const onlyLinux = { skip: isLinux ? false : 'reads /proc, which this system does not have' };
 

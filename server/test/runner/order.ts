@@ -5,7 +5,6 @@ const longest: readonly string[] = [
   'server/test/cli.test.ts',
   'server/src/features/media/media.test.ts',
   'server/test/processing.test.ts',
-  'server/test/content-kills.test.ts',
   'server/src/features/console/console-pages.test.ts',
   'server/test/rolling-restart.test.ts',
   'server/test/event-crash.test.ts',
