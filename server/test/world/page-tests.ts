@@ -116,27 +116,23 @@ export function addPageTests(world: CrowdedWorld, launched: LaunchedBrowser): vo
   const { service } = world;
   const address = `${service.url}/feed?key=${service.publishableKey}`;
 
-  test(
-    'each slide of the feed plays or shows its pictures',
-    options,
-    async () => {
-      const expected = await expectedSlides(world);
-      assert.ok(expected.length > 35, `${expected.length} slides`);
-      const { page, watch } = await openPage(launched, address);
-      const problems: string[] = [];
-      const seen = await walk(page, 'j', problems);
+  test('each slide of the feed plays or shows its pictures', options, async () => {
+    const expected = await expectedSlides(world);
+    assert.ok(expected.length > 35, `${expected.length} slides`);
+    const { page, watch } = await openPage(launched, address);
+    const problems: string[] = [];
+    const seen = await walk(page, 'j', problems);
+    assert.deepEqual(problems, []);
+    assert.deepEqual(new Set(expected.filter((id) => !seen.includes(id))), new Set());
+    await watch.assertWell('forwards', { isWordless: true });
+    if (isFullScale) {
+      const back = await walk(page, 'k', problems);
       assert.deepEqual(problems, []);
-      assert.deepEqual(new Set(expected.filter((id) => !seen.includes(id))), new Set());
-      await watch.assertWell('forwards', { isWordless: true });
-      if (isFullScale) {
-        const back = await walk(page, 'k', problems);
-        assert.deepEqual(problems, []);
-        assert.deepEqual(back, seen.toReversed());
-        await watch.assertWell('backwards', { isWordless: true });
-      }
-      await page.context().close();
-    },
-  );
+      assert.deepEqual(back, seen.toReversed());
+      await watch.assertWell('backwards', { isWordless: true });
+    }
+    await page.context().close();
+  });
 
   test(
     'a hurried viewer ends at a slide that plays, with all its controls pressed',
