@@ -90,8 +90,8 @@ test('the Compose file is valid, and has three API processes, two workers and on
     >;
     configs: object;
   };
-  // Configurations in the file itself are younger than the packaged schema.
-  const { configs: _, ...rest } = file;
+  // The name, and configurations in the file itself, are younger than the packaged schema.
+  const { configs: _configs, name: _name, ...rest } = file;
   // Ajv knows its dialect and its ids by other names, and needs neither.
   const schema: object = JSON.parse(
     JSON.stringify(composeSchema, (key, value) =>
