@@ -17,9 +17,13 @@ import { addConfigRoute } from './config-route.ts';
 import { experimentErrors } from './errors.ts';
 import { openExperiments } from './experiments.ts';
 import { addLifecycleRoutes } from './lifecycle-routes.ts';
+import { addHoldoutRoutes } from './holdout-routes.ts';
+import { addRecordRoutes } from './record-routes.ts';
 import { addResultRoutes } from './result-routes.ts';
 import { addExperimentRoutes } from './routes.ts';
+import { addRunningRoutes } from './running-routes.ts';
 import { experimentUnits } from './units/units.ts';
+import { endTrialsOf } from './queries.ts';
 import { experimentEvents } from './webhook-events.ts';
 
 type Parts = {
@@ -62,7 +66,14 @@ export const experiments = defineFeature({
     }),
   },
   errors: experimentErrors,
-  tables: ['experiment', 'exposure', 'experiment_unit', 'viewer_day'],
+  tables: [
+    'experiment',
+    'exposure',
+    'experiment_unit',
+    'viewer_day',
+    'experiment_holdout',
+    'experiment_decision',
+  ],
   extensions: [
     extend(webhookEvents, experimentEvents),
     extend(engagementFollowers, experimentUnits),
@@ -80,6 +91,7 @@ export const experiments = defineFeature({
     const onChange = () => hints.give(configurationChanged);
     return {
       provides: { assignments },
+      eraseViewer: (viewer) => endTrialsOf(db, viewer),
       resources: [opened],
       routes(app) {
         addConfigRoute(app, { assignments, viewerSignatures });
@@ -91,6 +103,9 @@ export const experiments = defineFeature({
           settle: () => settle({ db, eventLog, exposures }),
           onChange,
         });
+        addRunningRoutes(app, { mutations, plan, onChange });
+        addRecordRoutes(app, { db, cursors, mutations });
+        addHoldoutRoutes(app, { db, mutations });
         addResultRoutes(app, { db });
       },
       chores: choresOf(db, () => {

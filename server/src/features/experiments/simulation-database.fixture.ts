@@ -36,6 +36,8 @@ export async function insertRow(db: Db, row: ExperimentRow): Promise<ExperimentR
       targeting: JSON.stringify(row.targeting),
       ranges: JSON.stringify(row.ranges),
       plan: JSON.stringify(row.plan),
+      tags: [...row.tags],
+      forced_variants: JSON.stringify(row.forced_variants),
       results: null,
     })
     .execute();
@@ -74,6 +76,7 @@ export async function simulateInDatabase(
         return assign(view.running, userId, {}, fromMs).map(({ experiment, index }) => ({
           experimentNumber: experiment.number,
           unitKey,
+          viewer: `u:${userId}`,
           variant: index,
           atMs: fromMs,
         }));

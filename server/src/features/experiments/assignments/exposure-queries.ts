@@ -22,7 +22,7 @@ export async function insertExposures(db: Db, exposures: readonly Exposure[]): P
   await sql`
     with given as (
       select experiment_number, unit_key, nullif(device_key, '') as device_key, variant, exposed_at,
-        country, device
+        country, device, viewer
       from unnest(
         ${int8Array(exposures.map(({ experimentNumber }) => experimentNumber))}::int8[],
         ${bytesArray(exposures.map(({ unitKey }) => unitKey))}::bytea[],
@@ -30,8 +30,9 @@ export async function insertExposures(db: Db, exposures: readonly Exposure[]): P
         ${int8Array(exposures.map(({ variant }) => variant))}::int8[],
         ${timestampArray(exposures.map(({ atMs }) => atMs))}::timestamptz[],
         ${textArray(exposures.map(({ country }) => country ?? null))}::text[],
-        ${textArray(exposures.map(({ device }) => device ?? null))}::text[]
-      ) as given (experiment_number, unit_key, device_key, variant, exposed_at, country, device)
+        ${textArray(exposures.map(({ device }) => device ?? null))}::text[],
+        ${textArray(exposures.map(({ viewer }) => viewer))}::text[]
+      ) as given (experiment_number, unit_key, device_key, variant, exposed_at, country, device, viewer)
       join experiment on experiment.number = given.experiment_number
       where experiment.status = 'running'
     ), merged as (
@@ -40,15 +41,17 @@ export async function insertExposures(db: Db, exposures: readonly Exposure[]): P
       where exposure.experiment_number = given.experiment_number
         and exposure.unit_key = given.device_key and exposure.merged_into is null
       returning exposure.experiment_number, given.unit_key, exposure.variant, exposure.exposed_at,
-        exposure.country, exposure.device, exposure.is_crossed
+        exposure.country, exposure.device, given.viewer, exposure.is_crossed
     ), known as (
-      select experiment_number, unit_key, variant, exposed_at, country, device, false as is_crossed
+      select experiment_number, unit_key, variant, exposed_at, country, device, viewer,
+        false as is_crossed
       from given
-      union all select experiment_number, unit_key, variant, exposed_at, country, device, is_crossed
+      union all
+      select experiment_number, unit_key, variant, exposed_at, country, device, viewer, is_crossed
       from merged
     ), first as (
       select distinct on (experiment_number, unit_key)
-        experiment_number, unit_key, variant, exposed_at, country, device,
+        experiment_number, unit_key, variant, exposed_at, country, device, viewer,
         bool_or(is_crossed) over unit or min(variant) over unit <> max(variant) over unit
           as is_crossed
       from known
@@ -56,8 +59,9 @@ export async function insertExposures(db: Db, exposures: readonly Exposure[]): P
       order by experiment_number, unit_key, exposed_at, variant
     )
     insert into exposure
-      (experiment_number, unit_key, variant, exposed_at, country, device, is_crossed)
-    select experiment_number, unit_key, variant, exposed_at, country, device, is_crossed from first
+      (experiment_number, unit_key, variant, exposed_at, country, device, viewer, is_crossed)
+    select experiment_number, unit_key, variant, exposed_at, country, device, viewer, is_crossed
+    from first
     order by experiment_number, unit_key
     on conflict (experiment_number, unit_key) do update set is_crossed = true
       where (exposure.variant <> excluded.variant or excluded.is_crossed)
