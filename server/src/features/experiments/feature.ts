@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { integer } from '../../platform/config-values.ts';
-import type { Db } from '../../platform/database/database.ts';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { extend } from '../../platform/extension-point.ts';
 import { defineFeature, type Chore } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
@@ -10,7 +10,7 @@ import { setting } from '../../platform/settings.ts';
 import { engagementFollowers } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
 import type { SignatureReader } from '../keys/keys.ts';
-import { configurationChanged } from '../settings/settings.ts';
+import { configurationChanged, lockConfiguration } from '../settings/settings.ts';
 import { webhookDeliveries, webhookEvents } from '../webhooks/webhooks.ts';
 import { completeDue, countQuietExposures, settle, takeDueLooks } from './catch-up.ts';
 import { addConfigRoute } from './config-route.ts';
@@ -91,7 +91,13 @@ export const experiments = defineFeature({
     const onChange = () => hints.give(configurationChanged);
     return {
       provides: { assignments },
-      eraseViewer: (viewer) => endTrialsOf(db, viewer),
+      async eraseViewer(viewer) {
+        await inTransaction(db, async (tx) => {
+          await lockConfiguration(tx, viewer.organizationId);
+          await endTrialsOf(tx, viewer);
+        });
+        onChange();
+      },
       resources: [opened],
       routes(app) {
         addConfigRoute(app, { assignments, viewerSignatures });

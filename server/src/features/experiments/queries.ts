@@ -328,7 +328,7 @@ export async function deleteExperiment(
 
 /** Removes a user from those who try variants. */
 export async function endTrialsOf(
-  db: Db,
+  tx: Tx,
   { organizationId, userId }: { organizationId: string; userId: string },
 ): Promise<void> {
   const named = JSON.stringify([{ userId }]);
@@ -336,7 +336,7 @@ export async function endTrialsOf(
     update experiment set forced_variants = (
       select coalesce(jsonb_agg(forced), '[]') from jsonb_array_elements(forced_variants) as forced
       where forced->>'userId' <> ${userId})
-    where organization_id = ${organizationId} and forced_variants @> ${named}::jsonb`.execute(db);
+    where organization_id = ${organizationId} and forced_variants @> ${named}::jsonb`.execute(tx);
 }
 
 /** Finds running experiments that have reached their planned end. */
