@@ -112,7 +112,7 @@ export const experiments = defineFeature({
         addRunningRoutes(app, { mutations, plan, onChange });
         addRecordRoutes(app, { db, cursors, mutations });
         addHoldoutRoutes(app, { db, mutations });
-        addResultRoutes(app, { db });
+        addResultRoutes(app, { db, plan });
       },
       chores: choresOf(db, () => {
         onChange();
