@@ -62,9 +62,7 @@ export function armsOfRows(
   assigned: (index: number) => number,
 ): ArmData[] {
   const sums = variants.map((_, index) =>
-    rows
-      .filter(({ variant }) => variant === index)
-      .toSorted((a, b) => a.period - b.period),
+    rows.filter(({ variant }) => variant === index).toSorted((a, b) => a.period - b.period),
   );
   const joined = joinPeriods(sums);
   return variants.map((variant, index) => armOf(variant, assigned(index), joined[index]));

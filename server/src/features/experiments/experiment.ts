@@ -62,9 +62,10 @@ export type Range = readonly [from: number, to: number];
  * Experiments that exclude each other while they run: all with the ranking, and those of one group.
  * Null: any others may have the same viewers.
  */
-export function exclusionOf(
-  { type, exclusion_group: group }: Pick<ExperimentRow, 'type' | 'exclusion_group'>,
-): string | null {
+export function exclusionOf({
+  type,
+  exclusion_group: group,
+}: Pick<ExperimentRow, 'type' | 'exclusion_group'>): string | null {
   if (type === 'ranking') return 'ranking';
   return group === null ? null : `group ${group}`;
 }

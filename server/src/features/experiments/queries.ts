@@ -314,10 +314,7 @@ export async function deleteExperiment(
     await tx.deleteFrom('experiment').where('number', '=', row.number).execute();
     return;
   }
-  await tx
-    .deleteFrom('experiment_decision')
-    .where('experiment_number', '=', row.number)
-    .execute();
+  await tx.deleteFrom('experiment_decision').where('experiment_number', '=', row.number).execute();
   await tx.deleteFrom('exposure').where('experiment_number', '=', row.number).execute();
   await tx
     .updateTable('experiment')

@@ -21,7 +21,11 @@ import {
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { hashViewer, viewerOf } from '../analytics/analytics.ts';
 import { ViewerSecrets } from '../organizations/organizations.ts';
-import { countAssignments, listAssignments, type AssignmentRow } from './assignments/list-queries.ts';
+import {
+  countAssignments,
+  listAssignments,
+  type AssignmentRow,
+} from './assignments/list-queries.ts';
 import {
   countDecisions,
   decisionActions,

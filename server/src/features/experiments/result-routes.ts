@@ -13,10 +13,7 @@ import { Plan, PlanRequest, Results } from './result-schemas.ts';
 import { readResults } from './results.ts';
 import { config, getExperiment, tags } from './routes.ts';
 
-export function addResultRoutes(
-  app: HttpApp,
-  { db, plan }: { db: Db; plan: JudgingPlan },
-): void {
+export function addResultRoutes(app: HttpApp, { db, plan }: { db: Db; plan: JudgingPlan }): void {
   app.get(
     '/v1/experiments/:id/results',
     {

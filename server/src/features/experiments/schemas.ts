@@ -129,7 +129,10 @@ export const ExperimentSummary = Type.Object({
 const Config = Type.Record(Type.String(), Type.Unknown());
 
 const warnings = Type.Array(
-  Type.Object({ code: OneOf(['ENDS_TOO_EARLY', 'NO_PLANNED_END'] as const), message: Type.String() }),
+  Type.Object({
+    code: OneOf(['ENDS_TOO_EARLY', 'NO_PLANNED_END'] as const),
+    message: Type.String(),
+  }),
   { description: 'What is allowed but will hardly give the results that are wanted.' },
 );
 

@@ -20,7 +20,7 @@ import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { findExperiment } from './queries.ts';
 import { readResults, type Results } from './results.ts';
 import { days, daysBefore, eventsOf, makeViewers } from './simulated-viewers.fixture.ts';
-import type { Simulation } from './simulation.fixture.ts';
+import { entryDays, stayOf, type Simulation } from './simulation.fixture.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { createRandom } from './statistics/random.fixture.ts';
 
@@ -61,6 +61,7 @@ export async function simulateInDatabase(
   const view = buildView(1, [], [row]);
   const random = createRandom(options.seed);
   const viewers = makeViewers(options.viewers, random);
+  const entersOn = entryDays(row, viewers, options);
   const project = await openProjection(db);
   const secrets = new ViewerSecrets();
   await secrets.load(db, [organizationId]);
@@ -68,7 +69,7 @@ export async function simulateInDatabase(
   const reads: DatabaseRead[] = [];
   for (let day = -daysBefore; day < days; day += 1) {
     const fromMs = startMs + day * dayMs;
-    const entering = viewers.filter(({ firstDay }) => firstDay === day);
+    const entering = viewers.filter((_, index) => entersOn[index] === day);
     await insertExposures(
       db,
       entering.flatMap(({ userId }) => {
@@ -82,7 +83,9 @@ export async function simulateInDatabase(
         }));
       }),
     );
-    const events = viewers.flatMap((viewer) => eventsOf(viewer, contentIds, fromMs, random));
+    const events = viewers.flatMap((viewer, index) =>
+      eventsOf(viewer, contentIds, fromMs, random, stayOf(options, entersOn[index] ?? 0)),
+    );
     await openEventLog(db).append([{ organizationId, events }]);
     await project();
     if (day < 0) continue;

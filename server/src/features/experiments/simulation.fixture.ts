@@ -138,9 +138,7 @@ export function simulateOne(
       viewers.flatMap((viewer, index) => {
         const entered = entersOn[index] ?? 0;
         const isTreated = day >= entered && variantOf[index] === 1;
-        const isLate = entered >= (options.ramp?.untilDay ?? Infinity);
-        const stay = isLate ? (options.ramp?.laterStay ?? 1) : 1;
-        const longer = stay * (isTreated ? (options.longer ?? 1) : 1);
+        const longer = stayOf(options, entered) * (isTreated ? (options.longer ?? 1) : 1);
         return eventsOf(viewer, contentIds, fromMs, random, longer);
       }),
     );
@@ -161,7 +159,7 @@ export function simulateOne(
 }
 
 /** The day on which each viewer is exposed: that of the raise for whom the traffic left out before. */
-function entryDays(
+export function entryDays(
   row: ExperimentRow,
   viewers: readonly SimulatedViewer[],
   { ramp }: Simulation,
@@ -171,6 +169,11 @@ function entryDays(
   return viewers.map(({ userId, firstDay }) =>
     variantAt(before, userId, 0) < 0 ? Math.max(firstDay, ramp.untilDay) : firstDay,
   );
+}
+
+/** The factor for watch times of a viewer who enters on a day. */
+export function stayOf({ ramp }: Simulation, entersOn: number): number {
+  return ramp !== undefined && entersOn >= ramp.untilDay ? ramp.laterStay : 1;
 }
 
 function variantAt(view: OrganizationView, userId: string, atMs: number): number {

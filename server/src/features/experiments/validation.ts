@@ -28,7 +28,8 @@ export function checkDefinition(definition: Definition, now: Date): void {
   ];
   details.push(...problemsOfForced(definition));
   if (definition.type === 'ranking' && definition.group !== null) {
-    const message = 'is for config and feature experiments; those with the ranking exclude each other';
+    const message =
+      'is for config and feature experiments; those with the ranking exclude each other';
     details.push({ path: 'group', message });
   }
   if (!definition.metrics.includes(definition.primaryMetric)) {

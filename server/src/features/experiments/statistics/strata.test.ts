@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createRandom } from './random.fixture.ts';
 import { postStratify, postStratifyShares, strataStarts } from './strata.ts';
 
-const isMean = (name: string) => name.endsWith('mean');
+const isMean = (name: 'a_mean' | 'a_variance') => name === 'a_mean';
 
 test('periods that are too small join the one before', () => {
   const large = [60, 70];
@@ -54,8 +54,7 @@ test('a mix that differs between the arms is no effect', () => {
 
 test('the variance is that of the stratified mean, as trials show', () => {
   const random = createRandom(7);
-  const normal = () =>
-    Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const rounds = 1_500;
   const sizes = [80, 240];
   let [told, sum, squares] = [0, 0, 0];
@@ -63,12 +62,14 @@ test('the variance is that of the stratified mean, as trials show', () => {
     const strata = sizes.map((size, place) => {
       const values = Array.from({ length: size }, () => 5 * place + (1 + place) * normal());
       const mean = values.reduce((total, value) => total + value, 0) / size;
-      const variance =
-        values.reduce((total, value) => total + (value - mean) ** 2, 0) / (size - 1);
+      const variance = values.reduce((total, value) => total + (value - mean) ** 2, 0) / (size - 1);
       return { units: size, moments: { a_mean: mean, a_variance: variance } };
     });
     // The other arm has the opposite mix, so the weights are even.
-    const [arm] = postStratify([strata, [240, 80].map((units) => ({ ...strata[0]!, units }))], isMean);
+    const [arm] = postStratify(
+      [strata, [240, 80].map((units) => ({ ...strata[0]!, units }))],
+      isMean,
+    );
     const { units = 1, moments } = arm ?? {};
     const mean = moments?.a_mean ?? 0;
     told += (moments?.a_variance ?? 0) / units / rounds;
