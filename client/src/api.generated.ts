@@ -858,10 +858,94 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a draft, or move the end of a running experiment
-         * @description Once it was started, `endsAt` can be moved later until it is reached; everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed since.
+         * Change a draft; raise the traffic or move the end of a running experiment
+         * @description Once it was started, `traffic` can grow and `endsAt` can be moved later until it is reached; nobody who takes part is moved. Everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed since.
          */
         patch: operations["updateExperiment"];
+        trace?: never;
+    };
+    "/v1/experiments/{id}/assignments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who takes part in an experiment
+         * @description Each unit with its first exposure. With `Accept: text/csv` it answers with all of them as CSV. Forced viewers take no part. Ids are null of exposures that are older than this list.
+         */
+        get: operations["listAssignments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/clone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a draft like an experiment
+         * @description With everything that defines it, but for an `endsAt` that has passed.
+         */
+        post: operations["cloneExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was decided about an experiment
+         * @description Newest first: starts, changes, pauses, ends, roll-outs and notes.
+         */
+        get: operations["listDecisions"];
+        put?: never;
+        /**
+         * Note a decision about an experiment
+         * @description At any time; the note stays as it is.
+         */
+        post: operations["addDecision"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a running experiment
+         * @description Everybody gets the base values and nobody enters, until it is resumed. Its status stays `running`, and its end comes as planned.
+         */
+        post: operations["pauseExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/experiments/{id}/results": {
@@ -878,6 +962,26 @@ export interface paths {
         get: operations["getExperimentResults"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused experiment
+         * @description Whoever took part before has the same variant again.
+         */
+        post: operations["resumeExperiment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -944,6 +1048,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/experiments/{id}/variants/{variantId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Rename a variant
+         * @description At any time. Its id, by which everything else knows it, stays.
+         */
+        patch: operations["renameVariant"];
+        trace?: never;
+    };
+    "/v1/experiments/holdout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the share of viewers who see no experiment
+         * @description Get the share of viewers who see no experiment.
+         */
+        get: operations["getHoldout"];
+        /**
+         * Set the share of viewers who see no experiment
+         * @description Always the same viewers; a larger share adds others. It is for experiments that start later: those that run keep the holdout of their start, so nobody is moved.
+         */
+        put: operations["putHoldout"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/experiments/plan": {
         parameters: {
             query?: never;
@@ -955,7 +1103,7 @@ export interface paths {
         put?: never;
         /**
          * How many participants and days an effect needs
-         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows in advance who will come with a segment.
+         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows in advance who will come with a segment. The days are those until so many different viewers have come, so who returns counts once.
          */
         post: operations["planExperiment"];
         delete?: never;
@@ -8944,6 +9092,7 @@ export interface operations {
                 /** @description Items on a page. */
                 limit?: number;
                 status?: "draft" | "running" | "completed" | "stopped";
+                tag?: string;
             };
             header?: never;
             path?: never;
@@ -9035,14 +9184,18 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            group: string | null;
+                            hypothesis: string | null;
                             id: string;
                             metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
+                            pausedAt: string | null;
                             /** @enum {string} */
                             primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9130,6 +9283,13 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
+                    /** @description Users who see a variant for a trial, from the draft on, whatever the targeting says. They are not counted. */
+                    forcedVariants?: {
+                        userId: string;
+                        variantId: string;
+                    }[];
+                    group?: string | null;
+                    hypothesis?: string | null;
                     metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                     name: string;
                     /**
@@ -9137,6 +9297,7 @@ export interface operations {
                      * @enum {string}
                      */
                     primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                    tags?: string[];
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9264,14 +9425,22 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
                             id: string;
                             metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
+                            pausedAt: string | null;
                             /** @enum {string} */
                             primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9291,7 +9460,7 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY";
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -9413,14 +9582,22 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
                             id: string;
                             metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
+                            pausedAt: string | null;
                             /** @enum {string} */
                             primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9441,7 +9618,7 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY";
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -9560,6 +9737,13 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
+                    /** @description Users who see a variant for a trial, from the draft on, whatever the targeting says. They are not counted. */
+                    forcedVariants?: {
+                        userId: string;
+                        variantId: string;
+                    }[];
+                    group?: string | null;
+                    hypothesis?: string | null;
                     metrics?: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                     name?: string;
                     /**
@@ -9567,6 +9751,7 @@ export interface operations {
                      * @enum {string}
                      */
                     primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                    tags?: string[];
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9687,14 +9872,22 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
                             id: string;
                             metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
+                            pausedAt: string | null;
                             /** @enum {string} */
                             primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9714,7 +9907,493 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY";
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listAssignments: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+                /** @description Whether this user is in. */
+                userId?: string;
+                variantId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            country: string | null;
+                            device: string | null;
+                            deviceId: string | null;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            exposedAt: string;
+                            /** @description It was given another variant later; its numbers are left out. */
+                            isInSeveralVariants: boolean;
+                            userId: string | null;
+                            variantId: string;
+                        }[];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    cloneExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            name: string;
+                            pausedAt: string | null;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listDecisions: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            action: "created" | "cloned" | "changed" | "started" | "paused" | "resumed" | "stopped" | "completed" | "rolled_out" | "noted";
+                            by: {
+                                keyId: string;
+                                name: string | null;
+                            } | null;
+                            changes: {
+                                [key: string]: unknown;
+                            } | null;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            decidedAt: string;
+                            note: string | null;
+                        }[];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    addDecision: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Why, for the log of decisions. */
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            action: "created" | "cloned" | "changed" | "started" | "paused" | "resumed" | "stopped" | "completed" | "rolled_out" | "noted";
+                            by: {
+                                keyId: string;
+                                name: string | null;
+                            } | null;
+                            changes: {
+                                [key: string]: unknown;
+                            } | null;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            decidedAt: string;
+                            note: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    pauseExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+                /** @description The `ETag` of the experiment that this change was made for. */
+                "if-match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Why, for the log of decisions. */
+                    note?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            name: string;
+                            pausedAt: string | null;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -9874,6 +10553,12 @@ export interface operations {
                                 };
                                 unitsInSeveralVariants: number;
                             };
+                            /** @description How results are judged: at looks up to `endsAt`, or whenever they are read. The second way takes `sampleFactor` times as many participants for the same effect, by the number of participants so far. */
+                            inference?: {
+                                /** @enum {string} */
+                                kind: "planned_end" | "always_valid";
+                                sampleFactor: number | null;
+                            };
                             recommendation: {
                                 confidence: number;
                                 minimumDetectableEffect: number | null;
@@ -9911,6 +10596,127 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    resumeExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+                /** @description The `ETag` of the experiment that this change was made for. */
+                "if-match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Why, for the log of decisions. */
+                    note?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            name: string;
+                            pausedAt: string | null;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -10203,6 +11009,251 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    renameVariant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+                /** @description The `ETag` of the experiment that this change was made for. */
+                "if-match"?: string;
+            };
+            path: {
+                id: string;
+                variantId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            name: string;
+                            pausedAt: string | null;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getHoldout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            traffic: number;
+                            updatedAt: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    putHoldout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    traffic: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            traffic: number;
+                            updatedAt: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     planExperiment: {
         parameters: {
             query?: never;
@@ -10294,12 +11345,20 @@ export interface operations {
                         data: {
                             baseline: {
                                 mean: number | null;
+                                /** @description Viewers of a day whom no day before has seen. */
+                                newUnitsPerDay: number;
                                 standardDeviation: number | null;
+                                /** @description Different viewers of seven days, divided by seven. */
                                 unitsPerDay: number;
                             };
                             days: number | null;
-                            reason: ("no_data" | "zero_baseline" | "zero_variance") | null;
+                            endsAt: string | null;
+                            reason: ("no_data" | "zero_baseline" | "zero_variance" | "short_history" | "too_few_viewers") | null;
                             unitsPerVariant: number | null;
+                            withoutEnd: {
+                                days: number | null;
+                                unitsPerVariant: number;
+                            } | null;
                         };
                         meta?: {
                             requestId: string;
