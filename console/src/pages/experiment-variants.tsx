@@ -7,6 +7,7 @@ import {
   NumberInput,
   Paper,
   Stack,
+  TagsInput,
   TextInput,
   Title,
 } from '@mantine/core';
@@ -34,6 +35,8 @@ export function Variants({ draft, change }: Part): ReactNode {
         {
           key: Math.max(...variants.map(({ key }) => key)) + 1,
           id: `treatment-${variants.length}`,
+          name: '',
+          triedBy: [],
           traffic: 0,
           config: samples[draft.type],
         },
@@ -88,9 +91,16 @@ function Variant({
     <Paper withBorder p="sm" role="group" aria-label={`Variant ${variant.id}`}>
       <Group align="flex-start">
         <TextInput
-          label={isControl ? 'Name (the control)' : 'Name'}
+          label={isControl ? 'Id (the control)' : 'Id'}
           value={variant.id}
           onChange={(event) => change({ id: event.currentTarget.value })}
+        />
+        <TextInput
+          label="Name"
+          placeholder={variant.id}
+          maxLength={200}
+          value={variant.name}
+          onChange={(event) => change({ name: event.currentTarget.value })}
         />
         <NumberInput
           label="Share"
@@ -110,6 +120,12 @@ function Variant({
           value={variant.config}
           error={problemOfConfig(type, variant.config, useSignals())}
           onChange={(config) => change({ config })}
+        />
+        <TagsInput
+          label="Tried by"
+          placeholder="user ids, not counted"
+          value={variant.triedBy}
+          onChange={(triedBy) => change({ triedBy })}
         />
         {remove !== null && (
           <Button mt={25} variant="default" aria-label={`Remove ${variant.id}`} onClick={remove}>

@@ -27,6 +27,8 @@ export type Exposure = {
   readonly device?: string | null;
 };
 
+/** A commit costs more than its rows: so long the first exposure waits for others. */
+const gatherMs = 10;
 const maxBatch = 2_000;
 /** Beyond this, exposures are left to the next request of their viewers. */
 const maxWaiting = 50_000;
@@ -54,8 +56,7 @@ export class Exposures implements AsyncDisposable {
       name: 'exposures',
       log,
       onFailure: 'retry',
-      lingerMs: 0,
-      startsIdle: true,
+      lingerMs: gatherMs,
       maxBatch,
       write: (batch) => this.#write(batch),
     });
