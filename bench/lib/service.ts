@@ -32,7 +32,7 @@ export async function startBenchService(env: Record<string, string> = {}): Promi
   const port = await freePort();
   const secretKey = env['REELFEED_SECRET_KEY'] ?? generateKey('secret');
   const publishableKey = env['REELFEED_PUBLISHABLE_KEY'] ?? generateKey('publishable');
-  const child = spawn(process.execPath, [env['BENCH_LAUNCHER'] ?? launcher, 'start'], {
+  const child = spawn(process.execPath, [launcher, 'start'], {
     env: {
       PATH: process.env['PATH'],
       PORT: String(port),

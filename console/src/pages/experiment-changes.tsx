@@ -26,7 +26,8 @@ export function PauseDialog({ id, isOpen, close }: Dialog & { id: string }): Rea
     >
       <Stack>
         <Text size="sm">
-          Viewers get what everybody gets until you resume it. Then they have the same variants again.
+          Viewers get what everybody gets until you resume it. Then they have the same variants
+          again.
         </Text>
         <TextInput
           label="Why"

@@ -73,7 +73,9 @@ function Log({ decisions }: { decisions: readonly Decision[] }): ReactNode {
             <Table.Tr key={decisions.length - index}>
               <Table.Td>{moment(decision.decidedAt)}</Table.Td>
               <Table.Td>{sentenceOf(decision)}</Table.Td>
-              <Table.Td>{decision.by === null ? 'the service' : (decision.by.name ?? '–')}</Table.Td>
+              <Table.Td>
+                {decision.by === null ? 'the service' : (decision.by.name ?? '–')}
+              </Table.Td>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>{decision.note ?? ''}</Table.Td>
             </Table.Tr>
           ))}

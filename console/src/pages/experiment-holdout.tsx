@@ -36,8 +36,8 @@ function Form({ traffic, close }: { traffic: number; close: () => void }): React
   return (
     <Stack>
       <Text size="sm">
-        These viewers see no experiment, so after a while you can compare them with all others. It is
-        for experiments that start later; nobody is moved in those that run.
+        These viewers see no experiment, so after a while you can compare them with all others. It
+        is for experiments that start later; nobody is moved in those that run.
       </Text>
       <NumberInput
         label="Share of viewers"

@@ -46,7 +46,10 @@ test('an experiment from its hypothesis to its roll-out', options, async () => {
   await mouse.press(button('Holdout…'));
   await mouse.write(page.getByRole('dialog').getByLabel('Share of viewers'), '1');
   await mouse.press(inDialog('Save the holdout'));
-  await button('Holdout: 1.0 %…').or(button(/^Holdout: 1/)).first().waitFor();
+  await button('Holdout: 1.0 %…')
+    .or(button(/^Holdout: 1/))
+    .first()
+    .waitFor();
 
   await mouse.press(link('New experiment'));
   // Those of the variants come later in the form.
