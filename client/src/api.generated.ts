@@ -3158,8 +3158,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7beykrhy1901mrct2f",
-                     *         "asOf": "2026-11-23T15:30:47.154Z"
+                     *         "requestId": "req_01m84kstjweh3bts64p2qtb1fz",
+                     *         "asOf": "2026-11-23T16:28:37.145Z"
                      *       }
                      *     }
                      */
@@ -3286,7 +3286,32 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
+                     *           "contentId": "01a2093c-7412-769a-8389-a211196642a1",
+                     *           "title": "An item",
+                     *           "metrics": {
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 1,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "swipesAway": 0
+                     *           }
+                     *         },
+                     *         {
+                     *           "contentId": "01a2093c-6f49-74f7-af34-d13431863c25",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3312,10 +3337,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7neex9e4apfzsjxt64",
-                     *         "total": 1,
+                     *         "requestId": "req_01m84ksv7repzvc4zf42vghr7j",
+                     *         "total": 2,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T15:30:47.165Z"
+                     *         "asOf": "2026-11-23T16:28:37.879Z"
                      *       }
                      *     }
                      */
@@ -3438,7 +3463,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20907-f900-77de-8e17-0f8621e7af5b",
+                     *         "contentId": "01a2093c-f051-7741-9be6-7785e592eb6e",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3520,8 +3545,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy84etn9e4nanase97p4",
-                     *         "asOf": "2026-11-23T15:30:47.176Z"
+                     *         "requestId": "req_01m84ksw2tefbtbc3n16gyd6c5",
+                     *         "asOf": "2026-11-23T16:28:38.381Z"
                      *       }
                      *     }
                      */
@@ -3713,7 +3738,7 @@ export interface operations {
                      *       "data": {
                      *         "summary": {
                      *           "sessions": 1,
-                     *           "averageSessionLength": 0,
+                     *           "averageSessionLength": 1.475,
                      *           "averageVideosPerSession": 0,
                      *           "averageWatchTimePerSession": 0
                      *         },
@@ -3736,8 +3761,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8be2kszs1w3hh5c7hs",
-                     *         "asOf": "2026-11-23T15:30:47.185Z"
+                     *         "requestId": "req_01m84ksw49e8tbrgxr99zyrp17",
+                     *         "asOf": "2026-11-23T16:28:38.572Z"
                      *       }
                      *     }
                      */
@@ -3886,8 +3911,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8yej8r4q2sejkz915c",
-                     *         "asOf": "2026-11-23T15:30:47.202Z"
+                     *         "requestId": "req_01m84kswfzez8s108mm9rtvcyx",
+                     *         "asOf": "2026-11-23T16:28:39.040Z"
                      *       }
                      *     }
                      */
@@ -4004,7 +4029,7 @@ export interface operations {
                      *           "engagementRate": null,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 0,
+                     *           "saves": 1,
                      *           "views": 0,
                      *           "engagedViews": 0,
                      *           "hookRate": null,
@@ -4141,8 +4166,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6ver2v6q2v4c3g97fr",
-                     *         "asOf": "2026-11-23T15:30:47.141Z"
+                     *         "requestId": "req_01m84kst0kegw85xpstkk4hr1m",
+                     *         "asOf": "2026-11-23T16:28:36.778Z"
                      *       }
                      *     }
                      */
@@ -4445,8 +4470,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8merya0pxzxr6pa44k",
-                     *         "asOf": "2026-11-23T15:30:47.191Z"
+                     *         "requestId": "req_01m84kswapekbbjgtb4mnp1fpn",
+                     *         "asOf": "2026-11-23T16:28:38.660Z"
                      *       }
                      *     }
                      */
@@ -4611,8 +4636,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8se6gsvc0xyq41j2df",
-                     *         "asOf": "2026-11-23T15:30:47.195Z"
+                     *         "requestId": "req_01m84kswcnev9thjdzmf97d1v8",
+                     *         "asOf": "2026-11-23T16:28:38.714Z"
                      *       }
                      *     }
                      */
@@ -4730,8 +4755,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy94epksgmt8ygnce5b7",
-                     *         "asOf": "2026-11-23T15:30:47.206Z"
+                     *         "requestId": "req_01m84ksx08e9kaw747fbjt2c5s",
+                     *         "asOf": "2026-11-23T16:28:39.504Z"
                      *       }
                      *     }
                      */
@@ -4831,40 +4856,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84gft11ejnspkz6xkr423sk",
-                     *           "recordedAt": "2026-11-23T15:30:42.849Z",
+                     *           "id": "aud_01m84kq1cmea98xqcaf1dfj2dt",
+                     *           "recordedAt": "2026-11-23T16:27:05.495Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84kphd7e88txywrknzc0ctn",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *           "resourceId": "key_01m84kq1cken7vk1gz3d6wdf1m",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0yez0ry3zr0tjcpyx7"
+                     *           "requestId": "req_01m84kq1cgedetqhs2jgh77y4g"
                      *         },
                      *         {
-                     *           "id": "aud_01m84gft0ke8vt7yc9yzjnjj7g",
-                     *           "recordedAt": "2026-11-23T15:30:42.836Z",
+                     *           "id": "aud_01m84kq1bke1xa8yn1kem50ag5",
+                     *           "recordedAt": "2026-11-23T16:27:05.460Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84kphd7e88txywrknzc0ctn",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft0ke8vt7yc5hkrxssye",
+                     *           "resourceId": "key_01m84kq1bjeytb4jdjcd3fnyg9",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0he4w9zvhtyp572cnv"
+                     *           "requestId": "req_01m84kq1bae5sbgsa0rca9dfrs"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft27e44r93qsvq34rtmz",
+                     *         "requestId": "req_01m84kq1sseb98cs8jqnzxgxhd",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4960,7 +4985,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0ten1typth70616b6m",
+                     *         "requestId": "req_01m84ks67cej88dkzzxw9531m0",
                      *         "experiments": []
                      *       }
                      *     }
@@ -5069,7 +5094,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e859-77c0-8247-07b30610bfa9",
+                     *           "id": "01a2093b-8834-716c-b8f2-573a45491fa9",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5107,13 +5132,13 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.906Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.920Z"
+                     *           "createdAt": "2026-11-23T16:27:06.176Z",
+                     *           "updatedAt": "2026-11-23T16:27:06.458Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-e713-71f7-885d-5618310874c1",
+                     *           "id": "01a2093b-6ad2-7277-bfec-7c58d9afe7ad",
                      *           "contentType": "video",
-                     *           "title": "Item 2",
+                     *           "title": "Item 0",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -5149,12 +5174,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.580Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.660Z"
+                     *           "createdAt": "2026-11-23T16:26:58.663Z",
+                     *           "updatedAt": "2026-11-23T16:27:00.721Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft42e669p8d6abyy5gkc",
+                     *         "requestId": "req_01m84kq2nvevtrv2q0ksy2we7s",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5254,7 +5279,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e894-73a5-8e72-d54db174b646",
+                     *         "id": "01a2093b-8be2-7227-a404-de178829d1cc",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5292,11 +5317,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:42.964Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.964Z"
+                     *         "createdAt": "2026-11-23T16:27:07.107Z",
+                     *         "updatedAt": "2026-11-23T16:27:07.107Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft4deek87f8yjb9s8srp"
+                     *         "requestId": "req_01m84kq2vee2ersk0hx51xtyn2"
                      *       }
                      *     }
                      */
@@ -5365,7 +5390,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e89f-72cb-8ad8-21dc08accbe3",
+                     *         "id": "01a2093b-8cea-7392-8b07-330bc356b220",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5414,11 +5439,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.975Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.975Z"
+                     *         "createdAt": "2026-11-23T16:27:07.350Z",
+                     *         "updatedAt": "2026-11-23T16:27:07.350Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft54epq95g6y7wpgzc02"
+                     *         "requestId": "req_01m84kq3axe3bv81vrjm2hxjwh"
                      *       }
                      *     }
                      */
@@ -5493,11 +5518,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8be-73e5-91bc-5b20fb0e2ffd",
+                     *         "id": "01a2093b-937f-70fc-b71f-6a6ee0e5702f",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft61enyv88t4qx4mzr8w"
+                     *         "requestId": "req_01m84kq4wyeakrr6gsjzjkehgv"
                      *       }
                      *     }
                      */
@@ -5628,7 +5653,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8a8-71fd-8fdd-3e828ce6678e",
+                     *         "id": "01a2093b-8ebb-7134-9b4d-0c782f19ed6a",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5677,11 +5702,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.985Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.002Z"
+                     *         "createdAt": "2026-11-23T16:27:07.836Z",
+                     *         "updatedAt": "2026-11-23T16:27:08.364Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft5cehcve0f5b073a0ce"
+                     *         "requestId": "req_01m84kq3tqedkrp0js9p834agg"
                      *       }
                      *     }
                      */
@@ -5749,7 +5774,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxcecwtk2rzmnnzspm3"
+                     *         "requestId": "req_01m84kqx2ee2jas2gqgxdamfbp"
                      *       }
                      *     }
                      */
@@ -5828,17 +5853,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "id": "01a2093b-ef6d-7745-92dc-03f5b2f706b7",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/sFKGP-WG5fTTIMFrLXr_dw/a-01a20907-ef9b-746f-89d5-bb912d80cb8e/captions.vtt",
-                     *         "trackId": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "url": "https://feed.example.org/media/vAgjVCRXhfyJwcgqBggu5g/a-01a2093b-ef6d-7745-92dc-03f5b2f706b7/captions.vtt",
+                     *         "trackId": "01a2093b-ef6d-7745-92dc-03f5b2f706b7",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T15:30:44.772Z"
+                     *         "createdAt": "2026-11-23T16:27:33.681Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvwke3zbr0abb887nr2w"
+                     *         "requestId": "req_01m84kqvdrehjs8k2rhh2bej8z"
                      *       }
                      *     }
                      */
@@ -5909,11 +5934,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efb5-752e-9ffa-e42bf49fddd5",
+                     *         "id": "01a2093b-f69c-72b3-9f42-b91a1b27bfd2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxzen2vxaj3r36g2s9y"
+                     *         "requestId": "req_01m84kqyg3e2ys0p7t3v22a7eg"
                      *       }
                      *     }
                      */
@@ -5992,7 +6017,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efc6-7092-8449-1e810809aee0",
+                     *         "id": "01a2093b-fb71-7401-8839-e057edccbfbd",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6007,18 +6032,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -6043,11 +6068,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:44.807Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.066Z"
+                     *         "createdAt": "2026-11-23T16:27:35.665Z",
+                     *         "updatedAt": "2026-11-23T16:27:38.755Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvyteqhtshnmqhrhdyya"
+                     *         "requestId": "req_01m84kqza4ekx8xczb7wtjfbsg"
                      *       }
                      *     }
                      */
@@ -6117,7 +6142,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *         "id": "01a2093c-07fc-75f8-98be-756ab49a3917",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6155,11 +6180,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:45.072Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.093Z"
+                     *         "createdAt": "2026-11-23T16:27:38.877Z",
+                     *         "updatedAt": "2026-11-23T16:27:39.265Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw71ej79e6q0vf9h69ny"
+                     *         "requestId": "req_01m84kr2bmee4v2pjf7795cp6d"
                      *       }
                      *     }
                      */
@@ -6235,14 +6260,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ea01-73f6-b863-c46cac25751c",
-                     *         "imageUrl": "https://feed.example.org/media/iPmO3MtUdjwP3vwxFphtkg/a-01a20907-ea01-73f6-b863-c46cac25751c/large.jpg",
+                     *         "id": "01a2093b-b72d-7564-9f6b-f97744f696d4",
+                     *         "imageUrl": "https://feed.example.org/media/1Yiiy3HXWlfeA-e1D5h6OA/a-01a2093b-b72d-7564-9f6b-f97744f696d4/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.643Z"
+                     *         "createdAt": "2026-11-23T16:27:20.834Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftfse3pbsc2ww3zq8my5"
+                     *         "requestId": "req_01m84kqda3enmbqy492j253s76"
                      *       }
                      *     }
                      */
@@ -6313,11 +6338,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ed89-7367-9be8-85dcc4af1495",
+                     *         "id": "01a2093b-dba3-7438-9f7f-9f19fde850a9",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvw6ez59tzffhdp38m7b"
+                     *         "requestId": "req_01m84kqtz7ej0bdmtfzjtcfx1h"
                      *       }
                      *     }
                      */
@@ -6359,8 +6384,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20907-ec7b-711b-8099-8655dd7ea547",
-                 *         "01a20907-eb5a-74d8-a314-34d3c6e5af8c"
+                 *         "01a2093b-cb2b-7337-b9c5-3f0d78e8d461",
+                 *         "01a2093b-c2af-764d-b3a4-a302fc847b97"
                  *       ]
                  *     }
                  */
@@ -6402,22 +6427,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-ec7b-711b-8099-8655dd7ea547",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-ec7b-711b-8099-8655dd7ea547/large.jpg",
+                     *           "id": "01a2093b-cb2b-7337-b9c5-3f0d78e8d461",
+                     *           "imageUrl": "https://feed.example.org/media/1orNWJUl1vpijEi1BlrYsw/a-01a2093b-cb2b-7337-b9c5-3f0d78e8d461/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T15:30:44.206Z"
+                     *           "createdAt": "2026-11-23T16:27:26.056Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-eb5a-74d8-a314-34d3c6e5af8c",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-eb5a-74d8-a314-34d3c6e5af8c/large.jpg",
+                     *           "id": "01a2093b-c2af-764d-b3a4-a302fc847b97",
+                     *           "imageUrl": "https://feed.example.org/media/1orNWJUl1vpijEi1BlrYsw/a-01a2093b-c2af-764d-b3a4-a302fc847b97/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T15:30:43.950Z"
+                     *           "createdAt": "2026-11-23T16:27:22.792Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvbme93twm9zazjpt4ee"
+                     *         "requestId": "req_01m84kqnmaevnv51chajxh2c0h"
                      *       }
                      *     }
                      */
@@ -6487,7 +6512,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKUX9_d0KOactvucRnNplFV_Us8Q/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKhSGmQk4KRZHxsFSemu9k7T5aRw/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6495,11 +6520,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T21:30:42.943Z",
+                     *         "expiresAt": "2026-11-23T22:27:06.790Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft3xem6a17mz14e0swmc"
+                     *         "requestId": "req_01m84kq2n1e6jvpdk85aaha2xj"
                      *       }
                      *     }
                      */
@@ -6588,7 +6613,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8c6-73c1-855c-52572ec13d7e",
+                     *         "id": "01a2093b-9468-7707-9099-0ee3d1296838",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6626,11 +6651,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.014Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.022Z"
+                     *         "createdAt": "2026-11-23T16:27:09.288Z",
+                     *         "updatedAt": "2026-11-23T16:27:09.402Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6dezcaceh650hfhmk1"
+                     *         "requestId": "req_01m84kq56ne8c819k2pqgn9b81"
                      *       }
                      *     }
                      */
@@ -6695,7 +6720,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *         "id": "01a2093b-95ac-77f2-a135-ccb0ee13a1a2",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6733,11 +6758,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.056Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.084Z"
+                     *         "createdAt": "2026-11-23T16:27:09.612Z",
+                     *         "updatedAt": "2026-11-23T16:27:10.546Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft89ekst6agxgn2f089y"
+                     *         "requestId": "req_01m84kq67seat9sbkq3gah56dg"
                      *       }
                      *     }
                      */
@@ -6804,7 +6829,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyeqexmtnt436q19dmy6"
+                     *         "requestId": "req_01m84kt02xe47armwzqwz2r1te"
                      *       }
                      *     }
                      */
@@ -6867,18 +6892,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-b8761f280821",
-                     *           "contentId": "01a20907-e99a-7483-80f0-627f42976437",
+                     *           "id": "01a2093b-ae34-7788-ab79-cf37ad945494",
+                     *           "contentId": "01a2093b-ab85-7520-8e88-3eb984795792",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-be0c4f3c74d7",
-                     *           "contentId": "01a20907-e99b-7078-b2dc-6e7ee74ff4da",
+                     *           "id": "01a2093b-ae34-7788-ab79-d06c223246b7",
+                     *           "contentId": "01a2093b-abc3-767c-8aed-563c2f44ea77",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfte2ezkrmdr0xqxyetxm"
+                     *         "requestId": "req_01m84kqbnaeg2tc7cehpnvbp94"
                      *       }
                      *     }
                      */
@@ -6922,8 +6947,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20907-e9ca-72e6-b4e7-adcace8e5547",
-                 *         "01a20907-e9cb-73c2-96f0-bfc4b7a56f10"
+                 *         "01a2093b-af2d-7097-acae-2847ad6d16a1",
+                 *         "01a2093b-af2a-7145-9939-dd10807e75cd"
                  *       ]
                  *     }
                  */
@@ -6969,18 +6994,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-adec670b3f90",
-                     *           "contentId": "01a20907-e9ca-72e6-b4e7-adcace8e5547",
+                     *           "id": "01a2093b-b1c4-70a1-90a7-29d586853bc9",
+                     *           "contentId": "01a2093b-af2d-7097-acae-2847ad6d16a1",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-b04d41966a17",
-                     *           "contentId": "01a20907-e9cb-73c2-96f0-bfc4b7a56f10",
+                     *           "id": "01a2093b-b1c4-70a1-90a7-2ceeaa9c123d",
+                     *           "contentId": "01a2093b-af2a-7145-9939-dd10807e75cd",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftf1ezera647s41md8cf"
+                     *         "requestId": "req_01m84kqc3deka8r62pct15dmq6"
                      *       }
                      *     }
                      */
@@ -7057,11 +7082,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e988-76ca-88c9-8daa6291dcc8",
+                     *         "id": "01a2093b-a694-778c-a287-80f30ad04182",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftcdexab406j1c136bd6"
+                     *         "requestId": "req_01m84kq9zmebytmr8e1ekr6cn1"
                      *       }
                      *     }
                      */
@@ -7103,8 +7128,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                 *         "01a20907-e956-70ff-aaca-5a9c48b4ce1c"
+                 *         "01a2093b-a194-744c-b47b-c09c37c2e1ec",
+                 *         "01a2093b-a194-744c-b47b-bc0232b18db6"
                  *       ]
                  *     }
                  */
@@ -7146,18 +7171,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                     *           "contentId": "01a20907-e92c-742b-9537-ad42e83228f3",
+                     *           "id": "01a2093b-a194-744c-b47b-c09c37c2e1ec",
+                     *           "contentId": "01a2093b-9ece-7756-b6df-1567f0bf3161",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5a9c48b4ce1c",
-                     *           "contentId": "01a20907-e92a-77ab-9d61-7cff65a9b8ab",
+                     *           "id": "01a2093b-a194-744c-b47b-bc0232b18db6",
+                     *           "contentId": "01a2093b-9e66-7683-8589-e752d5e948d8",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftaxe9mbw19xpkrhhneb"
+                     *         "requestId": "req_01m84kq8dje9pbbjvfsvfwc6qn"
                      *       }
                      *     }
                      */
@@ -7204,8 +7229,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f119-7656-b104-e27c0d9ee342",
-                 *         "01a20907-f11a-7170-8456-47907b51a69e"
+                 *         "01a2093c-0f2c-726d-a86d-4b7a9dad8cb4",
+                 *         "01a2093c-0f3d-726f-a531-5f95e233a84f"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7254,11 +7279,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f119-7656-b104-e27c0d9ee342",
+                     *             "id": "01a2093c-0f2c-726d-a86d-4b7a9dad8cb4",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20907-f11a-7170-8456-47907b51a69e",
+                     *             "id": "01a2093c-0f3d-726f-a531-5f95e233a84f",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7276,7 +7301,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw8yeyet367erjpqz7b4"
+                     *         "requestId": "req_01m84kr43heqa8m7r7xz78phm0"
                      *       }
                      *     }
                      */
@@ -7365,13 +7390,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *           "jobId": "job_01m84kr6akez88b58bxw23f2wn",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T15:30:45.192Z",
+                     *           "createdAt": "2026-11-23T16:27:43.311Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7382,7 +7407,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfwadev0rdjjjb8j8d2ws",
+                     *         "requestId": "req_01m84kr6h2evwvs71z33gajzvt",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7570,14 +7595,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *         "jobId": "job_01m84kr6akez88b58bxw23f2wn",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:45.192Z"
+                     *         "createdAt": "2026-11-23T16:27:43.311Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ze70vbsm24rdkzqa9"
+                     *         "requestId": "req_01m84kr65we04873s7sh4a78qw"
                      *       }
                      *     }
                      */
@@ -7655,17 +7680,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxmaen9987bryfx0v6vp",
+                     *         "jobId": "job_01m84krmk5e3y8ae274rhbg3jb",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.538Z",
-                     *         "completedAt": "2026-11-23T15:30:46.552Z"
+                     *         "createdAt": "2026-11-23T16:27:57.798Z",
+                     *         "completedAt": "2026-11-23T16:27:58.355Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxn2esnryn8vpyg15a2p"
+                     *         "requestId": "req_01m84krnv0eqma438gx852vm6x"
                      *       }
                      *     }
                      */
@@ -7730,17 +7755,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxk4e0ra6zvv51mf71eg",
+                     *         "jobId": "job_01m84krkp8env852zab6g418d5",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.499Z",
-                     *         "completedAt": "2026-11-23T15:30:46.527Z"
+                     *         "createdAt": "2026-11-23T16:27:56.926Z",
+                     *         "completedAt": "2026-11-23T16:27:57.366Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxktemq88hh7yqygvwwa"
+                     *         "requestId": "req_01m84krm0se9trqe7pgnmxjb1t"
                      *       }
                      *     }
                      */
@@ -7808,7 +7833,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnjewk9n5253qqbcca4",
+                     *         "requestId": "req_01m84krp86eh08yk8sbeg5sk9j",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7856,8 +7881,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f129-73f9-92dc-34f8640fb1fe",
-                 *         "01a20907-f129-73f9-92dc-3cee8c53bd93"
+                 *         "01a2093c-11ce-746a-927c-23ee0f96374e",
+                 *         "01a2093c-1293-7070-a9e0-2c1445034d81"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7910,13 +7935,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-34f8640fb1fe",
+                     *             "id": "01a2093c-11ce-746a-927c-23ee0f96374e",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-3cee8c53bd93",
+                     *             "id": "01a2093c-1293-7070-a9e0-2c1445034d81",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7936,7 +7961,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ce9s8bk25pmxh4r4r"
+                     *         "requestId": "req_01m84kr4zfemfr9q8vr0hmagj8"
                      *       }
                      *     }
                      */
@@ -7994,11 +8019,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                 *           "id": "01a2093c-0a55-737e-9777-e9323660b818",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                 *           "id": "01a2093c-0a54-77e5-b610-43128c32a9b6",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -8068,11 +8093,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                     *             "id": "01a2093c-0a55-737e-9777-e9323660b818",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                     *             "id": "01a2093c-0a54-77e5-b610-43128c32a9b6",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -8090,7 +8115,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw89emw8bmrv4qvqyjk1"
+                     *         "requestId": "req_01m84kr2rmea4rsfbh9n4m9tst"
                      *       }
                      *     }
                      */
@@ -8148,8 +8173,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f134-769b-bdc8-57534bb12c33",
-                 *         "01a20907-f134-769b-bdc8-5e7009c7063c"
+                 *         "01a2093c-160d-74b4-bfa6-bc29773ab23b",
+                 *         "01a2093c-1629-7345-8796-aad3e92ba22c"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8195,11 +8220,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-57534bb12c33",
+                     *             "id": "01a2093c-160d-74b4-bfa6-bc29773ab23b",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-5e7009c7063c",
+                     *             "id": "01a2093c-1629-7345-8796-aad3e92ba22c",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8217,7 +8242,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9rejpse3yes3r3928t"
+                     *         "requestId": "req_01m84kr5t3eyab8z9dbefdvkt9"
                      *       }
                      *     }
                      */
@@ -8372,7 +8397,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft8herh8v7nf13629cjb"
+                     *         "requestId": "req_01m84kq6b9ee7v3vkcrdvzsjx2"
                      *       }
                      *     }
                      */
@@ -8518,7 +8543,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d0-749f-bc5a-474ef0926568",
+                     *         "id": "01a2093b-94e2-7234-8e17-84243aa5276a",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8556,14 +8581,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.025Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.025Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/NL_vYIYoAApvRGtX9KSzmk9OzMvO0oV_",
+                     *         "createdAt": "2026-11-23T16:27:09.411Z",
+                     *         "updatedAt": "2026-11-23T16:27:09.411Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/ifXKL2BXuD_JrlfkB0D0QTxkTQ4UJGyJ",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T15:30:43.025Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:27:09.411Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6gejfvrpj21aafggyf"
+                     *         "requestId": "req_01m84kq571ek5vtrpb28101nt2"
                      *       }
                      *     }
                      */
@@ -8689,12 +8714,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
-                 *       "eventId": "01a20907-f773-73a7-a425-bd68a577c244",
+                 *       "contentId": "01a2093c-6f49-74f7-af34-d13431863c25",
+                 *       "eventId": "01a2093c-7046-7441-ae08-43aa98cb958e",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T15:30:46.771Z",
+                 *       "timestamp": "2026-11-23T16:28:05.574Z",
                  *       "data": {}
                  *     }
                  */
@@ -8788,10 +8813,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20907-f773-73a7-a425-bd68a577c244"
+                     *         "eventId": "01a2093c-7046-7441-ae08-43aa98cb958e"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxvkeekt89e1azf2m5ds"
+                     *         "requestId": "req_01m84krw28ez3avd3s6v8rj2me"
                      *       }
                      *     }
                      */
@@ -8850,22 +8875,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20907-f780-7183-ba77-4dcfd03874a0",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-d8b90837a417",
+                 *           "contentId": "01a2093c-7412-769a-8389-a211196642a1",
+                 *           "eventId": "01a2093c-7609-750d-b18d-1b328e734ac4",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:28:07.049Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                 *           "eventId": "01a2093c-7609-750d-b18d-1f5de5f0f013",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:28:07.049Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8972,14 +8997,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                     *             "eventId": "01a2093c-7609-750d-b18d-1f5de5f0f013",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwfermbj141159bda93"
+                     *         "requestId": "req_01m84krxh8er6rk8qmmnsz1g75"
                      *       }
                      *     }
                      */
@@ -9131,9 +9156,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84gfy18eqrszgx0289qk93p",
+                     *           "id": "exp_01m84ks6ttef1vs1twt5tam544",
                      *           "name": "A sample",
                      *           "description": null,
+                     *           "hypothesis": null,
+                     *           "tags": [],
+                     *           "group": null,
                      *           "status": "running",
                      *           "type": "config",
                      *           "traffic": 1,
@@ -9159,15 +9187,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T15:30:46.984Z",
+                     *           "startedAt": "2026-11-23T16:28:16.682Z",
                      *           "endsAt": null,
+                     *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T15:30:46.951Z"
+                     *           "createdAt": "2026-11-23T16:28:16.558Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2cekysxv3zwd5shwqp",
+                     *         "requestId": "req_01m84ks72mevaskjc95h2akytf",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9363,9 +9392,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2jejvve65kvbht10a2",
+                     *         "id": "exp_01m84ks7nyehy9fft2t8v8w4yd",
                      *         "name": "Ranking",
                      *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
                      *         "status": "draft",
                      *         "type": "ranking",
                      *         "traffic": 0.5,
@@ -9404,13 +9436,15 @@ export interface operations {
                      *         },
                      *         "startedAt": null,
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
+                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.994Z",
+                     *         "createdAt": "2026-11-23T16:28:17.162Z",
+                     *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2hese9wkkbbt7mdjp3"
+                     *         "requestId": "req_01m84ks7bzes7ttgetzgqgphbe"
                      *       }
                      *     }
                      */
@@ -9525,9 +9559,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2qehgabbf9y04pq782",
+                     *         "id": "exp_01m84ks8bkevn8q1mqxdb0mtvq",
                      *         "name": "A sample",
                      *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
                      *         "status": "running",
                      *         "type": "config",
                      *         "traffic": 1,
@@ -9559,15 +9596,22 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T15:30:47.004Z",
+                     *         "startedAt": "2026-11-23T16:28:18.418Z",
                      *         "endsAt": null,
+                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.998Z",
-                     *         "warnings": []
+                     *         "createdAt": "2026-11-23T16:28:18.144Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy31e0z9995fc9zww260"
+                     *         "requestId": "req_01m84ks8sgerys1hvwzysnbqcw"
                      *       }
                      *     }
                      */
@@ -9684,11 +9728,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy3we9w87j6h1jd3401w",
+                     *         "id": "exp_01m84kseaeev4a35wvhev11af2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3ye22rrcfb7x2wwark"
+                     *         "requestId": "req_01m84kserzem78w208a3awsbvk"
                      *       }
                      *     }
                      */
@@ -9817,9 +9861,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy36exkbfdkarqg8szew",
+                     *         "id": "exp_01m84ks96gef6rqwnss0f2m3qs",
                      *         "name": "Another name",
                      *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
                      *         "status": "draft",
                      *         "type": "config",
                      *         "traffic": 1,
@@ -9851,13 +9898,20 @@ export interface operations {
                      *         },
                      *         "startedAt": null,
                      *         "endsAt": null,
+                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:47.013Z",
-                     *         "warnings": []
+                     *         "createdAt": "2026-11-23T16:28:18.957Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3aejrss240enqw3438"
+                     *         "requestId": "req_01m84ks9npe7xa2t8k1d7jd78e"
                      *       }
                      *     }
                      */
@@ -9978,6 +10032,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m84ksrjtea88zaw22xp29btr",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             country: string | null;
@@ -10026,6 +10090,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "Once more"
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                 };
@@ -10059,6 +10128,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84ksqqte12vk7xvqmyj8msf",
+                     *         "name": "Once more",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "draft",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n11": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": null,
+                     *         "endsAt": null,
+                     *         "pausedAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T16:28:33.888Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84ksqnjewkr0gmecxzzket4"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -10173,6 +10299,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "decidedAt": "2026-11-23T16:28:35.270Z",
+                     *           "action": "started",
+                     *           "by": {
+                     *             "keyId": "key_01m84kphd7e88txywrknzc0ctn",
+                     *             "name": "From the configuration"
+                     *           },
+                     *           "note": null,
+                     *           "changes": null
+                     *         },
+                     *         {
+                     *           "decidedAt": "2026-11-23T16:28:35.056Z",
+                     *           "action": "created",
+                     *           "by": {
+                     *             "keyId": "key_01m84kphd7e88txywrknzc0ctn",
+                     *             "name": "From the configuration"
+                     *           },
+                     *           "note": null,
+                     *           "changes": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84kss3deh4v3pq9rghgpppk",
+                     *         "total": 2,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {string} */
@@ -10224,6 +10381,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "note": "We wait for the second week."
+                 *     }
+                 */
                 "application/json": {
                     /** @description Why, for the log of decisions. */
                     note: string;
@@ -10258,6 +10420,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "decidedAt": "2026-11-23T16:28:35.873Z",
+                     *         "action": "noted",
+                     *         "by": {
+                     *           "keyId": "key_01m84kphd7e88txywrknzc0ctn",
+                     *           "name": "From the configuration"
+                     *         },
+                     *         "note": "We wait for the second week.",
+                     *         "changes": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84ksse8ekzbfxbkc2a5ryk7"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {string} */
@@ -10313,6 +10492,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "note": "The player stalls."
+                 *     }
+                 */
                 "application/json": {
                     /** @description Why, for the log of decisions. */
                     note?: string;
@@ -10347,6 +10531,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84ksnche1brprdc09kxtx5p",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n8": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-23T16:28:31.810Z",
+                     *         "endsAt": null,
+                     *         "pausedAt": "2026-11-23T16:28:32.216Z",
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T16:28:31.439Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84ksnrhefgrs081szsn9k32"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -10459,13 +10700,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84gfy67etps39yw5cbad2cc",
+                     *         "experimentId": "exp_01m84kssxxetstg415t1w6dh48",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T15:30:47.116Z"
+                     *           "startedAt": "2026-11-23T16:28:36.181Z"
                      *         },
-                     *         "asOf": "2026-11-23T15:30:47.120Z",
+                     *         "asOf": "2026-11-23T16:28:36.195Z",
+                     *         "inference": {
+                     *           "kind": "always_valid",
+                     *           "sampleFactor": null
+                     *         },
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -10528,7 +10773,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6fe1a8pgjw34a16r0t"
+                     *         "requestId": "req_01m84kssyye47vxbre1vb4cvnw"
                      *       }
                      *     }
                      */
@@ -10651,6 +10896,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84kspb3e34vqtzwpy6hahye",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n9": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-23T16:28:32.552Z",
+                     *         "endsAt": null,
+                     *         "pausedAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T16:28:32.472Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84kspj6e05r49a6ssrq4p41"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -10779,13 +11081,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy5aeg5b2ymahsyxx6gk",
+                     *         "id": "exp_01m84ksjhyenvv74mf2x2n5qta",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T15:30:47.107Z"
+                     *         "rolledOutAt": "2026-11-23T16:28:30.656Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy5ze32ahs6earry6zxb"
+                     *         "requestId": "req_01m84ksk4se369rf7kw8vhwn8f"
                      *       }
                      *     }
                      */
@@ -10868,12 +11170,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy44eq1b3jvs76js89j9",
+                     *         "id": "exp_01m84ksg0ve1pvra7qbyetms4q",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T15:30:47.048Z"
+                     *         "startedAt": "2026-11-23T16:28:26.915Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy47eg69dn6vjvdypcpt"
+                     *         "requestId": "req_01m84ksgqdeq0ss3ajwh0ab7ck"
                      *       }
                      *     }
                      */
@@ -10964,14 +11266,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy4eemx8a5mw2zsdmbzt",
+                     *         "id": "exp_01m84ksh9ceyrsydvqse6m9dxz",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T15:30:47.072Z",
+                     *         "stoppedAt": "2026-11-23T16:28:28.296Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy4sejsb8s1gn4fpz7q7"
+                     *         "requestId": "req_01m84ksj7aevzsd6r1qzvyvaj6"
                      *       }
                      *     }
                      */
@@ -11026,6 +11328,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "A better name"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                 };
@@ -11059,6 +11366,63 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84kspyze4bb07qd5w8pdrcx",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "A better name",
+                     *             "config": {
+                     *               "sample.n10": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-23T16:28:33.282Z",
+                     *         "endsAt": null,
+                     *         "pausedAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T16:28:33.110Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84ksq6we56t7tx34jwygd4c"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /**
@@ -11166,6 +11530,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "traffic": 0,
+                     *         "updatedAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84kssp5etbrwe4e0rj6ka77"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             traffic: number;
@@ -11197,6 +11572,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "traffic": 0
+                 *     }
+                 */
                 "application/json": {
                     traffic: number;
                 };
@@ -11230,6 +11610,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "traffic": 0,
+                     *         "updatedAt": "2026-11-23T16:28:36.037Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84kssrpek28stn14ye2c634"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             traffic: number;
@@ -11330,14 +11721,17 @@ export interface operations {
                      *         "baseline": {
                      *           "mean": null,
                      *           "standardDeviation": null,
-                     *           "unitsPerDay": 0
+                     *           "unitsPerDay": 0,
+                     *           "newUnitsPerDay": 0
                      *         },
                      *         "unitsPerVariant": null,
                      *         "days": null,
+                     *         "endsAt": null,
+                     *         "withoutEnd": null,
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6mecrastt14e43wszh"
+                     *         "requestId": "req_01m84ksszee898gx6hpgk74vbv"
                      *       }
                      *     }
                      */
@@ -11424,7 +11818,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *           "id": "dex_01m84ksxfqefbbc31ebegdm7kp",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -11435,13 +11829,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T15:30:47.211Z",
+                     *           "createdAt": "2026-11-23T16:28:39.797Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9fe5wtvtjjg3ndwevs",
+                     *         "requestId": "req_01m84ksxgeetgaez567kcvzxg6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11544,7 +11938,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *         "id": "dex_01m84ksxfqefbbc31ebegdm7kp",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -11555,12 +11949,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.211Z",
+                     *         "createdAt": "2026-11-23T16:28:39.797Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy98e3yr4gvj9qnwemx8"
+                     *         "requestId": "req_01m84ksxfdev58twq551bh5r56"
                      *       }
                      *     }
                      */
@@ -11626,7 +12020,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9sev9rr1ecatde44py",
+                     *         "id": "dex_01m84ksy10edxb9ksb8ptaak97",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -11637,12 +12031,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.221Z",
+                     *         "createdAt": "2026-11-23T16:28:40.342Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9wezjb0m0p883mkvdw"
+                     *         "requestId": "req_01m84ksy1qemnbsd649tvw5pqs"
                      *       }
                      *     }
                      */
@@ -11726,7 +12120,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *           "id": "01a2093c-07fc-75f8-98be-756ab49a3917",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11764,8 +12158,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:45.072Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.093Z",
+                     *           "createdAt": "2026-11-23T16:27:38.877Z",
+                     *           "updatedAt": "2026-11-23T16:27:39.265Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -11777,9 +12171,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249954365593744,
+                     *             "score": 0.6248737700204436,
                      *             "signals": {
-                     *               "recency": 0.9999817462374975,
+                     *               "recency": 0.9994950800817745,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -11795,7 +12189,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24999543655937437,
+                     *               "recency": 0.24987377002044361,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -11809,7 +12203,7 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20907-efc6-7092-8449-1e810809aee0",
+                     *           "id": "01a2093b-fb71-7401-8839-e057edccbfbd",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11824,18 +12218,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -11860,8 +12254,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:44.807Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.066Z",
+                     *           "createdAt": "2026-11-23T16:27:35.665Z",
+                     *           "updatedAt": "2026-11-23T16:27:38.755Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -11873,9 +12267,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249949050765773,
+                     *             "score": 0.6248673312590853,
                      *             "signals": {
-                     *               "recency": 0.9999796203063092,
+                     *               "recency": 0.9994693250363411,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -11891,7 +12285,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499949050765773,
+                     *               "recency": 0.24986733125908528,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -11906,10 +12300,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfycce8er1fsq7aqwtmzv",
-                     *         "nextCursor": "AjVsZkA9j4Twg7Xih2ZlZF8wMW04NGdmeWNmZXQyOXZwNzJxbTMxN3ZtbRQFCAEBMAcAAQoCAQEBAQEBAQECAQECAQEBBAE",
+                     *         "requestId": "req_01m84ksz96exztqnmgfc727x6q",
+                     *         "nextCursor": "AmNYmlYqhKLEttGsBWZlZF8wMW04NGtzejlhZXQ5dHQwYjc0ZDN3YTI5bhQFBgEBNAsABAcCAQEBAQEBAQIBAQEBAgEBBAE",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84gfycfet29vp72qm317vmm",
+                     *         "feedId": "fed_01m84ksz9aet9tt0b74d3wa29n",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -11992,11 +12386,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T15:30:46.908Z"
+                     *           "updatedAt": "2026-11-23T16:28:14.163Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy00extv73mb6dyg7qjh",
+                     *         "requestId": "req_01m84ks4hkendvz6esmpz3j6jk",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12075,10 +12469,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T15:30:46.916Z"
+                     *         "updatedAt": "2026-11-23T16:28:14.484Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy09ewt910426rx1y574"
+                     *         "requestId": "req_01m84ks4vbe0zsp9hb9kyz87yc"
                      *       }
                      *     }
                      */
@@ -12178,10 +12572,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T15:30:46.924Z"
+                     *         "updatedAt": "2026-11-23T16:28:14.581Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0cev0vjsr36wyatcbp"
+                     *         "requestId": "req_01m84ks4vmecra8pg1am6vgwsw"
                      *       }
                      *     }
                      */
@@ -12266,7 +12660,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0penhar90h1sqgztc3"
+                     *         "requestId": "req_01m84ks5pxetp903hk84awvn3r"
                      *       }
                      *     }
                      */
@@ -12336,11 +12730,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84gfs9xe6y97z0zagcr7h9h",
+                     *           "id": "key_01m84kphe5eg4rmgyh69t4dhex",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:26:49.079Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -12348,11 +12742,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84gfs9veq99z3merf4gnn05",
+                     *           "id": "key_01m84kphd7e88txywrknzc0ctn",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:26:49.079Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -12361,7 +12755,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszye199xdxw08p603y6",
+                     *         "requestId": "req_01m84kq15qe4pb69dhnz0gj10e",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12445,11 +12839,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0cexrs4ks1pe8rmref",
+                     *         "id": "key_01m84kq1atew4rv6yw8svg317e",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.830Z",
+                     *         "createdAt": "2026-11-23T16:27:05.441Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -12458,7 +12852,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft06e1f8h32998npjjrc"
+                     *         "requestId": "req_01m84kq1ane81v7mpvsxqka1xw"
                      *       }
                      *     }
                      */
@@ -12527,19 +12921,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *         "id": "key_01m84kq1cken7vk1gz3d6wdf1m",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.848Z",
+                     *         "createdAt": "2026-11-23T16:27:05.492Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T15:30:42.852Z",
+                     *         "revokedAt": "2026-11-23T16:27:05.499Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft12eh8sysndcw5zcxxx"
+                     *         "requestId": "req_01m84kq1csex1b4x8ykbetqgvq"
                      *       }
                      *     }
                      */
@@ -12609,7 +13003,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1de7przjp4nvhnfhcf",
+                     *         "requestId": "req_01m84kq1d3en2afcmz9ngedcq3",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -12694,21 +13088,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0ve8sagycm9ykrmnrb",
+                     *         "id": "key_01m84kq1c8ew0sh8x5cvf0h2z6",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.842Z",
+                     *         "createdAt": "2026-11-23T16:27:05.479Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84gft0ke8vt7yc5hkrxssye"
+                     *         "replaces": "key_01m84kq1bjeytb4jdjcd3fnyg9"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft0pe3ra2r18ak3ystds"
+                     *         "requestId": "req_01m84kq1brefs99b6486yc3ddx"
                      *       }
                      *     }
                      */
@@ -12779,8 +13173,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *           "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *           "id": "lst_01m84ksy59eggbcbe4e2d3jaj4",
+                     *           "contentId": "01a2093c-f88a-761e-a300-44b5d5a57b22",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -12788,13 +13182,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T15:30:47.235Z",
+                     *           "createdAt": "2026-11-23T16:28:40.465Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfya8e88s2gzp4bf2swm7",
+                     *         "requestId": "req_01m84ksy8eepy8ab1fevc5v2fy",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12903,8 +13297,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *         "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *         "id": "lst_01m84ksy59eggbcbe4e2d3jaj4",
+                     *         "contentId": "01a2093c-f88a-761e-a300-44b5d5a57b22",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12912,13 +13306,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.235Z",
+                     *         "createdAt": "2026-11-23T16:28:40.465Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9yesktta76g4g9djwy"
+                     *         "requestId": "req_01m84ksy1ze8mbmj1gabpbjyg3"
                      *       }
                      *     }
                      */
@@ -13017,8 +13411,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyaeet7vrj401f5mvdst",
-                     *         "contentId": "01a20907-f94d-74e4-8f65-5d7ff5e61ef3",
+                     *         "id": "lst_01m84ksy8tevkrbrwxz4q34jcr",
+                     *         "contentId": "01a2093c-f914-7295-9a5f-18765e4b15a4",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13026,12 +13420,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.245Z",
+                     *         "createdAt": "2026-11-23T16:28:40.599Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyajep598vqv36nbm9y5"
+                     *         "requestId": "req_01m84ksy9beykt2rbkpy55n9ym"
                      *       }
                      *     }
                      */
@@ -13096,11 +13490,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyazervvrdq6b9jre529",
+                     *         "id": "lst_01m84ksy9yepq9q61qy9zhmz1e",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyb2emqv9dj8xgbea8af"
+                     *         "requestId": "req_01m84ksye2ewytxp75xeff1qss"
                      *       }
                      *     }
                      */
@@ -13169,8 +13563,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybpeg1r3h27w2c26826",
-                     *         "contentId": "01a20907-f975-7175-a056-0bc7798f0019",
+                     *         "id": "lst_01m84ksyr2ebe9n4j8nbwh9t4w",
+                     *         "contentId": "01a2093c-fb01-733d-9b3e-85dcfe1ef57f",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -13178,12 +13572,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.285Z",
+                     *         "createdAt": "2026-11-23T16:28:41.089Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T15:30:47.292Z"
+                     *         "endedAt": "2026-11-23T16:28:41.103Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybsepcrjsvjx5b6fdqc"
+                     *         "requestId": "req_01m84ksyr9es9b9q0e54dss2wn"
                      *       }
                      *     }
                      */
@@ -13248,8 +13642,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyc3ekdvbyvse2ms8jmm",
-                     *         "contentId": "01a20907-f981-71b6-a076-9430f1e6806f",
+                     *         "id": "lst_01m84ksyynefnswxn7whkyc4hg",
+                     *         "contentId": "01a2093c-fbaf-729f-b57f-17dcb648da2b",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13257,13 +13651,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.298Z",
+                     *         "createdAt": "2026-11-23T16:28:41.279Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyc6e1jtkj2b5heyzx5d"
+                     *         "requestId": "req_01m84ksz42esrsjyn3j5h9swfy"
                      *       }
                      *     }
                      */
@@ -13358,8 +13752,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybeecx9zstrhygdta7x",
-                     *         "contentId": "01a20907-f96d-779a-83f1-c197ce77db77",
+                     *         "id": "lst_01m84ksyqeer68x0khydk4ezdw",
+                     *         "contentId": "01a2093c-faeb-7539-aa4c-5932ba87051a",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -13367,7 +13761,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybje2v8nh2zkrkgf3t2"
+                     *         "requestId": "req_01m84ksyqpev98qa1tnc6rxmpv"
                      *       }
                      *     }
                      */
@@ -13443,7 +13837,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84kphcben5sm069jzccm2pb",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13453,7 +13847,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszdeneaxzm9p446vmzw"
+                     *         "requestId": "req_01m84kq0kze1ssx55y7g68wddv"
                      *       }
                      *     }
                      */
@@ -13532,7 +13926,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84kphcben5sm069jzccm2pb",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13542,7 +13936,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszke0htrbd9ttnqskzt"
+                     *         "requestId": "req_01m84kq0w5eqa9a6nr8s6cbhjt"
                      *       }
                      *     }
                      */
@@ -13613,20 +14007,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f11a-7170-8456-47907b51a69e",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a2093c-0f3d-726f-a531-5f95e233a84f",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-23T16:27:41.103Z",
+                     *           "completedAt": "2026-11-23T16:28:01.739Z"
                      *         },
                      *         {
-                     *           "contentId": "01a20907-f119-7656-b104-e27c0d9ee342",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a2093c-0f2c-726d-a86d-4b7a9dad8cb4",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-23T16:27:41.103Z",
+                     *           "completedAt": "2026-11-23T16:28:01.739Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy7ecxr1yke4xs5wcfr",
+                     *         "requestId": "req_01m84ks0q7ekgbx1d69t00xnq3",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -13712,7 +14106,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyewehav7vpmbaxxxscx"
+                     *         "requestId": "req_01m84kt03seyarcvazbxzhc565"
                      *       }
                      *     }
                      */
@@ -13884,7 +14278,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyezebq9xf15g0egmrps"
+                     *         "requestId": "req_01m84kt040e219fk5fkyapemh4"
                      *       }
                      *     }
                      */
@@ -14015,12 +14409,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84gfs9veq99z3merf4gnn05",
-                     *           "createdAt": "2026-11-23T15:30:47.395Z"
+                     *           "keyId": "key_01m84kphd7e88txywrknzc0ctn",
+                     *           "createdAt": "2026-11-23T16:28:42.540Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyf6e5m9wrzxagrtw2zp",
+                     *         "requestId": "req_01m84kt06be00af3d9evrqbdhd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14149,7 +14543,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfce71vq2mgqvrr3vdf"
+                     *         "requestId": "req_01m84kt0e6edyrbpajbqevejwd"
                      *       }
                      *     }
                      */
@@ -14328,30 +14722,30 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a2093b-af2d-7097-acae-2847ad6d16a1",
+                     *                 "score": 0.6997144713723022,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.9992861784307553,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "Item 1"
                      *               },
                      *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
+                     *                 "contentId": "01a2093c-fffb-70e4-beea-4da8991ce80d",
+                     *                 "score": 0.6999910443473336,
                      *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
+                     *                   "recency": 0.999977610868334,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 2"
                      *               }
                      *             ]
                      *           },
@@ -14372,37 +14766,37 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a2093b-af2d-7097-acae-2847ad6d16a1",
+                     *                 "score": 0.6997144713723022,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.9992861784307553,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "Item 1"
                      *               },
                      *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
+                     *                 "contentId": "01a2093c-fffb-70e4-beea-4da8991ce80d",
+                     *                 "score": 0.6999910443473336,
                      *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
+                     *                   "recency": 0.999977610868334,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 2"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygve6za1qqe7hkcayw3"
+                     *         "requestId": "req_01m84kt2nqexes0azbe763jjmj"
                      *       }
                      *     }
                      */
@@ -14516,7 +14910,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfgex0rvxrefjdes6yw",
+                     *         "requestId": "req_01m84kt0htebv93abj4krzafrq",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14642,7 +15036,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfpe9pv2sgmsce5p1sz",
+                     *         "id": "rul_01m84kt0npedm8xxsjcvjad115",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -14653,11 +15047,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.416Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.416Z"
+                     *         "createdAt": "2026-11-23T16:28:44.091Z",
+                     *         "updatedAt": "2026-11-23T16:28:44.091Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfke2bv1xjkf5hvjkfw"
+                     *         "requestId": "req_01m84kt0kjejkt7yamptk04skr"
                      *       }
                      *     }
                      */
@@ -14753,11 +15147,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyg3ebsagjhnmt23hsk1",
+                     *         "id": "rul_01m84kt2cveexspacwzqns5pym",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygrej2v661vwz2b2vf8"
+                     *         "requestId": "req_01m84kt2ewe2ja1yfmkzj8tsrz"
                      *       }
                      *     }
                      */
@@ -14850,7 +15244,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfte339dw9pxm0vxb0j",
+                     *         "id": "rul_01m84kt206erba2yg2s2qgmfg0",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -14861,11 +15255,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.419Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.425Z"
+                     *         "createdAt": "2026-11-23T16:28:44.472Z",
+                     *         "updatedAt": "2026-11-23T16:28:44.768Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfwes1r1t16ryrznjhs"
+                     *         "requestId": "req_01m84kt27weh4b74mpggw75v2c"
                      *       }
                      *     }
                      */
@@ -14973,7 +15367,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyevef1rrb0v1q16z55s"
+                     *         "requestId": "req_01m84kt03rekx9kfwf7ga8gxxc"
                      *       }
                      *     }
                      */
@@ -15048,11 +15442,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T15:30:46.862Z"
+                     *           "updatedAt": "2026-11-23T16:28:10.789Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxyperja6jqdnqfcde69",
+                     *         "requestId": "req_01m84ks2teeybvbxt8pfevg954",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15131,10 +15525,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T15:30:46.876Z"
+                     *         "updatedAt": "2026-11-23T16:28:12.898Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz5e2xrxj1tm08xw590"
+                     *         "requestId": "req_01m84ks3e9ebjr1aejb5cft7y7"
                      *       }
                      *     }
                      */
@@ -15224,10 +15618,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T15:30:46.889Z"
+                     *         "updatedAt": "2026-11-23T16:28:13.208Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz7er4tb2ajytr10har"
+                     *         "requestId": "req_01m84ks3gmepevgh4a6vr2xfe3"
                      *       }
                      *     }
                      */
@@ -15312,7 +15706,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxznee3t3bv8xs301yre"
+                     *         "requestId": "req_01m84ks3w2exhbp29e8a90qvg6"
                      *       }
                      *     }
                      */
@@ -15382,7 +15776,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *         "id": "01a2093b-94f2-75df-828b-bd7e86b433fa",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -15420,11 +15814,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.028Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.049Z"
+                     *         "createdAt": "2026-11-23T16:27:09.427Z",
+                     *         "updatedAt": "2026-11-23T16:27:09.601Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6ve39r9nc2kenfzd49"
+                     *         "requestId": "req_01m84kq585eqztnpbz6wb8w6q4"
                      *       }
                      *     }
                      */
@@ -15490,13 +15884,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.824Z",
+                     *         "requestedAt": "2026-11-23T16:28:07.949Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxgeqn8hayrj00rkdac"
+                     *         "requestId": "req_01m84krypkexb8wkzm4e1a9vrf"
                      *       }
                      *     }
                      */
@@ -15577,13 +15971,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.817Z",
+                     *         "requestedAt": "2026-11-23T16:28:07.383Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwyek7shvhzet7k7ta1"
+                     *         "requestId": "req_01m84krxpdezyvv8q4q8wkga8y"
                      *       }
                      *     }
                      */
@@ -15661,13 +16055,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.844Z",
+                     *         "requestedAt": "2026-11-23T16:28:09.026Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy2esv94sx36n831fa5"
+                     *         "requestId": "req_01m84krzpqew4842d4prajz9gz"
                      *       }
                      *     }
                      */
@@ -15747,13 +16141,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.839Z",
+                     *         "requestedAt": "2026-11-23T16:28:08.552Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxneka89zbzcxvc1bbg"
+                     *         "requestId": "req_01m84kryz3ex78er53pbn9qnw2"
                      *       }
                      *     }
                      */
@@ -15827,7 +16221,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1jea5821raj2qa9qs6",
+                     *         "requestId": "req_01m84kq1dpemaacs0bjzw5d493",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15905,14 +16299,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft1qeb6t55db8gcdee4d",
+                     *         "id": "vky_01m84kq1e3eaw9kcra3163dpqy",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T15:30:42.872Z",
+                     *         "createdAt": "2026-11-23T16:27:05.542Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_Tg34lH7xFKCDu5Bjfa44Z0b8-vOnUyMVCij-th1hrXU"
+                     *         "key": "rf_vk_rqd3XaCgLgY2DwhJtsMXJ2QAqevN-F8LDHIrOXxLtXI"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1neb6t5q1azmwjtw05"
+                     *         "requestId": "req_01m84kq1dsekt8215337w24s65"
                      *       }
                      *     }
                      */
@@ -15981,13 +16375,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft23ep2bj8pcprj2svsb",
+                     *         "id": "vky_01m84kq1m8epx9vhj0076cssg2",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.884Z",
+                     *         "createdAt": "2026-11-23T16:27:05.740Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft25e2ysvqnejsqmyrdk"
+                     *         "requestId": "req_01m84kq1rne0c9ehybpqy6vsqj"
                      *       }
                      *     }
                      */
@@ -16067,15 +16461,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft20efrt9y6ypq1pjk73",
+                     *         "id": "vky_01m84kq1fmeknr6y3cfhh74h2r",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.880Z",
+                     *         "createdAt": "2026-11-23T16:27:05.595Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_AfjeDvBcEIyLzMQadvgFgt8QiCwiPqHCvaYd0U-rXhc",
-                     *         "replaces": "vky_01m84gft1vev9rc4aqcsm86n33"
+                     *         "key": "rf_vk_HNmDi6YWMwrzJgd6DOL-Z66RQ0ZG4y_o_ljRXfKpNSw",
+                     *         "replaces": "vky_01m84kq1efe5max25ajng5vam7"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1xe1zvtz9yf255sbew"
+                     *         "requestId": "req_01m84kq1eqescr7h5knyh9e05p"
                      *       }
                      *     }
                      */
@@ -16290,7 +16684,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnqedw8frf62gc2th6s"
+                     *         "requestId": "req_01m84krpd3e43sdssdb0ddkek4"
                      *       }
                      *     }
                      */
@@ -16369,21 +16763,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ef5b73ed-84ce-4430-9afc-5da17e71b95d",
+                     *           "id": "7a1aa6f0-6a00-42a6-b6fe-f5b39be62829",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *             "contentId": "01a2093b-94f2-75df-828b-bd7e86b433fa",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.894Z"
+                     *           "timestamp": "2026-11-23T16:27:15.957Z"
                      *         },
                      *         {
-                     *           "id": "734619f3-f893-4d05-818b-9832fa060299",
+                     *           "id": "744f3f66-5230-4215-a6d2-f7b92f6b59b5",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *             "contentId": "01a2093b-95ac-77f2-a135-ccb0ee13a1a2",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -16391,11 +16785,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.919Z"
+                     *           "timestamp": "2026-11-23T16:27:16.451Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnve87asjnpd5jcf4b8"
+                     *         "requestId": "req_01m84krpqreew8nfhy728y143e"
                      *       }
                      *     }
                      */
@@ -16488,7 +16882,7 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxp5e0xrsyep8n9vr8kn"
+                     *         "requestId": "req_01m84krpsje22tj3t3yatb65wb"
                      *       }
                      *     }
                      */
@@ -16561,7 +16955,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpbehws389s9hsmremj",
+                     *         "requestId": "req_01m84krq1vevpa47bvf87a2sj8",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16654,7 +17048,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "id": "whk_01m84krqafetesax6j7kg7pftv",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16666,12 +17060,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.610Z",
-                     *         "webhookId": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "createdAt": "2026-11-23T16:28:00.691Z",
+                     *         "webhookId": "whk_01m84krqafetesax6j7kg7pftv",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpeer6s990qgd12nzk9"
+                     *         "requestId": "req_01m84krq3tem0r1xgzvx6x1cwp"
                      *       }
                      *     }
                      */
@@ -16762,7 +17156,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpre8kv8616mjb46k61",
+                     *         "id": "whk_01m84krqc0e6trs0gb4fc40ft5",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16774,7 +17168,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.615Z",
+                     *         "createdAt": "2026-11-23T16:28:00.766Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -16783,7 +17177,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqhe5yrkwqh44j6csz8"
+                     *         "requestId": "req_01m84krr01e1eay6mckh2t2r22"
                      *       }
                      *     }
                      */
@@ -16877,11 +17271,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr1egssfjzkrb45p062",
+                     *         "id": "whk_01m84krrpce2ysk5ha8j35zks3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr3eemb81pywvyqw21b"
+                     *         "requestId": "req_01m84krrteenp9sa77nw7vpyb7"
                      *       }
                      *     }
                      */
@@ -16977,7 +17371,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxqpe029rm5tv37mah5n",
+                     *         "id": "whk_01m84krr6bewr9t0q8n2755bf0",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16989,10 +17383,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.645Z"
+                     *         "createdAt": "2026-11-23T16:28:01.557Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqrebcv27wva4gjemgw"
+                     *         "requestId": "req_01m84krrbwe6fvc931qw9zjc2m"
                      *       }
                      *     }
                      */
@@ -17079,7 +17473,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84gfxrheckrm3k1vev6xxa1",
+                     *           "id": "dlv_01m84krsa5eg0akameqga0c9tz",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -17091,18 +17485,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T15:30:46.673Z",
-                     *             "webhookId": "whk_01m84gfxrdekqvqnn859mctj6r"
+                     *             "timestamp": "2026-11-23T16:28:02.757Z",
+                     *             "webhookId": "whk_01m84krs7cex5vpyc4qrwznrc0"
                      *           },
-                     *           "createdAt": "2026-11-23T15:30:46.673Z",
+                     *           "createdAt": "2026-11-23T16:28:02.757Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-23T15:30:46.673Z",
+                     *           "responseTime": 115,
+                     *           "lastAttemptAt": "2026-11-23T16:28:02.757Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxrne4kvd8987d37ngf7",
+                     *         "requestId": "req_01m84krsffexgafrmmpt9r14g4",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17144,7 +17538,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.717Z"
+                 *       "since": "2026-11-23T16:27:03.521Z"
                  *     }
                  */
                 "application/json": {
@@ -17194,14 +17588,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxsvedzbfsmqmpc08v3t",
-                     *         "since": "2026-11-23T15:29:46.717Z",
-                     *         "until": "2026-11-23T15:30:46.721Z",
+                     *         "id": "whk_01m84krsxkexsbhw1wa0mh2e4g",
+                     *         "since": "2026-11-23T16:27:03.521Z",
+                     *         "until": "2026-11-23T16:28:03.693Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsyec892rq0dqa0qsgn"
+                     *         "requestId": "req_01m84krt26ey5ss7fr9yq7beg4"
                      *       }
                      *     }
                      */
@@ -17261,7 +17655,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.738Z"
+                 *       "since": "2026-11-23T16:27:04.023Z"
                  *     }
                  */
                 "application/json": {
@@ -17305,13 +17699,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxtge73rz5w0ab0k5z9n",
-                     *         "since": "2026-11-23T15:29:46.738Z",
+                     *         "id": "whk_01m84krth3ens9m3yamxe9gw9b",
+                     *         "since": "2026-11-23T16:27:04.023Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxtke7e9t5rt79wn080w"
+                     *         "requestId": "req_01m84krtj7eymv8np3en9rth3y"
                      *       }
                      *     }
                      */
@@ -17393,12 +17787,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr6ef495pvkb6w8ekn1",
+                     *         "id": "whk_01m84krrvfe5nvgsvt7pdmrr1d",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T16:30:46.666Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T17:28:02.352Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr8ej4st4mtkty13tbr"
+                     *         "requestId": "req_01m84krrvpeebbhe6ss9egaxvv"
                      *       }
                      *     }
                      */
@@ -17488,14 +17882,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84gfxv9enhsy7ncenssfqtt",
+                     *         "deliveryId": "dlv_01m84krvcbebg9gz6nhws0padg",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 2,
+                     *         "responseTime": 187,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxv7ep68sz14hb1dyfxg"
+                     *         "requestId": "req_01m84krvaje08v4vxv5fx2pmd0"
                      *       }
                      *     }
                      */
@@ -17573,7 +17967,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxs1e8bb445ecwmc953s",
+                     *         "id": "dlv_01m84krskwedgt26rvgb8jvvv6",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -17585,18 +17979,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:46.689Z",
-                     *           "webhookId": "whk_01m84gfxrxe0w8e13dv9skd51m"
+                     *           "timestamp": "2026-11-23T16:28:03.068Z",
+                     *           "webhookId": "whk_01m84krskkessaah4xtpgb6eqm"
                      *         },
-                     *         "createdAt": "2026-11-23T15:30:46.689Z",
+                     *         "createdAt": "2026-11-23T16:28:03.068Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 3,
-                     *         "lastAttemptAt": "2026-11-23T15:30:46.689Z",
+                     *         "responseTime": 8,
+                     *         "lastAttemptAt": "2026-11-23T16:28:03.068Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T15:30:46.689Z",
-                     *             "responseTime": 3,
+                     *             "startedAt": "2026-11-23T16:28:03.068Z",
+                     *             "responseTime": 8,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -17604,7 +17998,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxs6e458sc1wkcegf3v1"
+                     *         "requestId": "req_01m84krsm9eakvqqp62avy9700"
                      *       }
                      *     }
                      */
@@ -17723,13 +18117,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxseek59c13ycf9p6n1g",
+                     *         "id": "dlv_01m84krsn4egf9g2bsgz3gp72x",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T15:30:46.710Z"
+                     *         "nextAttemptAt": "2026-11-23T16:28:03.256Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsmecc9vhwqyhvwfh2m"
+                     *         "requestId": "req_01m84krsptez3r0t554sngghwd"
                      *       }
                      *     }
                      */
