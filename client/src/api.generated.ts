@@ -3158,8 +3158,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kstjweh3bts64p2qtb1fz",
-                     *         "asOf": "2026-11-23T16:28:37.145Z"
+                     *         "requestId": "req_01m84maw1we5nbm59gm69mp7n4",
+                     *         "asOf": "2026-11-23T16:37:55.854Z"
                      *       }
                      *     }
                      */
@@ -3286,7 +3286,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a2093c-7412-769a-8389-a211196642a1",
+                     *           "contentId": "01a20945-160a-717f-80b3-5b5d6068dc78",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3311,7 +3311,7 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "contentId": "01a2093c-6f49-74f7-af34-d13431863c25",
+                     *           "contentId": "01a20945-14a6-7745-b188-7241fd2377a4",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3337,10 +3337,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ksv7repzvc4zf42vghr7j",
+                     *         "requestId": "req_01m84mawm7evpbp6txrcwn1fnp",
                      *         "total": 2,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T16:28:37.879Z"
+                     *         "asOf": "2026-11-23T16:37:56.815Z"
                      *       }
                      *     }
                      */
@@ -3463,7 +3463,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a2093c-f051-7741-9be6-7785e592eb6e",
+                     *         "contentId": "01a20945-774a-7732-a8ed-7149f2fe8a1b",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3545,8 +3545,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksw2tefbtbc3n16gyd6c5",
-                     *         "asOf": "2026-11-23T16:28:38.381Z"
+                     *         "requestId": "req_01m84may36ed3rx8sxnbsv8dz1",
+                     *         "asOf": "2026-11-23T16:37:57.905Z"
                      *       }
                      *     }
                      */
@@ -3738,7 +3738,7 @@ export interface operations {
                      *       "data": {
                      *         "summary": {
                      *           "sessions": 1,
-                     *           "averageSessionLength": 1.475,
+                     *           "averageSessionLength": 0.592,
                      *           "averageVideosPerSession": 0,
                      *           "averageWatchTimePerSession": 0
                      *         },
@@ -3761,8 +3761,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksw49e8tbrgxr99zyrp17",
-                     *         "asOf": "2026-11-23T16:28:38.572Z"
+                     *         "requestId": "req_01m84mayjne8rtjs7e3ky2wa8h",
+                     *         "asOf": "2026-11-23T16:37:58.039Z"
                      *       }
                      *     }
                      */
@@ -3911,8 +3911,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84kswfzez8s108mm9rtvcyx",
-                     *         "asOf": "2026-11-23T16:28:39.040Z"
+                     *         "requestId": "req_01m84mayz3eh3at8kw7qnvzwnf",
+                     *         "asOf": "2026-11-23T16:37:58.455Z"
                      *       }
                      *     }
                      */
@@ -4166,8 +4166,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kst0kegw85xpstkk4hr1m",
-                     *         "asOf": "2026-11-23T16:28:36.778Z"
+                     *         "requestId": "req_01m84mavn0e47a8bc9zh901jhx",
+                     *         "asOf": "2026-11-23T16:37:55.237Z"
                      *       }
                      *     }
                      */
@@ -4470,8 +4470,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kswapekbbjgtb4mnp1fpn",
-                     *         "asOf": "2026-11-23T16:28:38.660Z"
+                     *         "requestId": "req_01m84mayn5ew5v21ggc9hqspjh",
+                     *         "asOf": "2026-11-23T16:37:58.153Z"
                      *       }
                      *     }
                      */
@@ -4636,8 +4636,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kswcnev9thjdzmf97d1v8",
-                     *         "asOf": "2026-11-23T16:28:38.714Z"
+                     *         "requestId": "req_01m84mayrserztrap3pzcjh4zv",
+                     *         "asOf": "2026-11-23T16:37:58.189Z"
                      *       }
                      *     }
                      */
@@ -4755,8 +4755,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksx08e9kaw747fbjt2c5s",
-                     *         "asOf": "2026-11-23T16:28:39.504Z"
+                     *         "requestId": "req_01m84maz1tetqtx156x9rzt7w9",
+                     *         "asOf": "2026-11-23T16:37:58.462Z"
                      *       }
                      *     }
                      */
@@ -4856,40 +4856,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84kq1cmea98xqcaf1dfj2dt",
-                     *           "recordedAt": "2026-11-23T16:27:05.495Z",
+                     *           "id": "aud_01m84m7xk1eyhrvejbv3ycdm5h",
+                     *           "recordedAt": "2026-11-23T16:36:18.658Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84kphd7e88txywrknzc0ctn",
+                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84kq1cken7vk1gz3d6wdf1m",
+                     *           "resourceId": "key_01m84m7xjveys8gqmzqncmv1q7",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84kq1cgedetqhs2jgh77y4g"
+                     *           "requestId": "req_01m84m7xjaebnte83bagvsc6et"
                      *         },
                      *         {
-                     *           "id": "aud_01m84kq1bke1xa8yn1kem50ag5",
-                     *           "recordedAt": "2026-11-23T16:27:05.460Z",
+                     *           "id": "aud_01m84m7xb8e98s0j665qqa9917",
+                     *           "recordedAt": "2026-11-23T16:36:18.419Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84kphd7e88txywrknzc0ctn",
+                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84kq1bjeytb4jdjcd3fnyg9",
+                     *           "resourceId": "key_01m84m7xa6enj93tczsmga2a2a",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84kq1bae5sbgsa0rca9dfrs"
+                     *           "requestId": "req_01m84m7x91ehcsz8m5addpxjqr"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kq1sseb98cs8jqnzxgxhd",
+                     *         "requestId": "req_01m84m7yjcebra1s4skvdvhmgf",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4985,7 +4985,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks67cej88dkzzxw9531m0",
+                     *         "requestId": "req_01m84madade3hbtw2xdvb2w94p",
                      *         "experiments": []
                      *       }
                      *     }
@@ -5094,7 +5094,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093b-8834-716c-b8f2-573a45491fa9",
+                     *           "id": "01a20943-fa87-71d2-812a-3735df86e751",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5132,13 +5132,13 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:27:06.176Z",
-                     *           "updatedAt": "2026-11-23T16:27:06.458Z"
+                     *           "createdAt": "2026-11-23T16:36:19.720Z",
+                     *           "updatedAt": "2026-11-23T16:36:19.927Z"
                      *         },
                      *         {
-                     *           "id": "01a2093b-6ad2-7277-bfec-7c58d9afe7ad",
+                     *           "id": "01a20943-dad2-70c6-a6b4-bf1570ee673e",
                      *           "contentType": "video",
-                     *           "title": "Item 0",
+                     *           "title": "Item 2",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -5174,12 +5174,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:26:58.663Z",
-                     *           "updatedAt": "2026-11-23T16:27:00.721Z"
+                     *           "createdAt": "2026-11-23T16:36:11.668Z",
+                     *           "updatedAt": "2026-11-23T16:36:13.285Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kq2nvevtrv2q0ksy2we7s",
+                     *         "requestId": "req_01m84m7z7cehyrb6jp6c61nypw",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5279,7 +5279,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-8be2-7227-a404-de178829d1cc",
+                     *         "id": "01a20943-fdb8-76b2-99d2-adc88ac6f1fc",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5317,11 +5317,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:27:07.107Z",
-                     *         "updatedAt": "2026-11-23T16:27:07.107Z"
+                     *         "createdAt": "2026-11-23T16:36:20.536Z",
+                     *         "updatedAt": "2026-11-23T16:36:20.536Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq2vee2ersk0hx51xtyn2"
+                     *         "requestId": "req_01m84m7za7erbtk82743sjf8x1"
                      *       }
                      *     }
                      */
@@ -5390,7 +5390,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-8cea-7392-8b07-330bc356b220",
+                     *         "id": "01a20943-fe61-73fe-8840-e8af385d6a32",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5439,11 +5439,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:27:07.350Z",
-                     *         "updatedAt": "2026-11-23T16:27:07.350Z"
+                     *         "createdAt": "2026-11-23T16:36:20.673Z",
+                     *         "updatedAt": "2026-11-23T16:36:20.673Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq3axe3bv81vrjm2hxjwh"
+                     *         "requestId": "req_01m84m7zqxeyb8q1r14kzwfvw3"
                      *       }
                      *     }
                      */
@@ -5518,11 +5518,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-937f-70fc-b71f-6a6ee0e5702f",
+                     *         "id": "01a20944-0382-7020-9aca-2398b8e4f647",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq4wyeakrr6gsjzjkehgv"
+                     *         "requestId": "req_01m84m8165ebzs9y45yerq8n48"
                      *       }
                      *     }
                      */
@@ -5653,7 +5653,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-8ebb-7134-9b4d-0c782f19ed6a",
+                     *         "id": "01a20943-ff06-764c-878b-d949381247ac",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5702,11 +5702,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:27:07.836Z",
-                     *         "updatedAt": "2026-11-23T16:27:08.364Z"
+                     *         "createdAt": "2026-11-23T16:36:20.876Z",
+                     *         "updatedAt": "2026-11-23T16:36:21.505Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq3tqedkrp0js9p834agg"
+                     *         "requestId": "req_01m84m800meq2t017270jqqsdh"
                      *       }
                      *     }
                      */
@@ -5774,7 +5774,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84kqx2ee2jas2gqgxdamfbp"
+                     *         "requestId": "req_01m84m91m1erj8z677t3xcpjkd"
                      *       }
                      *     }
                      */
@@ -5853,17 +5853,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-ef6d-7745-92dc-03f5b2f706b7",
+                     *         "id": "01a20944-8447-72e5-ad58-6607ee7fffbb",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/vAgjVCRXhfyJwcgqBggu5g/a-01a2093b-ef6d-7745-92dc-03f5b2f706b7/captions.vtt",
-                     *         "trackId": "01a2093b-ef6d-7745-92dc-03f5b2f706b7",
+                     *         "url": "https://feed.example.org/media/8joSrEbguZ0pEotifbjQUQ/a-01a20944-8447-72e5-ad58-6607ee7fffbb/captions.vtt",
+                     *         "trackId": "01a20944-8447-72e5-ad58-6607ee7fffbb",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T16:27:33.681Z"
+                     *         "createdAt": "2026-11-23T16:36:55.540Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kqvdrehjs8k2rhh2bej8z"
+                     *         "requestId": "req_01m84m90teexc8n37c0nvhmvaa"
                      *       }
                      *     }
                      */
@@ -5934,11 +5934,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-f69c-72b3-9f42-b91a1b27bfd2",
+                     *         "id": "01a20944-8bbf-7311-9c60-6c12213b65b7",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kqyg3e2ys0p7t3v22a7eg"
+                     *         "requestId": "req_01m84m94qkey3ttjxeah7hr55y"
                      *       }
                      *     }
                      */
@@ -6017,7 +6017,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-fb71-7401-8839-e057edccbfbd",
+                     *         "id": "01a20944-9954-73b3-a8a0-960fa277004f",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6032,18 +6032,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -6068,11 +6068,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:27:35.665Z",
-                     *         "updatedAt": "2026-11-23T16:27:38.755Z"
+                     *         "createdAt": "2026-11-23T16:37:00.373Z",
+                     *         "updatedAt": "2026-11-23T16:37:04.433Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kqza4ekx8xczb7wtjfbsg"
+                     *         "requestId": "req_01m84m9766enwagjstfsfevt86"
                      *       }
                      *     }
                      */
@@ -6142,7 +6142,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-07fc-75f8-98be-756ab49a3917",
+                     *         "id": "01a20944-a9e4-7449-8c8e-cc0d4e7eb0ee",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6180,11 +6180,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:27:38.877Z",
-                     *         "updatedAt": "2026-11-23T16:27:39.265Z"
+                     *         "createdAt": "2026-11-23T16:37:04.613Z",
+                     *         "updatedAt": "2026-11-23T16:37:05.072Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kr2bmee4v2pjf7795cp6d"
+                     *         "requestId": "req_01m84m9aw6e7dr8x1f6zxcrjvd"
                      *       }
                      *     }
                      */
@@ -6260,14 +6260,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-b72d-7564-9f6b-f97744f696d4",
-                     *         "imageUrl": "https://feed.example.org/media/1Yiiy3HXWlfeA-e1D5h6OA/a-01a2093b-b72d-7564-9f6b-f97744f696d4/large.jpg",
+                     *         "id": "01a20944-3df8-74e5-bd3a-3c36c98e4e2e",
+                     *         "imageUrl": "https://feed.example.org/media/4VWRUJZcECiA2dXok-fIkw/a-01a20944-3df8-74e5-bd3a-3c36c98e4e2e/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T16:27:20.834Z"
+                     *         "createdAt": "2026-11-23T16:36:39.660Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kqda3enmbqy492j253s76"
+                     *         "requestId": "req_01m84m8f9wen2bfck8nknycv1w"
                      *       }
                      *     }
                      */
@@ -6338,11 +6338,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-dba3-7438-9f7f-9f19fde850a9",
+                     *         "id": "01a20944-726b-7140-b89f-5c82ee9f4dec",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kqtz7ej0bdmtfzjtcfx1h"
+                     *         "requestId": "req_01m84m90e8e1hvdp4hk6296nps"
                      *       }
                      *     }
                      */
@@ -6384,8 +6384,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a2093b-cb2b-7337-b9c5-3f0d78e8d461",
-                 *         "01a2093b-c2af-764d-b3a4-a302fc847b97"
+                 *         "01a20944-609b-72d7-8c91-95e1eadddf9f",
+                 *         "01a20944-4adc-72da-8a70-22984fbc434b"
                  *       ]
                  *     }
                  */
@@ -6427,22 +6427,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093b-cb2b-7337-b9c5-3f0d78e8d461",
-                     *           "imageUrl": "https://feed.example.org/media/1orNWJUl1vpijEi1BlrYsw/a-01a2093b-cb2b-7337-b9c5-3f0d78e8d461/large.jpg",
+                     *           "id": "01a20944-609b-72d7-8c91-95e1eadddf9f",
+                     *           "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-609b-72d7-8c91-95e1eadddf9f/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T16:27:26.056Z"
+                     *           "createdAt": "2026-11-23T16:36:49.066Z"
                      *         },
                      *         {
-                     *           "id": "01a2093b-c2af-764d-b3a4-a302fc847b97",
-                     *           "imageUrl": "https://feed.example.org/media/1orNWJUl1vpijEi1BlrYsw/a-01a2093b-c2af-764d-b3a4-a302fc847b97/large.jpg",
+                     *           "id": "01a20944-4adc-72da-8a70-22984fbc434b",
+                     *           "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-4adc-72da-8a70-22984fbc434b/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T16:27:22.792Z"
+                     *           "createdAt": "2026-11-23T16:36:45.747Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kqnmaevnv51chajxh2c0h"
+                     *         "requestId": "req_01m84m8vatefzap2xx78zm16dp"
                      *       }
                      *     }
                      */
@@ -6512,7 +6512,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKhSGmQk4KRZHxsFSemu9k7T5aRw/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKjZOOm0-q_gQpAUA24JoJwHwGng/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6520,11 +6520,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T22:27:06.790Z",
+                     *         "expiresAt": "2026-11-23T22:36:20.238Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq2n1e6jvpdk85aaha2xj"
+                     *         "requestId": "req_01m84m7z3yevytg3tnnsasghpj"
                      *       }
                      *     }
                      */
@@ -6613,7 +6613,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-9468-7707-9099-0ee3d1296838",
+                     *         "id": "01a20944-05f0-72d0-9bd7-06498a10711c",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6651,11 +6651,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:27:09.288Z",
-                     *         "updatedAt": "2026-11-23T16:27:09.402Z"
+                     *         "createdAt": "2026-11-23T16:36:22.748Z",
+                     *         "updatedAt": "2026-11-23T16:36:23.761Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq56ne8c819k2pqgn9b81"
+                     *         "requestId": "req_01m84m82gje9rtv5jy5tsxbz9k"
                      *       }
                      *     }
                      */
@@ -6720,7 +6720,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-95ac-77f2-a135-ccb0ee13a1a2",
+                     *         "id": "01a20944-19ca-76ed-96d9-24e56fe08c54",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6758,11 +6758,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:27:09.612Z",
-                     *         "updatedAt": "2026-11-23T16:27:10.546Z"
+                     *         "createdAt": "2026-11-23T16:36:27.722Z",
+                     *         "updatedAt": "2026-11-23T16:36:28.573Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq67seat9sbkq3gah56dg"
+                     *         "requestId": "req_01m84m877demw8v3gz1netwkzn"
                      *       }
                      *     }
                      */
@@ -6829,7 +6829,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt02xe47armwzqwz2r1te"
+                     *         "requestId": "req_01m84mb2dyeebt5twj0yt2ka5f"
                      *       }
                      *     }
                      */
@@ -6892,18 +6892,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093b-ae34-7788-ab79-cf37ad945494",
-                     *           "contentId": "01a2093b-ab85-7520-8e88-3eb984795792",
+                     *           "id": "01a20944-32b4-75a5-b04e-89043d870eb7",
+                     *           "contentId": "01a20944-2cf3-738d-9450-916115e40904",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a2093b-ae34-7788-ab79-d06c223246b7",
-                     *           "contentId": "01a2093b-abc3-767c-8aed-563c2f44ea77",
+                     *           "id": "01a20944-32b4-75a5-b04e-8eab1dbafd39",
+                     *           "contentId": "01a20944-2d31-7486-9afb-411d029f831a",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kqbnaeg2tc7cehpnvbp94"
+                     *         "requestId": "req_01m84m8cp9ecr98w6w88dcprq5"
                      *       }
                      *     }
                      */
@@ -6947,8 +6947,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a2093b-af2d-7097-acae-2847ad6d16a1",
-                 *         "01a2093b-af2a-7145-9939-dd10807e75cd"
+                 *         "01a20944-33e2-75fc-baef-2b01a6c1254e",
+                 *         "01a20944-33ec-76d6-9e89-e8a297f1a48c"
                  *       ]
                  *     }
                  */
@@ -6994,18 +6994,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093b-b1c4-70a1-90a7-29d586853bc9",
-                     *           "contentId": "01a2093b-af2d-7097-acae-2847ad6d16a1",
+                     *           "id": "01a20944-394d-7361-aaa4-620d323408e1",
+                     *           "contentId": "01a20944-33e2-75fc-baef-2b01a6c1254e",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a2093b-b1c4-70a1-90a7-2ceeaa9c123d",
-                     *           "contentId": "01a2093b-af2a-7145-9939-dd10807e75cd",
+                     *           "id": "01a20944-394d-7361-aaa4-67cbc46a192e",
+                     *           "contentId": "01a20944-33ec-76d6-9e89-e8a297f1a48c",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kqc3deka8r62pct15dmq6"
+                     *         "requestId": "req_01m84m8e84evhbhq6p3j11g0cb"
                      *       }
                      *     }
                      */
@@ -7082,11 +7082,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-a694-778c-a287-80f30ad04182",
+                     *         "id": "01a20944-2a8c-77bd-ad74-c4578206bd61",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq9zmebytmr8e1ekr6cn1"
+                     *         "requestId": "req_01m84m8atweewby23c1ck7rc9k"
                      *       }
                      *     }
                      */
@@ -7128,8 +7128,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a2093b-a194-744c-b47b-c09c37c2e1ec",
-                 *         "01a2093b-a194-744c-b47b-bc0232b18db6"
+                 *         "01a20944-22b8-7782-bc88-d643d9e84014",
+                 *         "01a20944-22b8-7782-bc88-d3680926d865"
                  *       ]
                  *     }
                  */
@@ -7171,18 +7171,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093b-a194-744c-b47b-c09c37c2e1ec",
-                     *           "contentId": "01a2093b-9ece-7756-b6df-1567f0bf3161",
+                     *           "id": "01a20944-22b8-7782-bc88-d643d9e84014",
+                     *           "contentId": "01a20944-2127-76ae-9fd1-1f8ee8ab98d9",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a2093b-a194-744c-b47b-bc0232b18db6",
-                     *           "contentId": "01a2093b-9e66-7683-8589-e752d5e948d8",
+                     *           "id": "01a20944-22b8-7782-bc88-d3680926d865",
+                     *           "contentId": "01a20944-2114-7041-934b-77aaf4ff22e1",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kq8dje9pbbjvfsvfwc6qn"
+                     *         "requestId": "req_01m84m88sdecpbs1tkde552wr3"
                      *       }
                      *     }
                      */
@@ -7229,8 +7229,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a2093c-0f2c-726d-a86d-4b7a9dad8cb4",
-                 *         "01a2093c-0f3d-726f-a531-5f95e233a84f"
+                 *         "01a20944-afac-701f-b3a0-3a1314034d73",
+                 *         "01a20944-afd2-702c-ac9d-02026ebd0cd7"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7279,11 +7279,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2093c-0f2c-726d-a86d-4b7a9dad8cb4",
+                     *             "id": "01a20944-afac-701f-b3a0-3a1314034d73",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a2093c-0f3d-726f-a531-5f95e233a84f",
+                     *             "id": "01a20944-afd2-702c-ac9d-02026ebd0cd7",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7301,7 +7301,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kr43heqa8m7r7xz78phm0"
+                     *         "requestId": "req_01m84m9dqme1hax2h3cp85sbcg"
                      *       }
                      *     }
                      */
@@ -7390,13 +7390,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84kr6akez88b58bxw23f2wn",
+                     *           "jobId": "job_01m84m9f4mepdtysthkhxqfdk3",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T16:27:43.311Z",
+                     *           "createdAt": "2026-11-23T16:37:09.034Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7407,7 +7407,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kr6h2evwvs71z33gajzvt",
+                     *         "requestId": "req_01m84m9feqedt8a4xdtxq6qmff",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7595,14 +7595,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84kr6akez88b58bxw23f2wn",
+                     *         "jobId": "job_01m84m9f4mepdtysthkhxqfdk3",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T16:27:43.311Z"
+                     *         "createdAt": "2026-11-23T16:37:09.034Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kr65we04873s7sh4a78qw"
+                     *         "requestId": "req_01m84m9emsetvba55yb2wyknyv"
                      *       }
                      *     }
                      */
@@ -7680,17 +7680,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84krmk5e3y8ae274rhbg3jb",
+                     *         "jobId": "job_01m84m9s3ve61v8zm32n2rq1ps",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:27:57.798Z",
-                     *         "completedAt": "2026-11-23T16:27:58.355Z"
+                     *         "createdAt": "2026-11-23T16:37:19.591Z",
+                     *         "completedAt": "2026-11-23T16:37:20.258Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krnv0eqma438gx852vm6x"
+                     *         "requestId": "req_01m84m9t7fe749ny8rz0ypxws1"
                      *       }
                      *     }
                      */
@@ -7755,17 +7755,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84krkp8env852zab6g418d5",
+                     *         "jobId": "job_01m84m9qp9ejqsg75c1f5r0css",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:27:56.926Z",
-                     *         "completedAt": "2026-11-23T16:27:57.366Z"
+                     *         "createdAt": "2026-11-23T16:37:18.125Z",
+                     *         "completedAt": "2026-11-23T16:37:18.489Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krm0se9trqe7pgnmxjb1t"
+                     *         "requestId": "req_01m84m9qvdemhsh5pzcfb6741c"
                      *       }
                      *     }
                      */
@@ -7833,7 +7833,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84krp86eh08yk8sbeg5sk9j",
+                     *         "requestId": "req_01m84m9vkze5nbv6beeavvdvzq",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7881,8 +7881,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a2093c-11ce-746a-927c-23ee0f96374e",
-                 *         "01a2093c-1293-7070-a9e0-2c1445034d81"
+                 *         "01a20944-b7d3-76b9-9859-1d5235037917",
+                 *         "01a20944-b7c6-73da-b77e-af617ef7fbc8"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7935,13 +7935,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2093c-11ce-746a-927c-23ee0f96374e",
+                     *             "id": "01a20944-b7d3-76b9-9859-1d5235037917",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a2093c-1293-7070-a9e0-2c1445034d81",
+                     *             "id": "01a20944-b7c6-73da-b77e-af617ef7fbc8",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7961,7 +7961,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kr4zfemfr9q8vr0hmagj8"
+                     *         "requestId": "req_01m84m9e66efma9atrkw4h1rm7"
                      *       }
                      *     }
                      */
@@ -8019,11 +8019,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a2093c-0a55-737e-9777-e9323660b818",
+                 *           "id": "01a20944-acd6-76f0-b635-22b5b993ce59",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a2093c-0a54-77e5-b610-43128c32a9b6",
+                 *           "id": "01a20944-ad1a-7294-8b04-7e9bb2dd4d7c",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -8093,11 +8093,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2093c-0a55-737e-9777-e9323660b818",
+                     *             "id": "01a20944-acd6-76f0-b635-22b5b993ce59",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a2093c-0a54-77e5-b610-43128c32a9b6",
+                     *             "id": "01a20944-ad1a-7294-8b04-7e9bb2dd4d7c",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -8115,7 +8115,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kr2rmea4rsfbh9n4m9tst"
+                     *         "requestId": "req_01m84m9behehf9jvg6f83bj3x1"
                      *       }
                      *     }
                      */
@@ -8173,8 +8173,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a2093c-160d-74b4-bfa6-bc29773ab23b",
-                 *         "01a2093c-1629-7345-8796-aad3e92ba22c"
+                 *         "01a20944-b996-7498-8414-1bee3f8aeae2",
+                 *         "01a20944-b9ab-7067-9ec0-1cae5e438195"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8220,11 +8220,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2093c-160d-74b4-bfa6-bc29773ab23b",
+                     *             "id": "01a20944-b996-7498-8414-1bee3f8aeae2",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a2093c-1629-7345-8796-aad3e92ba22c",
+                     *             "id": "01a20944-b9ab-7067-9ec0-1cae5e438195",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8242,7 +8242,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kr5t3eyab8z9dbefdvkt9"
+                     *         "requestId": "req_01m84m9ejcey2sh56z5p2gkt51"
                      *       }
                      *     }
                      */
@@ -8397,7 +8397,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq6b9ee7v3vkcrdvzsjx2"
+                     *         "requestId": "req_01m84m87bfeetvsqwm6pxwgn21"
                      *       }
                      *     }
                      */
@@ -8543,7 +8543,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-94e2-7234-8e17-84243aa5276a",
+                     *         "id": "01a20944-0b12-7050-93aa-6edb2abcfbf9",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8581,14 +8581,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:27:09.411Z",
-                     *         "updatedAt": "2026-11-23T16:27:09.411Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/ifXKL2BXuD_JrlfkB0D0QTxkTQ4UJGyJ",
+                     *         "createdAt": "2026-11-23T16:36:23.955Z",
+                     *         "updatedAt": "2026-11-23T16:36:23.955Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/AJzCUv4xsg78e3Sal8hH3o8mkBTodFrv",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T16:27:09.411Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:36:23.955Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq571ek5vtrpb28101nt2"
+                     *         "requestId": "req_01m84m82rheev81yfq599zd0t1"
                      *       }
                      *     }
                      */
@@ -8714,12 +8714,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a2093c-6f49-74f7-af34-d13431863c25",
-                 *       "eventId": "01a2093c-7046-7441-ae08-43aa98cb958e",
+                 *       "contentId": "01a20945-14a6-7745-b188-7241fd2377a4",
+                 *       "eventId": "01a20945-150a-7167-be60-0ff893e1eab3",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T16:28:05.574Z",
+                 *       "timestamp": "2026-11-23T16:37:32.042Z",
                  *       "data": {}
                  *     }
                  */
@@ -8813,10 +8813,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a2093c-7046-7441-ae08-43aa98cb958e"
+                     *         "eventId": "01a20945-150a-7167-be60-0ff893e1eab3"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krw28ez3avd3s6v8rj2me"
+                     *         "requestId": "req_01m84ma58meepter3t78s1ar4g"
                      *       }
                      *     }
                      */
@@ -8875,22 +8875,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a2093c-7412-769a-8389-a211196642a1",
-                 *           "eventId": "01a2093c-7609-750d-b18d-1b328e734ac4",
+                 *           "contentId": "01a20945-160a-717f-80b3-5b5d6068dc78",
+                 *           "eventId": "01a20945-175a-77c5-aa7b-dd267f523e85",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:28:07.049Z",
+                 *           "timestamp": "2026-11-23T16:37:32.634Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a2093c-7609-750d-b18d-1f5de5f0f013",
+                 *           "eventId": "01a20945-175a-77c5-aa7b-e0e0651ed0b0",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:28:07.049Z",
+                 *           "timestamp": "2026-11-23T16:37:32.634Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8997,14 +8997,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a2093c-7609-750d-b18d-1f5de5f0f013",
+                     *             "eventId": "01a20945-175a-77c5-aa7b-e0e0651ed0b0",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krxh8er6rk8qmmnsz1g75"
+                     *         "requestId": "req_01m84ma5ydet49534779zpye0s"
                      *       }
                      *     }
                      */
@@ -9156,7 +9156,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84ks6ttef1vs1twt5tam544",
+                     *           "id": "exp_01m84maeerekx84wktp655899e",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -9187,16 +9187,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T16:28:16.682Z",
+                     *           "startedAt": "2026-11-23T16:37:42.032Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T16:28:16.558Z"
+                     *           "createdAt": "2026-11-23T16:37:41.343Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks72mevaskjc95h2akytf",
+                     *         "requestId": "req_01m84maf7xex9sg246eavkkamd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9392,7 +9392,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ks7nyehy9fft2t8v8w4yd",
+                     *         "id": "exp_01m84mafnsepyssf51yd9j6x8z",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -9439,12 +9439,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:28:17.162Z",
+                     *         "createdAt": "2026-11-23T16:37:42.661Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks7bzes7ttgetzgqgphbe"
+                     *         "requestId": "req_01m84mafm4e08tdqk97arkvtrb"
                      *       }
                      *     }
                      */
@@ -9559,7 +9559,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ks8bkevn8q1mqxdb0mtvq",
+                     *         "id": "exp_01m84mag79effvaeye7k2k9dcs",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -9596,12 +9596,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T16:28:18.418Z",
+                     *         "startedAt": "2026-11-23T16:37:44.347Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:28:18.144Z",
+                     *         "createdAt": "2026-11-23T16:37:43.244Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -9611,7 +9611,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks8sgerys1hvwzysnbqcw"
+                     *         "requestId": "req_01m84mahwkev6b75ehet7cr2p2"
                      *       }
                      *     }
                      */
@@ -9728,11 +9728,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84kseaeev4a35wvhev11af2",
+                     *         "id": "exp_01m84makb3e169nwpksx3vxxv3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kserzem78w208a3awsbvk"
+                     *         "requestId": "req_01m84makg6etqtx1wt7mwv0f1b"
                      *       }
                      *     }
                      */
@@ -9861,7 +9861,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ks96gef6rqwnss0f2m3qs",
+                     *         "id": "exp_01m84maj9bey4tmxwpjm2djzdh",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -9901,7 +9901,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:28:18.957Z",
+                     *         "createdAt": "2026-11-23T16:37:45.280Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -9911,7 +9911,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks9npe7xa2t8k1d7jd78e"
+                     *         "requestId": "req_01m84majm1e9d8w7h0xwgnz4tr"
                      *       }
                      *     }
                      */
@@ -10036,7 +10036,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84ksrjtea88zaw22xp29btr",
+                     *         "requestId": "req_01m84markvev787k151p5wn9pr",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10131,7 +10131,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ksqqte12vk7xvqmyj8msf",
+                     *         "id": "exp_01m84marbferkbfq838rfytedj",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -10171,7 +10171,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:28:33.888Z",
+                     *         "createdAt": "2026-11-23T16:37:51.552Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -10181,7 +10181,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksqnjewkr0gmecxzzket4"
+                     *         "requestId": "req_01m84mar9ced5trvz9m5b8nn3m"
                      *       }
                      *     }
                      */
@@ -10303,20 +10303,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-23T16:28:35.270Z",
+                     *           "decidedAt": "2026-11-23T16:37:51.895Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m84kphd7e88txywrknzc0ctn",
+                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-23T16:28:35.056Z",
+                     *           "decidedAt": "2026-11-23T16:37:51.888Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m84kphd7e88txywrknzc0ctn",
+                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -10324,7 +10324,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kss3deh4v3pq9rghgpppk",
+                     *         "requestId": "req_01m84marmsedxtphve0b85gvkc",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -10423,17 +10423,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-23T16:28:35.873Z",
+                     *         "decidedAt": "2026-11-23T16:37:52.485Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m84kphd7e88txywrknzc0ctn",
+                     *           "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksse8ekzbfxbkc2a5ryk7"
+                     *         "requestId": "req_01m84mas3ee4st1hpbj7mtd539"
                      *       }
                      *     }
                      */
@@ -10534,7 +10534,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ksnche1brprdc09kxtx5p",
+                     *         "id": "exp_01m84maqr3e6qswpng6f16pj14",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -10569,12 +10569,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T16:28:31.810Z",
+                     *         "startedAt": "2026-11-23T16:37:51.099Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-23T16:28:32.216Z",
+                     *         "pausedAt": "2026-11-23T16:37:51.170Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:28:31.439Z",
+                     *         "createdAt": "2026-11-23T16:37:50.964Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -10584,7 +10584,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksnrhefgrs081szsn9k32"
+                     *         "requestId": "req_01m84maqx5eb5bxkwaztwkvbdm"
                      *       }
                      *     }
                      */
@@ -10700,13 +10700,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84kssxxetstg415t1w6dh48",
+                     *         "experimentId": "exp_01m84masgqert8fwaa6nj969w6",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T16:28:36.181Z"
+                     *           "startedAt": "2026-11-23T16:37:52.986Z"
                      *         },
-                     *         "asOf": "2026-11-23T16:28:36.195Z",
+                     *         "asOf": "2026-11-23T16:37:53.628Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -10773,7 +10773,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kssyye47vxbre1vb4cvnw"
+                     *         "requestId": "req_01m84mat4ge3qaqzt2fmjfhm7b"
                      *       }
                      *     }
                      */
@@ -10862,6 +10862,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "note": "It was one phone."
+                 *     }
+                 */
                 "application/json": {
                     /** @description Why, for the log of decisions. */
                     note?: string;
@@ -10899,7 +10904,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84kspb3e34vqtzwpy6hahye",
+                     *         "id": "exp_01m84maqzde8erwmvszpwzt0c1",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -10934,12 +10939,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T16:28:32.552Z",
+                     *         "startedAt": "2026-11-23T16:37:51.282Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:28:32.472Z",
+                     *         "createdAt": "2026-11-23T16:37:51.212Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -10949,7 +10954,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kspj6e05r49a6ssrq4p41"
+                     *         "requestId": "req_01m84mar3jehftzv6pwx9ny5v4"
                      *       }
                      *     }
                      */
@@ -11081,13 +11086,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ksjhyenvv74mf2x2n5qta",
+                     *         "id": "exp_01m84mapjfebnajmvsknre0gba",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T16:28:30.656Z"
+                     *         "rolledOutAt": "2026-11-23T16:37:50.915Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksk4se369rf7kw8vhwn8f"
+                     *         "requestId": "req_01m84maqkte1yr0njx14p8nct5"
                      *       }
                      *     }
                      */
@@ -11170,12 +11175,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ksg0ve1pvra7qbyetms4q",
+                     *         "id": "exp_01m84makwxevvr1d06e6w4yf1j",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T16:28:26.915Z"
+                     *         "startedAt": "2026-11-23T16:37:47.511Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksgqdeq0ss3ajwh0ab7ck"
+                     *         "requestId": "req_01m84mama0ec681hagtrs0bt4k"
                      *       }
                      *     }
                      */
@@ -11266,14 +11271,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ksh9ceyrsydvqse6m9dxz",
+                     *         "id": "exp_01m84mamt1ephvdeqzjrzqs3sa",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T16:28:28.296Z",
+                     *         "stoppedAt": "2026-11-23T16:37:48.919Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksj7aevzsd6r1qzvyvaj6"
+                     *         "requestId": "req_01m84mang8ef691g6zevbr4t3h"
                      *       }
                      *     }
                      */
@@ -11369,7 +11374,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84kspyze4bb07qd5w8pdrcx",
+                     *         "id": "exp_01m84mar5vebpr128m6ed4h29m",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -11404,12 +11409,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T16:28:33.282Z",
+                     *         "startedAt": "2026-11-23T16:37:51.485Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:28:33.110Z",
+                     *         "createdAt": "2026-11-23T16:37:51.414Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -11419,7 +11424,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksq6we56t7tx34jwygd4c"
+                     *         "requestId": "req_01m84mar81ekgt7gvggpwhbs1x"
                      *       }
                      *     }
                      */
@@ -11537,7 +11542,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kssp5etbrwe4e0rj6ka77"
+                     *         "requestId": "req_01m84masd3e10r35yej5pqp4sr"
                      *       }
                      *     }
                      */
@@ -11614,10 +11619,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-23T16:28:36.037Z"
+                     *         "updatedAt": "2026-11-23T16:37:52.755Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kssrpek28stn14ye2c634"
+                     *         "requestId": "req_01m84maserem48vwj32gtra2zf"
                      *       }
                      *     }
                      */
@@ -11731,7 +11736,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksszee898gx6hpgk74vbv"
+                     *         "requestId": "req_01m84matdaehhtm28vsnr69ree"
                      *       }
                      *     }
                      */
@@ -11818,7 +11823,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84ksxfqefbbc31ebegdm7kp",
+                     *           "id": "dex_01m84maz5dez5brqchcqadbeds",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -11829,13 +11834,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T16:28:39.797Z",
+                     *           "createdAt": "2026-11-23T16:37:58.509Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ksxgeetgaez567kcvzxg6",
+                     *         "requestId": "req_01m84mazfvej3s3yq5vtnfe3mr",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11938,7 +11943,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84ksxfqefbbc31ebegdm7kp",
+                     *         "id": "dex_01m84maz5dez5brqchcqadbeds",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -11949,12 +11954,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:28:39.797Z",
+                     *         "createdAt": "2026-11-23T16:37:58.509Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksxfdev58twq551bh5r56"
+                     *         "requestId": "req_01m84maz2jeg4bbd1frm904sps"
                      *       }
                      *     }
                      */
@@ -12020,7 +12025,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84ksy10edxb9ksb8ptaak97",
+                     *         "id": "dex_01m84mb0gvebq83jm99b87y8nh",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -12031,12 +12036,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:28:40.342Z",
+                     *         "createdAt": "2026-11-23T16:37:59.828Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksy1qemnbsd649tvw5pqs"
+                     *         "requestId": "req_01m84mb0mwematserzh67wwyjg"
                      *       }
                      *     }
                      */
@@ -12120,7 +12125,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093c-07fc-75f8-98be-756ab49a3917",
+                     *           "id": "01a20944-9954-73b3-a8a0-960fa277004f",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -12135,101 +12140,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
-                     *           "thumbnailHash": null,
-                     *           "thumbnailTime": null,
-                     *           "thumbnails": [],
-                     *           "previewUrl": null,
-                     *           "storyboardUrl": null,
-                     *           "downloadUrl": null,
-                     *           "customMetadata": {},
-                     *           "captionTracks": [],
-                     *           "images": [],
-                     *           "width": null,
-                     *           "height": null,
-                     *           "aspectRatio": null,
-                     *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
-                     *           "resolutionTier": null,
-                     *           "autoScrollInterval": null,
-                     *           "articleUrl": null,
-                     *           "externalId": null,
-                     *           "errorReason": null,
-                     *           "sourceTracks": [],
-                     *           "warnings": [],
-                     *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:27:38.877Z",
-                     *           "updatedAt": "2026-11-23T16:27:39.265Z",
-                     *           "isLive": false,
-                     *           "liveStreamId": null,
-                     *           "liveStreamStatus": null,
-                     *           "currentViewers": 0,
-                     *           "engagement": {
-                     *             "views": 0,
-                     *             "likes": 0,
-                     *             "shares": 0,
-                     *             "saves": 0
-                     *           },
-                     *           "ranking": {
-                     *             "score": 0.6248737700204436,
-                     *             "signals": {
-                     *               "recency": 0.9994950800817745,
-                     *               "engagement": 0.5,
-                     *               "topicAffinity": 0.5,
-                     *               "geoRelevance": 0.5,
-                     *               "completionRate": 0.5,
-                     *               "creatorAffinity": 0.5
-                     *             },
-                     *             "weights": {
-                     *               "recency": 0.25,
-                     *               "engagement": 0.2,
-                     *               "topicAffinity": 0.2,
-                     *               "geoRelevance": 0.15,
-                     *               "completionRate": 0.1,
-                     *               "creatorAffinity": 0.1
-                     *             },
-                     *             "contributions": {
-                     *               "recency": 0.24987377002044361,
-                     *               "engagement": 0.1,
-                     *               "topicAffinity": 0.1,
-                     *               "geoRelevance": 0.075,
-                     *               "completionRate": 0.05,
-                     *               "creatorAffinity": 0.05
-                     *             },
-                     *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
-                     *             ]
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": "01a2093b-fb71-7401-8839-e057edccbfbd",
-                     *           "contentType": "video",
-                     *           "title": "Item 0",
-                     *           "description": null,
-                     *           "uploadStatus": "ready",
-                     *           "publishStatus": "published",
-                     *           "visibility": "public",
-                     *           "streamingUrl": null,
-                     *           "section": null,
-                     *           "author": null,
-                     *           "tags": [],
-                     *           "publishAt": null,
-                     *           "expiresAt": null,
-                     *           "duration": null,
-                     *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/1g5fco4c1aM9-F767xqAaA/a-01a2093c-04e0-70fe-9478-919f5ab7f6fe/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -12254,8 +12176,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:27:35.665Z",
-                     *           "updatedAt": "2026-11-23T16:27:38.755Z",
+                     *           "createdAt": "2026-11-23T16:37:00.373Z",
+                     *           "updatedAt": "2026-11-23T16:37:04.433Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -12267,9 +12189,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6248673312590853,
+                     *             "score": 0.6248774164707213,
                      *             "signals": {
-                     *               "recency": 0.9994693250363411,
+                     *               "recency": 0.9995096658828848,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -12285,7 +12207,105 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24986733125908528,
+                     *               "recency": 0.2498774164707212,
+                     *               "engagement": 0.1,
+                     *               "topicAffinity": 0.1,
+                     *               "geoRelevance": 0.075,
+                     *               "completionRate": 0.05,
+                     *               "creatorAffinity": 0.05
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "engagement"
+                     *             ]
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "01a20944-4880-72df-a7f9-a0acc558d84f",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-609b-72d7-8c91-95e1eadddf9f/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a20944-609b-72d7-8c91-95e1eadddf9f",
+                     *               "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-609b-72d7-8c91-95e1eadddf9f/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-23T16:36:49.066Z"
+                     *             },
+                     *             {
+                     *               "id": "01a20944-4adc-72da-8a70-22984fbc434b",
+                     *               "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-4adc-72da-8a70-22984fbc434b/large.jpg",
+                     *               "altText": null,
+                     *               "position": 1,
+                     *               "createdAt": "2026-11-23T16:36:45.747Z"
+                     *             }
+                     *           ],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": null,
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "sourceTracks": [],
+                     *           "warnings": [],
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-23T16:36:39.680Z",
+                     *           "updatedAt": "2026-11-23T16:36:49.385Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.6248359376753435,
+                     *             "signals": {
+                     *               "recency": 0.9993437507013739,
+                     *               "engagement": 0.5,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "contributions": {
+                     *               "recency": 0.24983593767534348,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -12300,10 +12320,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ksz96exztqnmgfc727x6q",
-                     *         "nextCursor": "AmNYmlYqhKLEttGsBWZlZF8wMW04NGtzejlhZXQ5dHQwYjc0ZDN3YTI5bhQFBgEBNAsABAcCAQEBAQEBAQIBAQEBAgEBBAE",
+                     *         "requestId": "req_01m84mb1nxe2yvjzxhd40c158y",
+                     *         "nextCursor": "Au-5tZFE_DUHDlbMtGZlZF8wMW04NG1iMXBlZXZ4YWc1OHZyN3FhN2Z6YhQFCAMBBEAACwIBAQEBAQEBAQEBAQEBAQEBAQQ",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84ksz9aet9tt0b74d3wa29n",
+                     *         "feedId": "fed_01m84mb1peevxag58vr7qa7fzb",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -12386,11 +12406,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T16:28:14.163Z"
+                     *           "updatedAt": "2026-11-23T16:37:37.557Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks4hkendvz6esmpz3j6jk",
+                     *         "requestId": "req_01m84maayse369sr7ecetpg48f",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12469,10 +12489,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T16:28:14.484Z"
+                     *         "updatedAt": "2026-11-23T16:37:38.001Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks4vbe0zsp9hb9kyz87yc"
+                     *         "requestId": "req_01m84maba0ee29efphm97zwaky"
                      *       }
                      *     }
                      */
@@ -12572,10 +12592,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T16:28:14.581Z"
+                     *         "updatedAt": "2026-11-23T16:37:38.376Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks4vmecra8pg1am6vgwsw"
+                     *         "requestId": "req_01m84mabc3eak9mr95s54bnxda"
                      *       }
                      *     }
                      */
@@ -12660,7 +12680,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks5pxetp903hk84awvn3r"
+                     *         "requestId": "req_01m84machreacrq3wh4s3t2e6a"
                      *       }
                      *     }
                      */
@@ -12730,11 +12750,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84kphe5eg4rmgyh69t4dhex",
+                     *           "id": "key_01m84m7gadetz875d5jpqerhk5",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T16:26:49.079Z",
+                     *           "createdAt": "2026-11-23T16:36:05.036Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -12742,11 +12762,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84kphd7e88txywrknzc0ctn",
+                     *           "id": "key_01m84m7g9ye9ztke0dccfwq0a2",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T16:26:49.079Z",
+                     *           "createdAt": "2026-11-23T16:36:05.036Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -12755,7 +12775,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kq15qe4pb69dhnz0gj10e",
+                     *         "requestId": "req_01m84m7w2se3jawcknynd1dxev",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12839,11 +12859,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84kq1atew4rv6yw8svg317e",
+                     *         "id": "key_01m84m7x17e6c9meb1q778qv10",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:27:05.441Z",
+                     *         "createdAt": "2026-11-23T16:36:18.103Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -12852,7 +12872,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq1ane81v7mpvsxqka1xw"
+                     *         "requestId": "req_01m84m7wt0ervbk9f5df3sbfdx"
                      *       }
                      *     }
                      */
@@ -12921,19 +12941,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84kq1cken7vk1gz3d6wdf1m",
+                     *         "id": "key_01m84m7xjveys8gqmzqncmv1q7",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:27:05.492Z",
+                     *         "createdAt": "2026-11-23T16:36:18.655Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T16:27:05.499Z",
+                     *         "revokedAt": "2026-11-23T16:36:18.723Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq1csex1b4x8ykbetqgvq"
+                     *         "requestId": "req_01m84m7xm3e7j8tcz7fymfxvg1"
                      *       }
                      *     }
                      */
@@ -13003,7 +13023,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84kq1d3en2afcmz9ngedcq3",
+                     *         "requestId": "req_01m84m7xt4es6sd312sb9s6y2h",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13088,21 +13108,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84kq1c8ew0sh8x5cvf0h2z6",
+                     *         "id": "key_01m84m7xeme39rr6gf07ksc6en",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:27:05.479Z",
+                     *         "createdAt": "2026-11-23T16:36:18.503Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84kq1bjeytb4jdjcd3fnyg9"
+                     *         "replaces": "key_01m84m7xa6enj93tczsmga2a2a"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq1brefs99b6486yc3ddx"
+                     *         "requestId": "req_01m84m7xc6ey6rgz5ggjwej0wc"
                      *       }
                      *     }
                      */
@@ -13173,8 +13193,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84ksy59eggbcbe4e2d3jaj4",
-                     *           "contentId": "01a2093c-f88a-761e-a300-44b5d5a57b22",
+                     *           "id": "lst_01m84mb0rxea1tzhzpbxc72xzp",
+                     *           "contentId": "01a20945-8317-708a-bc80-8b9a2d1dcf50",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -13182,13 +13202,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T16:28:40.465Z",
+                     *           "createdAt": "2026-11-23T16:38:00.220Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ksy8eepy8ab1fevc5v2fy",
+                     *         "requestId": "req_01m84mb0s8emzaa1s4dq0rns8e",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13297,8 +13317,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ksy59eggbcbe4e2d3jaj4",
-                     *         "contentId": "01a2093c-f88a-761e-a300-44b5d5a57b22",
+                     *         "id": "lst_01m84mb0rxea1tzhzpbxc72xzp",
+                     *         "contentId": "01a20945-8317-708a-bc80-8b9a2d1dcf50",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13306,13 +13326,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:28:40.465Z",
+                     *         "createdAt": "2026-11-23T16:38:00.220Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksy1ze8mbmj1gabpbjyg3"
+                     *         "requestId": "req_01m84mb0nkenf9n192avcj3zh4"
                      *       }
                      *     }
                      */
@@ -13411,8 +13431,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ksy8tevkrbrwxz4q34jcr",
-                     *         "contentId": "01a2093c-f914-7295-9a5f-18765e4b15a4",
+                     *         "id": "lst_01m84mb0vkex3stjnmqy3w28dc",
+                     *         "contentId": "01a20945-8361-7344-ac22-276043ca0af0",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13420,12 +13440,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:28:40.599Z",
+                     *         "createdAt": "2026-11-23T16:38:00.289Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksy9beykt2rbkpy55n9ym"
+                     *         "requestId": "req_01m84mb0yjebt8xhnf00a723t2"
                      *       }
                      *     }
                      */
@@ -13490,11 +13510,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ksy9yepq9q61qy9zhmz1e",
+                     *         "id": "lst_01m84mb106eqjrbyaw21d98jgk",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksye2ewytxp75xeff1qss"
+                     *         "requestId": "req_01m84mb148e8ztb8smkxqp1f8n"
                      *       }
                      *     }
                      */
@@ -13563,8 +13583,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ksyr2ebe9n4j8nbwh9t4w",
-                     *         "contentId": "01a2093c-fb01-733d-9b3e-85dcfe1ef57f",
+                     *         "id": "lst_01m84mb1bte3b9e8q58d8q8a6v",
+                     *         "contentId": "01a20945-856a-7365-a47e-fcffff6670d7",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -13572,12 +13592,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:28:41.089Z",
+                     *         "createdAt": "2026-11-23T16:38:00.810Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T16:28:41.103Z"
+                     *         "endedAt": "2026-11-23T16:38:01.007Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksyr9es9b9q0e54dss2wn"
+                     *         "requestId": "req_01m84mb1gtew8bv2h3cyfc15y3"
                      *       }
                      *     }
                      */
@@ -13642,8 +13662,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ksyynefnswxn7whkyc4hg",
-                     *         "contentId": "01a2093c-fbaf-729f-b57f-17dcb648da2b",
+                     *         "id": "lst_01m84mb1hzefp8ffphqvq5x0b9",
+                     *         "contentId": "01a20945-863a-708e-8e15-9c34e045e884",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13651,13 +13671,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:28:41.279Z",
+                     *         "createdAt": "2026-11-23T16:38:01.020Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksz42esrsjyn3j5h9swfy"
+                     *         "requestId": "req_01m84mb1nfe9r8r73ssae9xctw"
                      *       }
                      *     }
                      */
@@ -13752,8 +13772,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ksyqeer68x0khydk4ezdw",
-                     *         "contentId": "01a2093c-faeb-7539-aa4c-5932ba87051a",
+                     *         "id": "lst_01m84mb18eex790tsqsxry48r2",
+                     *         "contentId": "01a20945-850c-73c6-84ac-7bf8b5690b2b",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -13761,7 +13781,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksyqpev98qa1tnc6rxmpv"
+                     *         "requestId": "req_01m84mb19xexv932pbs8mxhe9h"
                      *       }
                      *     }
                      */
@@ -13837,7 +13857,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84kphcben5sm069jzccm2pb",
+                     *         "id": "org_01m84m7g9kea8sxwj6fxezsb9d",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13847,7 +13867,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq0kze1ssx55y7g68wddv"
+                     *         "requestId": "req_01m84m7vcsecpb6fnhbq1055jg"
                      *       }
                      *     }
                      */
@@ -13926,7 +13946,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84kphcben5sm069jzccm2pb",
+                     *         "id": "org_01m84m7g9kea8sxwj6fxezsb9d",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13936,7 +13956,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq0w5eqa9a6nr8s6cbhjt"
+                     *         "requestId": "req_01m84m7vpyejcrgjzynbxrvg08"
                      *       }
                      *     }
                      */
@@ -14007,20 +14027,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a2093c-0f3d-726f-a531-5f95e233a84f",
+                     *           "contentId": "01a20944-afd2-702c-ac9d-02026ebd0cd7",
                      *           "status": "complete",
-                     *           "deletedAt": "2026-11-23T16:27:41.103Z",
-                     *           "completedAt": "2026-11-23T16:28:01.739Z"
+                     *           "deletedAt": "2026-11-23T16:37:08.053Z",
+                     *           "completedAt": "2026-11-23T16:37:26.099Z"
                      *         },
                      *         {
-                     *           "contentId": "01a2093c-0f2c-726d-a86d-4b7a9dad8cb4",
+                     *           "contentId": "01a20944-afac-701f-b3a0-3a1314034d73",
                      *           "status": "complete",
-                     *           "deletedAt": "2026-11-23T16:27:41.103Z",
-                     *           "completedAt": "2026-11-23T16:28:01.739Z"
+                     *           "deletedAt": "2026-11-23T16:37:08.053Z",
+                     *           "completedAt": "2026-11-23T16:37:26.099Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks0q7ekgbx1d69t00xnq3",
+                     *         "requestId": "req_01m84ma8mfev4s1bde3vzkey1f",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14106,7 +14126,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt03seyarcvazbxzhc565"
+                     *         "requestId": "req_01m84mb2hqemnv5bpr4ssxxavt"
                      *       }
                      *     }
                      */
@@ -14278,7 +14298,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt040e219fk5fkyapemh4"
+                     *         "requestId": "req_01m84mb2nre6hr29291dr3x3ab"
                      *       }
                      *     }
                      */
@@ -14409,12 +14429,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84kphd7e88txywrknzc0ctn",
-                     *           "createdAt": "2026-11-23T16:28:42.540Z"
+                     *           "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
+                     *           "createdAt": "2026-11-23T16:38:02.519Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt06be00af3d9evrqbdhd",
+                     *         "requestId": "req_01m84mb34gegjag25365csxphv",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14543,7 +14563,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt0e6edyrbpajbqevejwd"
+                     *         "requestId": "req_01m84mb383ewg9v4nrmja7vxg3"
                      *       }
                      *     }
                      */
@@ -14722,10 +14742,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a2093b-af2d-7097-acae-2847ad6d16a1",
-                     *                 "score": 0.6997144713723022,
+                     *                 "contentId": "01a20944-33e2-75fc-baef-2b01a6c1254e",
+                     *                 "score": 0.6997083698732036,
                      *                 "signals": {
-                     *                   "recency": 0.9992861784307553,
+                     *                   "recency": 0.999270924683009,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 0"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20945-8883-7521-93b3-628a4bd37769",
+                     *                 "score": 0.6999882341740529,
+                     *                 "signals": {
+                     *                   "recency": 0.9999705854351322,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -14733,19 +14766,6 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 1"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a2093c-fffb-70e4-beea-4da8991ce80d",
-                     *                 "score": 0.6999910443473336,
-                     *                 "signals": {
-                     *                   "recency": 0.999977610868334,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "Item 2"
                      *               }
                      *             ]
                      *           },
@@ -14766,10 +14786,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a2093b-af2d-7097-acae-2847ad6d16a1",
-                     *                 "score": 0.6997144713723022,
+                     *                 "contentId": "01a20944-33e2-75fc-baef-2b01a6c1254e",
+                     *                 "score": 0.6997083698732036,
                      *                 "signals": {
-                     *                   "recency": 0.9992861784307553,
+                     *                   "recency": 0.999270924683009,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 0"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20945-8883-7521-93b3-628a4bd37769",
+                     *                 "score": 0.6999882341740529,
+                     *                 "signals": {
+                     *                   "recency": 0.9999705854351322,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -14777,26 +14810,13 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 1"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a2093c-fffb-70e4-beea-4da8991ce80d",
-                     *                 "score": 0.6999910443473336,
-                     *                 "signals": {
-                     *                   "recency": 0.999977610868334,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "Item 2"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt2nqexes0azbe763jjmj"
+                     *         "requestId": "req_01m84mb5qwerdbhxb5x3mekqwx"
                      *       }
                      *     }
                      */
@@ -14910,7 +14930,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt0htebv93abj4krzafrq",
+                     *         "requestId": "req_01m84mb3e1erbb8w80q0t3e79h",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15036,7 +15056,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84kt0npedm8xxsjcvjad115",
+                     *         "id": "rul_01m84mb3vcevt8bh4pjz2wgeh2",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -15047,11 +15067,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:28:44.091Z",
-                     *         "updatedAt": "2026-11-23T16:28:44.091Z"
+                     *         "createdAt": "2026-11-23T16:38:03.677Z",
+                     *         "updatedAt": "2026-11-23T16:38:03.677Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt0kjejkt7yamptk04skr"
+                     *         "requestId": "req_01m84mb3mhee9trbkdnq75f746"
                      *       }
                      *     }
                      */
@@ -15147,11 +15167,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84kt2cveexspacwzqns5pym",
+                     *         "id": "rul_01m84mb5maem19w5049rrjfhpq",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt2ewe2ja1yfmkzj8tsrz"
+                     *         "requestId": "req_01m84mb5peej5v93wzh52qsbjc"
                      *       }
                      *     }
                      */
@@ -15244,7 +15264,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84kt206erba2yg2s2qgmfg0",
+                     *         "id": "rul_01m84mb518eva91ekd9rafc47r",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -15255,11 +15275,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:28:44.472Z",
-                     *         "updatedAt": "2026-11-23T16:28:44.768Z"
+                     *         "createdAt": "2026-11-23T16:38:04.615Z",
+                     *         "updatedAt": "2026-11-23T16:38:04.939Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt27weh4b74mpggw75v2c"
+                     *         "requestId": "req_01m84mb59me17aq6cpsxk8kspj"
                      *       }
                      *     }
                      */
@@ -15367,7 +15387,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt03rekx9kfwf7ga8gxxc"
+                     *         "requestId": "req_01m84mb2gee9ctwbexfgpqamfh"
                      *       }
                      *     }
                      */
@@ -15442,11 +15462,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T16:28:10.789Z"
+                     *           "updatedAt": "2026-11-23T16:37:35.934Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks2teeybvbxt8pfevg954",
+                     *         "requestId": "req_01m84ma9czeb9s8f7z54cb07ts",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15525,10 +15545,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T16:28:12.898Z"
+                     *         "updatedAt": "2026-11-23T16:37:36.305Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks3e9ebjr1aejb5cft7y7"
+                     *         "requestId": "req_01m84ma9m4ettscjqsdtcs9rsx"
                      *       }
                      *     }
                      */
@@ -15618,10 +15638,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T16:28:13.208Z"
+                     *         "updatedAt": "2026-11-23T16:37:36.785Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks3gmepevgh4a6vr2xfe3"
+                     *         "requestId": "req_01m84ma9whe1ks0r6pdfs9d16p"
                      *       }
                      *     }
                      */
@@ -15706,7 +15726,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks3w2exhbp29e8a90qvg6"
+                     *         "requestId": "req_01m84maadyedmrbb74kf2ybrv1"
                      *       }
                      *     }
                      */
@@ -15776,7 +15796,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093b-94f2-75df-828b-bd7e86b433fa",
+                     *         "id": "01a20944-0d14-7525-80a7-3791c7b59060",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -15814,11 +15834,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:27:09.427Z",
-                     *         "updatedAt": "2026-11-23T16:27:09.601Z"
+                     *         "createdAt": "2026-11-23T16:36:24.469Z",
+                     *         "updatedAt": "2026-11-23T16:36:27.392Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq585eqztnpbz6wb8w6q4"
+                     *         "requestId": "req_01m84m83nbe80ay0wp41cq6cvh"
                      *       }
                      *     }
                      */
@@ -15884,13 +15904,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:28:07.949Z",
+                     *         "requestedAt": "2026-11-23T16:37:34.113Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krypkexb8wkzm4e1a9vrf"
+                     *         "requestId": "req_01m84ma7exen99mba8vxg4emb2"
                      *       }
                      *     }
                      */
@@ -15971,13 +15991,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:28:07.383Z",
+                     *         "requestedAt": "2026-11-23T16:37:33.687Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krxpdezyvv8q4q8wkga8y"
+                     *         "requestId": "req_01m84ma6qae70sb4d59rmj42vc"
                      *       }
                      *     }
                      */
@@ -16055,13 +16075,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:28:09.026Z",
+                     *         "requestedAt": "2026-11-23T16:37:35.246Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krzpqew4842d4prajz9gz"
+                     *         "requestId": "req_01m84ma8e2e089s4grdpwd3wns"
                      *       }
                      *     }
                      */
@@ -16141,13 +16161,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:28:08.552Z",
+                     *         "requestedAt": "2026-11-23T16:37:34.758Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kryz3ex78er53pbn9qnw2"
+                     *         "requestId": "req_01m84ma7vmeexsy28d36xm91ft"
                      *       }
                      *     }
                      */
@@ -16221,7 +16241,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84kq1dpemaacs0bjzw5d493",
+                     *         "requestId": "req_01m84m7xxnegh8td2ht89y6bs5",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16299,14 +16319,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84kq1e3eaw9kcra3163dpqy",
+                     *         "id": "vky_01m84m7y1ze1ysab7kz2ndd2ke",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T16:27:05.542Z",
+                     *         "createdAt": "2026-11-23T16:36:19.140Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_rqd3XaCgLgY2DwhJtsMXJ2QAqevN-F8LDHIrOXxLtXI"
+                     *         "key": "rf_vk_uyhGdJn2ed1_VG9qcw_J4pguiHiR1eERTBmcA-xUNOY"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq1dsekt8215337w24s65"
+                     *         "requestId": "req_01m84m7xzse3j8ty871vymsgr5"
                      *       }
                      *     }
                      */
@@ -16375,13 +16395,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84kq1m8epx9vhj0076cssg2",
+                     *         "id": "vky_01m84m7yf1ekva209mnd564den",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:27:05.740Z",
+                     *         "createdAt": "2026-11-23T16:36:19.553Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq1rne0c9ehybpqy6vsqj"
+                     *         "requestId": "req_01m84m7yg8ech8rh3m2s9j1162"
                      *       }
                      *     }
                      */
@@ -16461,15 +16481,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84kq1fmeknr6y3cfhh74h2r",
+                     *         "id": "vky_01m84m7yd9edda88ym6bgngcrb",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:27:05.595Z",
+                     *         "createdAt": "2026-11-23T16:36:19.498Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_HNmDi6YWMwrzJgd6DOL-Z66RQ0ZG4y_o_ljRXfKpNSw",
-                     *         "replaces": "vky_01m84kq1efe5max25ajng5vam7"
+                     *         "key": "rf_vk_9sUL1x1rkNxzW9_Cf6P7a-jyiUaIR0EkwiFM1ZMFFuw",
+                     *         "replaces": "vky_01m84m7y5be6xrpgjd830w22t5"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kq1eqescr7h5knyh9e05p"
+                     *         "requestId": "req_01m84m7ya9eb1ry4qg9r6ajhfe"
                      *       }
                      *     }
                      */
@@ -16684,7 +16704,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84krpd3e43sdssdb0ddkek4"
+                     *         "requestId": "req_01m84m9w21em7vxdvpa97snh1d"
                      *       }
                      *     }
                      */
@@ -16763,21 +16783,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "7a1aa6f0-6a00-42a6-b6fe-f5b39be62829",
+                     *           "id": "123e5fc0-8e08-40ca-a041-9ac32dcf64a3",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a2093b-94f2-75df-828b-bd7e86b433fa",
+                     *             "contentId": "01a20944-0d14-7525-80a7-3791c7b59060",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:27:15.957Z"
+                     *           "timestamp": "2026-11-23T16:36:37.375Z"
                      *         },
                      *         {
-                     *           "id": "744f3f66-5230-4215-a6d2-f7b92f6b59b5",
+                     *           "id": "3d8e7900-a915-49f7-be5f-e36c5b78dc0b",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a2093b-95ac-77f2-a135-ccb0ee13a1a2",
+                     *             "contentId": "01a20944-19ca-76ed-96d9-24e56fe08c54",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -16785,11 +16805,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T16:27:16.451Z"
+                     *           "timestamp": "2026-11-23T16:36:38.248Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84krpqreew8nfhy728y143e"
+                     *         "requestId": "req_01m84m9w42e0csd2zhaxenbsdq"
                      *       }
                      *     }
                      */
@@ -16882,7 +16902,7 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krpsje22tj3t3yatb65wb"
+                     *         "requestId": "req_01m84m9we0earrwsb5aa65wg9f"
                      *       }
                      *     }
                      */
@@ -16955,7 +16975,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84krq1vevpa47bvf87a2sj8",
+                     *         "requestId": "req_01m84m9ww7em58c556g0fkb0mz",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -17048,7 +17068,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84krqafetesax6j7kg7pftv",
+                     *         "id": "whk_01m84m9xbve0mr42ryz8dzgb5h",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -17060,12 +17080,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:28:00.691Z",
-                     *         "webhookId": "whk_01m84krqafetesax6j7kg7pftv",
+                     *         "createdAt": "2026-11-23T16:37:23.874Z",
+                     *         "webhookId": "whk_01m84m9xbve0mr42ryz8dzgb5h",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krq3tem0r1xgzvx6x1cwp"
+                     *         "requestId": "req_01m84m9x5wehhr06xvh51rrx33"
                      *       }
                      *     }
                      */
@@ -17156,7 +17176,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84krqc0e6trs0gb4fc40ft5",
+                     *         "id": "whk_01m84m9y56erwrr47p902yzahc",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -17168,7 +17188,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:28:00.766Z",
+                     *         "createdAt": "2026-11-23T16:37:24.594Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -17177,7 +17197,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krr01e1eay6mckh2t2r22"
+                     *         "requestId": "req_01m84m9za0exev294wwdnbq6h1"
                      *       }
                      *     }
                      */
@@ -17271,11 +17291,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84krrpce2ysk5ha8j35zks3",
+                     *         "id": "whk_01m84m9zw8ey4vm53cm13ktbqd",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krrteenp9sa77nw7vpyb7"
+                     *         "requestId": "req_01m84m9zydee6v2tgc2z8ccywr"
                      *       }
                      *     }
                      */
@@ -17371,7 +17391,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84krr6bewr9t0q8n2755bf0",
+                     *         "id": "whk_01m84m9zd0e1psjcd0ps6k4x5b",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -17383,10 +17403,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:28:01.557Z"
+                     *         "createdAt": "2026-11-23T16:37:26.029Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krrbwe6fvc931qw9zjc2m"
+                     *         "requestId": "req_01m84m9zgnecxrsyh84bbce4cd"
                      *       }
                      *     }
                      */
@@ -17473,7 +17493,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84krsa5eg0akameqga0c9tz",
+                     *           "id": "dlv_01m84ma0xderqs3hyqzav6mt26",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -17485,18 +17505,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T16:28:02.757Z",
-                     *             "webhookId": "whk_01m84krs7cex5vpyc4qrwznrc0"
+                     *             "timestamp": "2026-11-23T16:37:27.597Z",
+                     *             "webhookId": "whk_01m84ma0r7ekhvcee6b741gks7"
                      *           },
-                     *           "createdAt": "2026-11-23T16:28:02.757Z",
+                     *           "createdAt": "2026-11-23T16:37:27.597Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 115,
-                     *           "lastAttemptAt": "2026-11-23T16:28:02.757Z",
+                     *           "responseTime": 67,
+                     *           "lastAttemptAt": "2026-11-23T16:37:27.597Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84krsffexgafrmmpt9r14g4",
+                     *         "requestId": "req_01m84ma1r8e2fb1ekmk086jm3j",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17538,7 +17558,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:27:03.521Z"
+                 *       "since": "2026-11-23T16:36:30.485Z"
                  *     }
                  */
                 "application/json": {
@@ -17588,14 +17608,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84krsxkexsbhw1wa0mh2e4g",
-                     *         "since": "2026-11-23T16:27:03.521Z",
-                     *         "until": "2026-11-23T16:28:03.693Z",
+                     *         "id": "whk_01m84ma3ncea99aaajk40tqhfh",
+                     *         "since": "2026-11-23T16:36:30.485Z",
+                     *         "until": "2026-11-23T16:37:30.885Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krt26ey5ss7fr9yq7beg4"
+                     *         "requestId": "req_01m84ma3qpew4tpk5gaw349x4p"
                      *       }
                      *     }
                      */
@@ -17655,7 +17675,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:27:04.023Z"
+                 *       "since": "2026-11-23T16:36:31.436Z"
                  *     }
                  */
                 "application/json": {
@@ -17699,13 +17719,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84krth3ens9m3yamxe9gw9b",
-                     *         "since": "2026-11-23T16:27:04.023Z",
+                     *         "id": "whk_01m84ma4j5ekm8nqmqvmbbs1dx",
+                     *         "since": "2026-11-23T16:36:31.436Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krtj7eymv8np3en9rth3y"
+                     *         "requestId": "req_01m84ma4qaevrvhcvqncfbfdhr"
                      *       }
                      *     }
                      */
@@ -17787,12 +17807,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84krrvfe5nvgsvt7pdmrr1d",
+                     *         "id": "whk_01m84ma03feyevp16n6v859qzm",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T17:28:02.352Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T17:37:27.222Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krrvpeebbhe6ss9egaxvv"
+                     *         "requestId": "req_01m84ma0enejbbrc4d1nerq7zs"
                      *       }
                      *     }
                      */
@@ -17882,14 +17902,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84krvcbebg9gz6nhws0padg",
+                     *         "deliveryId": "dlv_01m84ma52ze54at0p2z6wxr6x7",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 187,
+                     *         "responseTime": 29,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krvaje08v4vxv5fx2pmd0"
+                     *         "requestId": "req_01m84ma51ceyra3hwgb27tbet3"
                      *       }
                      *     }
                      */
@@ -17967,7 +17987,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84krskwedgt26rvgb8jvvv6",
+                     *         "id": "dlv_01m84ma20pe6xaj86a365kcjfp",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -17979,18 +17999,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:28:03.068Z",
-                     *           "webhookId": "whk_01m84krskkessaah4xtpgb6eqm"
+                     *           "timestamp": "2026-11-23T16:37:28.726Z",
+                     *           "webhookId": "whk_01m84ma1wveedaapp7xhc4x4ct"
                      *         },
-                     *         "createdAt": "2026-11-23T16:28:03.068Z",
+                     *         "createdAt": "2026-11-23T16:37:28.726Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 8,
-                     *         "lastAttemptAt": "2026-11-23T16:28:03.068Z",
+                     *         "responseTime": 186,
+                     *         "lastAttemptAt": "2026-11-23T16:37:28.726Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T16:28:03.068Z",
-                     *             "responseTime": 8,
+                     *             "startedAt": "2026-11-23T16:37:28.726Z",
+                     *             "responseTime": 186,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -17998,7 +18018,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krsm9eakvqqp62avy9700"
+                     *         "requestId": "req_01m84ma2aqepb9ey7wpvhph6a1"
                      *       }
                      *     }
                      */
@@ -18117,13 +18137,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84krsn4egf9g2bsgz3gp72x",
+                     *         "id": "dlv_01m84ma2pke4zt2rdj4cnp16kf",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T16:28:03.256Z"
+                     *         "nextAttemptAt": "2026-11-23T16:37:29.897Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84krsptez3r0t554sngghwd"
+                     *         "requestId": "req_01m84ma326ecz980a659bkpf8m"
                      *       }
                      *     }
                      */

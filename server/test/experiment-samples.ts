@@ -89,7 +89,8 @@ export function experimentSamples(service: TestService): Record<string, RouteSam
       return [`/v1/experiments/${id}/rollout`, { body: { winner: 'b' } }];
     },
     pauseExperiment: () => at(started(), '/pause', { note: 'The player stalls.' }),
-    resumeExperiment: async () => at(call(await started(), 'pause'), '/resume'),
+    resumeExperiment: async () =>
+      at(call(await started(), 'pause'), '/resume', { note: 'It was one phone.' }),
     renameVariant: () => at(started(), '/variants/b', { name: 'A better name' }),
     cloneExperiment: () => at(createExperiment(service), '/clone', { name: 'Once more' }),
     listAssignments: () => at(started(), '/assignments?limit=2'),

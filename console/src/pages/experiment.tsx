@@ -68,6 +68,15 @@ function Content({ experiment }: { experiment: Experiment }): ReactNode {
       ) : (
         <ResultsOf id={id} experiment={experiment} />
       )}
+      <Variants experiment={experiment} />
+      <Decisions id={id} />
+    </Stack>
+  );
+}
+
+function Variants({ experiment }: { experiment: Experiment }): ReactNode {
+  return (
+    <Stack gap="xs">
       <Title order={2} size="h4">
         Variants
       </Title>
@@ -99,7 +108,6 @@ function Content({ experiment }: { experiment: Experiment }): ReactNode {
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      <Decisions id={id} />
     </Stack>
   );
 }

@@ -1,7 +1,6 @@
 /** The SQL of experiments. */
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { Tables } from '../../platform/database/tables.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type {
@@ -13,7 +12,7 @@ import type {
   Range,
 } from './experiment.ts';
 
-const columns = [
+export const columns = [
   'organization_id',
   'experiment_id',
   'number',
@@ -47,7 +46,7 @@ const columns = [
 ] as const;
 
 /** The JSON of a row was validated before it was stored. */
-function asRow(row: object): ExperimentRow {
+export function asRow(row: object): ExperimentRow {
   return row as ExperimentRow;
 }
 
@@ -152,49 +151,6 @@ export async function lockExperiment(
   experimentId: string,
 ): Promise<ExperimentRow | null> {
   return first(oneExperiment(tx, organizationId, experimentId).forUpdate());
-}
-
-export type ExperimentFilter = { status: ExperimentStatus | null; tag: string | null };
-
-function passes({ status, tag }: ExperimentFilter) {
-  return sql<boolean>`(${status}::text is null or status = ${status})
-    and (${tag}::text is null or ${tag} = any(tags))`;
-}
-
-export async function countExperiments(
-  db: Db,
-  organizationId: OrganizationId,
-  filter: ExperimentFilter,
-): Promise<number> {
-  const { count } = await db
-    .selectFrom('experiment')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('organization_id', '=', organizationId)
-    .where('deleted_at', 'is', null)
-    .where(passes(filter))
-    .executeTakeFirstOrThrow();
-  return count;
-}
-
-export async function listExperiments(
-  db: Db,
-  organizationId: OrganizationId,
-  filter: ExperimentFilter,
-  { limit, after }: KeysetPage,
-): Promise<(ExperimentRow & { position: string })[]> {
-  const rows = await db
-    .selectFrom('experiment')
-    .select(columns)
-    .select(sql<string>`created_at::text`.as('position'))
-    .where('organization_id', '=', organizationId)
-    .where('deleted_at', 'is', null)
-    .where(passes(filter))
-    .where(isBehind('created_at', 'experiment_id', after))
-    .orderBy('created_at', 'desc')
-    .orderBy('experiment_id', 'desc')
-    .limit(limit)
-    .execute();
-  return rows.map((row) => ({ ...asRow(row), position: row.position }));
 }
 
 export async function updateDraft(

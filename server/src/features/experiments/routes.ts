@@ -29,13 +29,8 @@ import {
 } from './experiment.ts';
 import { recordDecision } from './decisions.ts';
 import { createExperiment, patchExperiment } from './lifecycle.ts';
-import {
-  countExperiments,
-  databaseNow,
-  findExperiment,
-  listExperiments,
-  type ExperimentValues,
-} from './queries.ts';
+import { countExperiments, listExperiments } from './list-queries.ts';
+import { databaseNow, findExperiment, type ExperimentValues } from './queries.ts';
 import {
   Experiment,
   ExperimentDetails,
