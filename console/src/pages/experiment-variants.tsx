@@ -20,6 +20,7 @@ import {
   type ExperimentType,
   type VariantDraft,
 } from './experiment-rules.ts';
+import { Values } from './experiment-values.tsx';
 import { useSignals } from './signals.ts';
 
 export function Variants({ draft, change }: Part): ReactNode {
@@ -87,6 +88,7 @@ function Variant({
   change: (changes: Partial<VariantDraft>) => void;
   remove: (() => void) | null;
 }): ReactNode {
+  const problem = problemOfConfig(type, variant.config, useSignals());
   return (
     <Paper withBorder p="sm" role="group" aria-label={`Variant ${variant.id}`}>
       <Group align="flex-start">
@@ -111,16 +113,25 @@ function Variant({
           value={variant.traffic}
           onChange={(value) => change({ traffic: Number(value) })}
         />
-        <JsonInput
-          label="Configuration"
-          autosize
-          minRows={1}
-          miw={280}
-          flex={1}
-          value={variant.config}
-          error={problemOfConfig(type, variant.config, useSignals())}
-          onChange={(config) => change({ config })}
-        />
+        {type === 'ranking' ? (
+          <JsonInput
+            label="Configuration"
+            autosize
+            minRows={1}
+            miw={280}
+            flex={1}
+            value={variant.config}
+            error={problem}
+            onChange={(config) => change({ config })}
+          />
+        ) : (
+          <Values
+            key={type}
+            config={variant.config}
+            error={problem}
+            change={(config) => change({ config })}
+          />
+        )}
         <TagsInput
           label="Tried by"
           placeholder="user ids, not counted"

@@ -63,12 +63,14 @@ test('an experiment from its hypothesis to its roll-out', options, async () => {
   await mouse.write(field('End (empty: when you stop it)'), '2099-01-01T00:00');
   const treatment = page.getByRole('group', { name: 'Variant treatment' });
   await mouse.write(treatment.getByLabel('Name', { exact: true }), 'Three ahead');
+  await mouse.write(treatment.getByLabel('Sets'), 'player.preload');
+  await mouse.write(treatment.getByLabel('to', { exact: true }), '4');
   await mouse.write(treatment.getByLabel('Tried by'), 'colleague');
   await page.keyboard.press('Enter');
   await mouse.write(page.getByLabel('Share of viewers'), '20');
   await mouse.press(button('Create draft'));
   await page.getByText('Hypothesis: Who waits less watches more.').waitFor();
-  await eventually('the trial', async () => ((await settingOf('colleague')) === 3 ? true : null));
+  await eventually('the trial', async () => ((await settingOf('colleague')) === 4 ? true : null));
 
   await mouse.press(button('Start'));
   await button('Stop…').waitFor();
@@ -96,7 +98,7 @@ test('an experiment from its hypothesis to its roll-out', options, async () => {
   await mouse.press(dialog.getByRole('combobox', { name: 'Variant' }));
   await mouse.press(page.getByRole('option', { name: 'Three ahead' }));
   await mouse.press(dialog.getByRole('button', { name: 'Roll out', exact: true }));
-  await eventually('the roll-out', async () => ((await settingOf('anybody')) === 3 ? true : null));
+  await eventually('the roll-out', async () => ((await settingOf('anybody')) === 4 ? true : null));
 
   await mouse.press(button('Clone'));
   await heading('Copy of Preload more').waitFor();
