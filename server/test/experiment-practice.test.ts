@@ -57,7 +57,7 @@ test('the traffic of a running experiment grows, moves nobody, and never shrinks
   for (const change of [{}, { type: 'ranking', variants: rankingVariants() }]) {
     const id = await start({ traffic: 0.2, ...change });
     const path = `/${id}`;
-    const users = usersNamed(`ramp-${id}`, 100);
+    const users = usersNamed(`ramp-${id}`, 40);
     const variants = async () => {
       if (!('type' in change)) return variantsOfAll(id, users);
       const given = [];

@@ -88,7 +88,6 @@ function Variant({
   change: (changes: Partial<VariantDraft>) => void;
   remove: (() => void) | null;
 }): ReactNode {
-  const problem = problemOfConfig(type, variant.config, useSignals());
   return (
     <Paper withBorder p="sm" role="group" aria-label={`Variant ${variant.id}`}>
       <Group align="flex-start">
@@ -113,25 +112,7 @@ function Variant({
           value={variant.traffic}
           onChange={(value) => change({ traffic: Number(value) })}
         />
-        {type === 'ranking' ? (
-          <JsonInput
-            label="Configuration"
-            autosize
-            minRows={1}
-            miw={280}
-            flex={1}
-            value={variant.config}
-            error={problem}
-            onChange={(config) => change({ config })}
-          />
-        ) : (
-          <Values
-            key={type}
-            config={variant.config}
-            error={problem}
-            change={(config) => change({ config })}
-          />
-        )}
+        <Configuration config={variant.config} type={type} change={change} />
         <TagsInput
           label="Tried by"
           placeholder="user ids, not counted"
@@ -145,5 +126,39 @@ function Variant({
         )}
       </Group>
     </Paper>
+  );
+}
+
+function Configuration({
+  config,
+  type,
+  change,
+}: {
+  config: string;
+  type: ExperimentType;
+  change: (changes: Partial<VariantDraft>) => void;
+}): ReactNode {
+  const problem = problemOfConfig(type, config, useSignals());
+  if (type !== 'ranking') {
+    return (
+      <Values
+        key={type}
+        config={config}
+        error={problem}
+        change={(text) => change({ config: text })}
+      />
+    );
+  }
+  return (
+    <JsonInput
+      label="Configuration"
+      autosize
+      minRows={1}
+      miw={280}
+      flex={1}
+      value={config}
+      error={problem}
+      onChange={(text) => change({ config: text })}
+    />
   );
 }

@@ -1,10 +1,10 @@
 /**
- * How long answers wait for the database. What takes longer than a second holds up no further answer
- * until the database has done something again, so that feeds go on from memory in an outage.
+ * How long answers wait for the database. What takes longer than three seconds holds up no further
+ * answer until the database has done something again, so that they go on from memory in an outage.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
-const maxWaitMs = 1_000;
+const maxWaitMs = 3_000;
 
 export class Patience {
   #isLost = false;
