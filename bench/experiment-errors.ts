@@ -1,8 +1,8 @@
 /**
  * How often are experiments wrong? A/A experiments of 14 days through the real assignment, reducers of
  * the projection, looks and statistics, each read every day, split 50/50 and 90/10, with a planned end
- * and without; the power to find an effect of known size; and whether a split of 51/49 raises the
- * alarm. RUNS experiments each; a test holds this simulation equal to the service's database.
+ * and without, and with traffic that grows; the power to find an effect of known size; and whether a
+ * split of 51/49 raises the alarm. RUNS experiments each; a test holds this simulation equal to the service's database.
  */
 import { assignVariant } from '@reelfeed/client/assignment';
 import type { ExperimentRow } from '../server/src/features/experiments/experiment.ts';
@@ -21,6 +21,7 @@ import { report, type Row } from './lib/report.ts';
 
 const runs = Number(process.env['RUNS'] ?? 1_000);
 const rows: Row[] = [];
+const ramp = { from: 0.3, untilDay: 3, laterStay: 2 };
 
 /** Two standard errors of a share of the runs, above its limit. */
 function withNoise(limit: number): number {
@@ -51,6 +52,8 @@ function addErrorRows(name: string, options: Simulation): void {
 // As many viewers as it takes for the smaller arm to have its 100 units.
 addErrorRows('A/A 50/50', { viewers: 400, seed: 1_000, split: 0.5 });
 addErrorRows('A/A 90/10', { viewers: 1_300, seed: 100_000, split: 0.9 });
+// The traffic grows from 30 % to all viewers on the third day, and who comes then watches for longer.
+addErrorRows('A/A 50/50, ramp', { viewers: 500, seed: 500_000, split: 0.5, ramp });
 addErrorRows('A/A 50/50, no end', { viewers: 400, seed: 200_000, split: 0.5, isPlanned: false });
 
 /** The effect that results call detectable with 80 % power, and how often it is found. */

@@ -858,10 +858,94 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a draft, or move the end of a running experiment
-         * @description Once it was started, `endsAt` can be moved later until it is reached; everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed since.
+         * Change a draft; raise the traffic or move the end of a running experiment
+         * @description Once it was started, `traffic` can grow and `endsAt` can be moved later until it is reached; nobody who takes part is moved. Everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed since.
          */
         patch: operations["updateExperiment"];
+        trace?: never;
+    };
+    "/v1/experiments/{id}/assignments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who takes part in an experiment
+         * @description Each unit with its first exposure. With `Accept: text/csv` it answers with all of them as CSV. Forced viewers take no part. Ids are null of exposures that are older than this list.
+         */
+        get: operations["listAssignments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/clone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a draft like an experiment
+         * @description With everything that defines it, but for an `endsAt` that has passed.
+         */
+        post: operations["cloneExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was decided about an experiment
+         * @description Newest first: starts, changes, pauses, ends, roll-outs and notes.
+         */
+        get: operations["listDecisions"];
+        put?: never;
+        /**
+         * Note a decision about an experiment
+         * @description At any time; the note stays as it is.
+         */
+        post: operations["addDecision"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a running experiment
+         * @description Everybody gets the base values and nobody enters, until it is resumed. Its status stays `running`, and its end comes as planned.
+         */
+        post: operations["pauseExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/experiments/{id}/results": {
@@ -878,6 +962,26 @@ export interface paths {
         get: operations["getExperimentResults"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused experiment
+         * @description Whoever took part before has the same variant again.
+         */
+        post: operations["resumeExperiment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -944,6 +1048,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/experiments/{id}/variants/{variantId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Rename a variant
+         * @description At any time. Its id, by which everything else knows it, stays.
+         */
+        patch: operations["renameVariant"];
+        trace?: never;
+    };
+    "/v1/experiments/holdout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the share of viewers who see no experiment
+         * @description Get the share of viewers who see no experiment.
+         */
+        get: operations["getHoldout"];
+        /**
+         * Set the share of viewers who see no experiment
+         * @description Always the same viewers; a larger share adds others. It is for experiments that start later: those that run keep the holdout of their start, so nobody is moved.
+         */
+        put: operations["putHoldout"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/experiments/plan": {
         parameters: {
             query?: never;
@@ -955,7 +1103,7 @@ export interface paths {
         put?: never;
         /**
          * How many participants and days an effect needs
-         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows in advance who will come with a segment.
+         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows in advance who will come with a segment. The days are those until so many different viewers have come, so who returns counts once.
          */
         post: operations["planExperiment"];
         delete?: never;
@@ -3010,8 +3158,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7beykrhy1901mrct2f",
-                     *         "asOf": "2026-11-23T15:30:47.154Z"
+                     *         "requestId": "req_01m84maw1we5nbm59gm69mp7n4",
+                     *         "asOf": "2026-11-23T16:37:55.854Z"
                      *       }
                      *     }
                      */
@@ -3138,7 +3286,32 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
+                     *           "contentId": "01a20945-160a-717f-80b3-5b5d6068dc78",
+                     *           "title": "An item",
+                     *           "metrics": {
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 1,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "swipesAway": 0
+                     *           }
+                     *         },
+                     *         {
+                     *           "contentId": "01a20945-14a6-7745-b188-7241fd2377a4",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3164,10 +3337,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7neex9e4apfzsjxt64",
-                     *         "total": 1,
+                     *         "requestId": "req_01m84mawm7evpbp6txrcwn1fnp",
+                     *         "total": 2,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T15:30:47.165Z"
+                     *         "asOf": "2026-11-23T16:37:56.815Z"
                      *       }
                      *     }
                      */
@@ -3290,7 +3463,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20907-f900-77de-8e17-0f8621e7af5b",
+                     *         "contentId": "01a20945-774a-7732-a8ed-7149f2fe8a1b",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3372,8 +3545,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy84etn9e4nanase97p4",
-                     *         "asOf": "2026-11-23T15:30:47.176Z"
+                     *         "requestId": "req_01m84may36ed3rx8sxnbsv8dz1",
+                     *         "asOf": "2026-11-23T16:37:57.905Z"
                      *       }
                      *     }
                      */
@@ -3565,7 +3738,7 @@ export interface operations {
                      *       "data": {
                      *         "summary": {
                      *           "sessions": 1,
-                     *           "averageSessionLength": 0,
+                     *           "averageSessionLength": 0.592,
                      *           "averageVideosPerSession": 0,
                      *           "averageWatchTimePerSession": 0
                      *         },
@@ -3588,8 +3761,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8be2kszs1w3hh5c7hs",
-                     *         "asOf": "2026-11-23T15:30:47.185Z"
+                     *         "requestId": "req_01m84mayjne8rtjs7e3ky2wa8h",
+                     *         "asOf": "2026-11-23T16:37:58.039Z"
                      *       }
                      *     }
                      */
@@ -3738,8 +3911,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8yej8r4q2sejkz915c",
-                     *         "asOf": "2026-11-23T15:30:47.202Z"
+                     *         "requestId": "req_01m84mayz3eh3at8kw7qnvzwnf",
+                     *         "asOf": "2026-11-23T16:37:58.455Z"
                      *       }
                      *     }
                      */
@@ -3856,7 +4029,7 @@ export interface operations {
                      *           "engagementRate": null,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 0,
+                     *           "saves": 1,
                      *           "views": 0,
                      *           "engagedViews": 0,
                      *           "hookRate": null,
@@ -3993,8 +4166,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6ver2v6q2v4c3g97fr",
-                     *         "asOf": "2026-11-23T15:30:47.141Z"
+                     *         "requestId": "req_01m84mavn0e47a8bc9zh901jhx",
+                     *         "asOf": "2026-11-23T16:37:55.237Z"
                      *       }
                      *     }
                      */
@@ -4297,8 +4470,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8merya0pxzxr6pa44k",
-                     *         "asOf": "2026-11-23T15:30:47.191Z"
+                     *         "requestId": "req_01m84mayn5ew5v21ggc9hqspjh",
+                     *         "asOf": "2026-11-23T16:37:58.153Z"
                      *       }
                      *     }
                      */
@@ -4463,8 +4636,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8se6gsvc0xyq41j2df",
-                     *         "asOf": "2026-11-23T15:30:47.195Z"
+                     *         "requestId": "req_01m84mayrserztrap3pzcjh4zv",
+                     *         "asOf": "2026-11-23T16:37:58.189Z"
                      *       }
                      *     }
                      */
@@ -4582,8 +4755,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy94epksgmt8ygnce5b7",
-                     *         "asOf": "2026-11-23T15:30:47.206Z"
+                     *         "requestId": "req_01m84maz1tetqtx156x9rzt7w9",
+                     *         "asOf": "2026-11-23T16:37:58.462Z"
                      *       }
                      *     }
                      */
@@ -4683,40 +4856,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84gft11ejnspkz6xkr423sk",
-                     *           "recordedAt": "2026-11-23T15:30:42.849Z",
+                     *           "id": "aud_01m84m7xk1eyhrvejbv3ycdm5h",
+                     *           "recordedAt": "2026-11-23T16:36:18.658Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *           "resourceId": "key_01m84m7xjveys8gqmzqncmv1q7",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0yez0ry3zr0tjcpyx7"
+                     *           "requestId": "req_01m84m7xjaebnte83bagvsc6et"
                      *         },
                      *         {
-                     *           "id": "aud_01m84gft0ke8vt7yc9yzjnjj7g",
-                     *           "recordedAt": "2026-11-23T15:30:42.836Z",
+                     *           "id": "aud_01m84m7xb8e98s0j665qqa9917",
+                     *           "recordedAt": "2026-11-23T16:36:18.419Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft0ke8vt7yc5hkrxssye",
+                     *           "resourceId": "key_01m84m7xa6enj93tczsmga2a2a",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0he4w9zvhtyp572cnv"
+                     *           "requestId": "req_01m84m7x91ehcsz8m5addpxjqr"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft27e44r93qsvq34rtmz",
+                     *         "requestId": "req_01m84m7yjcebra1s4skvdvhmgf",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4812,7 +4985,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0ten1typth70616b6m",
+                     *         "requestId": "req_01m84madade3hbtw2xdvb2w94p",
                      *         "experiments": []
                      *       }
                      *     }
@@ -4921,7 +5094,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e859-77c0-8247-07b30610bfa9",
+                     *           "id": "01a20943-fa87-71d2-812a-3735df86e751",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -4959,11 +5132,11 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.906Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.920Z"
+                     *           "createdAt": "2026-11-23T16:36:19.720Z",
+                     *           "updatedAt": "2026-11-23T16:36:19.927Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-e713-71f7-885d-5618310874c1",
+                     *           "id": "01a20943-dad2-70c6-a6b4-bf1570ee673e",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -5001,12 +5174,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.580Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.660Z"
+                     *           "createdAt": "2026-11-23T16:36:11.668Z",
+                     *           "updatedAt": "2026-11-23T16:36:13.285Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft42e669p8d6abyy5gkc",
+                     *         "requestId": "req_01m84m7z7cehyrb6jp6c61nypw",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5106,7 +5279,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e894-73a5-8e72-d54db174b646",
+                     *         "id": "01a20943-fdb8-76b2-99d2-adc88ac6f1fc",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5144,11 +5317,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:42.964Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.964Z"
+                     *         "createdAt": "2026-11-23T16:36:20.536Z",
+                     *         "updatedAt": "2026-11-23T16:36:20.536Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft4deek87f8yjb9s8srp"
+                     *         "requestId": "req_01m84m7za7erbtk82743sjf8x1"
                      *       }
                      *     }
                      */
@@ -5217,7 +5390,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e89f-72cb-8ad8-21dc08accbe3",
+                     *         "id": "01a20943-fe61-73fe-8840-e8af385d6a32",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5266,11 +5439,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.975Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.975Z"
+                     *         "createdAt": "2026-11-23T16:36:20.673Z",
+                     *         "updatedAt": "2026-11-23T16:36:20.673Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft54epq95g6y7wpgzc02"
+                     *         "requestId": "req_01m84m7zqxeyb8q1r14kzwfvw3"
                      *       }
                      *     }
                      */
@@ -5345,11 +5518,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8be-73e5-91bc-5b20fb0e2ffd",
+                     *         "id": "01a20944-0382-7020-9aca-2398b8e4f647",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft61enyv88t4qx4mzr8w"
+                     *         "requestId": "req_01m84m8165ebzs9y45yerq8n48"
                      *       }
                      *     }
                      */
@@ -5480,7 +5653,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8a8-71fd-8fdd-3e828ce6678e",
+                     *         "id": "01a20943-ff06-764c-878b-d949381247ac",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5529,11 +5702,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.985Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.002Z"
+                     *         "createdAt": "2026-11-23T16:36:20.876Z",
+                     *         "updatedAt": "2026-11-23T16:36:21.505Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft5cehcve0f5b073a0ce"
+                     *         "requestId": "req_01m84m800meq2t017270jqqsdh"
                      *       }
                      *     }
                      */
@@ -5601,7 +5774,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxcecwtk2rzmnnzspm3"
+                     *         "requestId": "req_01m84m91m1erj8z677t3xcpjkd"
                      *       }
                      *     }
                      */
@@ -5680,17 +5853,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "id": "01a20944-8447-72e5-ad58-6607ee7fffbb",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/sFKGP-WG5fTTIMFrLXr_dw/a-01a20907-ef9b-746f-89d5-bb912d80cb8e/captions.vtt",
-                     *         "trackId": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "url": "https://feed.example.org/media/8joSrEbguZ0pEotifbjQUQ/a-01a20944-8447-72e5-ad58-6607ee7fffbb/captions.vtt",
+                     *         "trackId": "01a20944-8447-72e5-ad58-6607ee7fffbb",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T15:30:44.772Z"
+                     *         "createdAt": "2026-11-23T16:36:55.540Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvwke3zbr0abb887nr2w"
+                     *         "requestId": "req_01m84m90teexc8n37c0nvhmvaa"
                      *       }
                      *     }
                      */
@@ -5761,11 +5934,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efb5-752e-9ffa-e42bf49fddd5",
+                     *         "id": "01a20944-8bbf-7311-9c60-6c12213b65b7",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxzen2vxaj3r36g2s9y"
+                     *         "requestId": "req_01m84m94qkey3ttjxeah7hr55y"
                      *       }
                      *     }
                      */
@@ -5844,7 +6017,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efc6-7092-8449-1e810809aee0",
+                     *         "id": "01a20944-9954-73b3-a8a0-960fa277004f",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -5859,18 +6032,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -5895,11 +6068,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:44.807Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.066Z"
+                     *         "createdAt": "2026-11-23T16:37:00.373Z",
+                     *         "updatedAt": "2026-11-23T16:37:04.433Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvyteqhtshnmqhrhdyya"
+                     *         "requestId": "req_01m84m9766enwagjstfsfevt86"
                      *       }
                      *     }
                      */
@@ -5969,7 +6142,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *         "id": "01a20944-a9e4-7449-8c8e-cc0d4e7eb0ee",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6007,11 +6180,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:45.072Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.093Z"
+                     *         "createdAt": "2026-11-23T16:37:04.613Z",
+                     *         "updatedAt": "2026-11-23T16:37:05.072Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw71ej79e6q0vf9h69ny"
+                     *         "requestId": "req_01m84m9aw6e7dr8x1f6zxcrjvd"
                      *       }
                      *     }
                      */
@@ -6087,14 +6260,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ea01-73f6-b863-c46cac25751c",
-                     *         "imageUrl": "https://feed.example.org/media/iPmO3MtUdjwP3vwxFphtkg/a-01a20907-ea01-73f6-b863-c46cac25751c/large.jpg",
+                     *         "id": "01a20944-3df8-74e5-bd3a-3c36c98e4e2e",
+                     *         "imageUrl": "https://feed.example.org/media/4VWRUJZcECiA2dXok-fIkw/a-01a20944-3df8-74e5-bd3a-3c36c98e4e2e/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.643Z"
+                     *         "createdAt": "2026-11-23T16:36:39.660Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftfse3pbsc2ww3zq8my5"
+                     *         "requestId": "req_01m84m8f9wen2bfck8nknycv1w"
                      *       }
                      *     }
                      */
@@ -6165,11 +6338,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ed89-7367-9be8-85dcc4af1495",
+                     *         "id": "01a20944-726b-7140-b89f-5c82ee9f4dec",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvw6ez59tzffhdp38m7b"
+                     *         "requestId": "req_01m84m90e8e1hvdp4hk6296nps"
                      *       }
                      *     }
                      */
@@ -6211,8 +6384,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20907-ec7b-711b-8099-8655dd7ea547",
-                 *         "01a20907-eb5a-74d8-a314-34d3c6e5af8c"
+                 *         "01a20944-609b-72d7-8c91-95e1eadddf9f",
+                 *         "01a20944-4adc-72da-8a70-22984fbc434b"
                  *       ]
                  *     }
                  */
@@ -6254,22 +6427,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-ec7b-711b-8099-8655dd7ea547",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-ec7b-711b-8099-8655dd7ea547/large.jpg",
+                     *           "id": "01a20944-609b-72d7-8c91-95e1eadddf9f",
+                     *           "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-609b-72d7-8c91-95e1eadddf9f/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T15:30:44.206Z"
+                     *           "createdAt": "2026-11-23T16:36:49.066Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-eb5a-74d8-a314-34d3c6e5af8c",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-eb5a-74d8-a314-34d3c6e5af8c/large.jpg",
+                     *           "id": "01a20944-4adc-72da-8a70-22984fbc434b",
+                     *           "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-4adc-72da-8a70-22984fbc434b/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T15:30:43.950Z"
+                     *           "createdAt": "2026-11-23T16:36:45.747Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvbme93twm9zazjpt4ee"
+                     *         "requestId": "req_01m84m8vatefzap2xx78zm16dp"
                      *       }
                      *     }
                      */
@@ -6339,7 +6512,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKUX9_d0KOactvucRnNplFV_Us8Q/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKjZOOm0-q_gQpAUA24JoJwHwGng/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6347,11 +6520,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T21:30:42.943Z",
+                     *         "expiresAt": "2026-11-23T22:36:20.238Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft3xem6a17mz14e0swmc"
+                     *         "requestId": "req_01m84m7z3yevytg3tnnsasghpj"
                      *       }
                      *     }
                      */
@@ -6440,7 +6613,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8c6-73c1-855c-52572ec13d7e",
+                     *         "id": "01a20944-05f0-72d0-9bd7-06498a10711c",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6478,11 +6651,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.014Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.022Z"
+                     *         "createdAt": "2026-11-23T16:36:22.748Z",
+                     *         "updatedAt": "2026-11-23T16:36:23.761Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6dezcaceh650hfhmk1"
+                     *         "requestId": "req_01m84m82gje9rtv5jy5tsxbz9k"
                      *       }
                      *     }
                      */
@@ -6547,7 +6720,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *         "id": "01a20944-19ca-76ed-96d9-24e56fe08c54",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6585,11 +6758,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.056Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.084Z"
+                     *         "createdAt": "2026-11-23T16:36:27.722Z",
+                     *         "updatedAt": "2026-11-23T16:36:28.573Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft89ekst6agxgn2f089y"
+                     *         "requestId": "req_01m84m877demw8v3gz1netwkzn"
                      *       }
                      *     }
                      */
@@ -6656,7 +6829,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyeqexmtnt436q19dmy6"
+                     *         "requestId": "req_01m84mb2dyeebt5twj0yt2ka5f"
                      *       }
                      *     }
                      */
@@ -6719,18 +6892,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-b8761f280821",
-                     *           "contentId": "01a20907-e99a-7483-80f0-627f42976437",
+                     *           "id": "01a20944-32b4-75a5-b04e-89043d870eb7",
+                     *           "contentId": "01a20944-2cf3-738d-9450-916115e40904",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-be0c4f3c74d7",
-                     *           "contentId": "01a20907-e99b-7078-b2dc-6e7ee74ff4da",
+                     *           "id": "01a20944-32b4-75a5-b04e-8eab1dbafd39",
+                     *           "contentId": "01a20944-2d31-7486-9afb-411d029f831a",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfte2ezkrmdr0xqxyetxm"
+                     *         "requestId": "req_01m84m8cp9ecr98w6w88dcprq5"
                      *       }
                      *     }
                      */
@@ -6774,8 +6947,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20907-e9ca-72e6-b4e7-adcace8e5547",
-                 *         "01a20907-e9cb-73c2-96f0-bfc4b7a56f10"
+                 *         "01a20944-33e2-75fc-baef-2b01a6c1254e",
+                 *         "01a20944-33ec-76d6-9e89-e8a297f1a48c"
                  *       ]
                  *     }
                  */
@@ -6821,18 +6994,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-adec670b3f90",
-                     *           "contentId": "01a20907-e9ca-72e6-b4e7-adcace8e5547",
+                     *           "id": "01a20944-394d-7361-aaa4-620d323408e1",
+                     *           "contentId": "01a20944-33e2-75fc-baef-2b01a6c1254e",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-b04d41966a17",
-                     *           "contentId": "01a20907-e9cb-73c2-96f0-bfc4b7a56f10",
+                     *           "id": "01a20944-394d-7361-aaa4-67cbc46a192e",
+                     *           "contentId": "01a20944-33ec-76d6-9e89-e8a297f1a48c",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftf1ezera647s41md8cf"
+                     *         "requestId": "req_01m84m8e84evhbhq6p3j11g0cb"
                      *       }
                      *     }
                      */
@@ -6909,11 +7082,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e988-76ca-88c9-8daa6291dcc8",
+                     *         "id": "01a20944-2a8c-77bd-ad74-c4578206bd61",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftcdexab406j1c136bd6"
+                     *         "requestId": "req_01m84m8atweewby23c1ck7rc9k"
                      *       }
                      *     }
                      */
@@ -6955,8 +7128,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                 *         "01a20907-e956-70ff-aaca-5a9c48b4ce1c"
+                 *         "01a20944-22b8-7782-bc88-d643d9e84014",
+                 *         "01a20944-22b8-7782-bc88-d3680926d865"
                  *       ]
                  *     }
                  */
@@ -6998,18 +7171,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                     *           "contentId": "01a20907-e92c-742b-9537-ad42e83228f3",
+                     *           "id": "01a20944-22b8-7782-bc88-d643d9e84014",
+                     *           "contentId": "01a20944-2127-76ae-9fd1-1f8ee8ab98d9",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5a9c48b4ce1c",
-                     *           "contentId": "01a20907-e92a-77ab-9d61-7cff65a9b8ab",
+                     *           "id": "01a20944-22b8-7782-bc88-d3680926d865",
+                     *           "contentId": "01a20944-2114-7041-934b-77aaf4ff22e1",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftaxe9mbw19xpkrhhneb"
+                     *         "requestId": "req_01m84m88sdecpbs1tkde552wr3"
                      *       }
                      *     }
                      */
@@ -7056,8 +7229,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f119-7656-b104-e27c0d9ee342",
-                 *         "01a20907-f11a-7170-8456-47907b51a69e"
+                 *         "01a20944-afac-701f-b3a0-3a1314034d73",
+                 *         "01a20944-afd2-702c-ac9d-02026ebd0cd7"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7106,11 +7279,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f119-7656-b104-e27c0d9ee342",
+                     *             "id": "01a20944-afac-701f-b3a0-3a1314034d73",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20907-f11a-7170-8456-47907b51a69e",
+                     *             "id": "01a20944-afd2-702c-ac9d-02026ebd0cd7",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7128,7 +7301,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw8yeyet367erjpqz7b4"
+                     *         "requestId": "req_01m84m9dqme1hax2h3cp85sbcg"
                      *       }
                      *     }
                      */
@@ -7217,13 +7390,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *           "jobId": "job_01m84m9f4mepdtysthkhxqfdk3",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T15:30:45.192Z",
+                     *           "createdAt": "2026-11-23T16:37:09.034Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7234,7 +7407,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfwadev0rdjjjb8j8d2ws",
+                     *         "requestId": "req_01m84m9feqedt8a4xdtxq6qmff",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7422,14 +7595,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *         "jobId": "job_01m84m9f4mepdtysthkhxqfdk3",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:45.192Z"
+                     *         "createdAt": "2026-11-23T16:37:09.034Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ze70vbsm24rdkzqa9"
+                     *         "requestId": "req_01m84m9emsetvba55yb2wyknyv"
                      *       }
                      *     }
                      */
@@ -7507,17 +7680,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxmaen9987bryfx0v6vp",
+                     *         "jobId": "job_01m84m9s3ve61v8zm32n2rq1ps",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.538Z",
-                     *         "completedAt": "2026-11-23T15:30:46.552Z"
+                     *         "createdAt": "2026-11-23T16:37:19.591Z",
+                     *         "completedAt": "2026-11-23T16:37:20.258Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxn2esnryn8vpyg15a2p"
+                     *         "requestId": "req_01m84m9t7fe749ny8rz0ypxws1"
                      *       }
                      *     }
                      */
@@ -7582,17 +7755,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxk4e0ra6zvv51mf71eg",
+                     *         "jobId": "job_01m84m9qp9ejqsg75c1f5r0css",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.499Z",
-                     *         "completedAt": "2026-11-23T15:30:46.527Z"
+                     *         "createdAt": "2026-11-23T16:37:18.125Z",
+                     *         "completedAt": "2026-11-23T16:37:18.489Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxktemq88hh7yqygvwwa"
+                     *         "requestId": "req_01m84m9qvdemhsh5pzcfb6741c"
                      *       }
                      *     }
                      */
@@ -7660,7 +7833,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnjewk9n5253qqbcca4",
+                     *         "requestId": "req_01m84m9vkze5nbv6beeavvdvzq",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7708,8 +7881,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f129-73f9-92dc-34f8640fb1fe",
-                 *         "01a20907-f129-73f9-92dc-3cee8c53bd93"
+                 *         "01a20944-b7d3-76b9-9859-1d5235037917",
+                 *         "01a20944-b7c6-73da-b77e-af617ef7fbc8"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7762,13 +7935,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-34f8640fb1fe",
+                     *             "id": "01a20944-b7d3-76b9-9859-1d5235037917",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-3cee8c53bd93",
+                     *             "id": "01a20944-b7c6-73da-b77e-af617ef7fbc8",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7788,7 +7961,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ce9s8bk25pmxh4r4r"
+                     *         "requestId": "req_01m84m9e66efma9atrkw4h1rm7"
                      *       }
                      *     }
                      */
@@ -7846,11 +8019,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                 *           "id": "01a20944-acd6-76f0-b635-22b5b993ce59",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                 *           "id": "01a20944-ad1a-7294-8b04-7e9bb2dd4d7c",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -7920,11 +8093,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                     *             "id": "01a20944-acd6-76f0-b635-22b5b993ce59",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                     *             "id": "01a20944-ad1a-7294-8b04-7e9bb2dd4d7c",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -7942,7 +8115,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw89emw8bmrv4qvqyjk1"
+                     *         "requestId": "req_01m84m9behehf9jvg6f83bj3x1"
                      *       }
                      *     }
                      */
@@ -8000,8 +8173,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f134-769b-bdc8-57534bb12c33",
-                 *         "01a20907-f134-769b-bdc8-5e7009c7063c"
+                 *         "01a20944-b996-7498-8414-1bee3f8aeae2",
+                 *         "01a20944-b9ab-7067-9ec0-1cae5e438195"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8047,11 +8220,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-57534bb12c33",
+                     *             "id": "01a20944-b996-7498-8414-1bee3f8aeae2",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-5e7009c7063c",
+                     *             "id": "01a20944-b9ab-7067-9ec0-1cae5e438195",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8069,7 +8242,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9rejpse3yes3r3928t"
+                     *         "requestId": "req_01m84m9ejcey2sh56z5p2gkt51"
                      *       }
                      *     }
                      */
@@ -8224,7 +8397,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft8herh8v7nf13629cjb"
+                     *         "requestId": "req_01m84m87bfeetvsqwm6pxwgn21"
                      *       }
                      *     }
                      */
@@ -8370,7 +8543,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d0-749f-bc5a-474ef0926568",
+                     *         "id": "01a20944-0b12-7050-93aa-6edb2abcfbf9",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8408,14 +8581,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.025Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.025Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/NL_vYIYoAApvRGtX9KSzmk9OzMvO0oV_",
+                     *         "createdAt": "2026-11-23T16:36:23.955Z",
+                     *         "updatedAt": "2026-11-23T16:36:23.955Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/AJzCUv4xsg78e3Sal8hH3o8mkBTodFrv",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T15:30:43.025Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:36:23.955Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6gejfvrpj21aafggyf"
+                     *         "requestId": "req_01m84m82rheev81yfq599zd0t1"
                      *       }
                      *     }
                      */
@@ -8541,12 +8714,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
-                 *       "eventId": "01a20907-f773-73a7-a425-bd68a577c244",
+                 *       "contentId": "01a20945-14a6-7745-b188-7241fd2377a4",
+                 *       "eventId": "01a20945-150a-7167-be60-0ff893e1eab3",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T15:30:46.771Z",
+                 *       "timestamp": "2026-11-23T16:37:32.042Z",
                  *       "data": {}
                  *     }
                  */
@@ -8640,10 +8813,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20907-f773-73a7-a425-bd68a577c244"
+                     *         "eventId": "01a20945-150a-7167-be60-0ff893e1eab3"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxvkeekt89e1azf2m5ds"
+                     *         "requestId": "req_01m84ma58meepter3t78s1ar4g"
                      *       }
                      *     }
                      */
@@ -8702,22 +8875,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20907-f780-7183-ba77-4dcfd03874a0",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-d8b90837a417",
+                 *           "contentId": "01a20945-160a-717f-80b3-5b5d6068dc78",
+                 *           "eventId": "01a20945-175a-77c5-aa7b-dd267f523e85",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:37:32.634Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                 *           "eventId": "01a20945-175a-77c5-aa7b-e0e0651ed0b0",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:37:32.634Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8824,14 +8997,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                     *             "eventId": "01a20945-175a-77c5-aa7b-e0e0651ed0b0",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwfermbj141159bda93"
+                     *         "requestId": "req_01m84ma5ydet49534779zpye0s"
                      *       }
                      *     }
                      */
@@ -8944,6 +9117,7 @@ export interface operations {
                 /** @description Items on a page. */
                 limit?: number;
                 status?: "draft" | "running" | "completed" | "stopped";
+                tag?: string;
             };
             header?: never;
             path?: never;
@@ -8982,9 +9156,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84gfy18eqrszgx0289qk93p",
+                     *           "id": "exp_01m84maeerekx84wktp655899e",
                      *           "name": "A sample",
                      *           "description": null,
+                     *           "hypothesis": null,
+                     *           "tags": [],
+                     *           "group": null,
                      *           "status": "running",
                      *           "type": "config",
                      *           "traffic": 1,
@@ -9010,15 +9187,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T15:30:46.984Z",
+                     *           "startedAt": "2026-11-23T16:37:42.032Z",
                      *           "endsAt": null,
+                     *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T15:30:46.951Z"
+                     *           "createdAt": "2026-11-23T16:37:41.343Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2cekysxv3zwd5shwqp",
+                     *         "requestId": "req_01m84maf7xex9sg246eavkkamd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9035,14 +9213,18 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            group: string | null;
+                            hypothesis: string | null;
                             id: string;
                             metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
+                            pausedAt: string | null;
                             /** @enum {string} */
                             primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9130,6 +9312,13 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
+                    /** @description Users who see a variant for a trial, from the draft on, whatever the targeting says. They are not counted. */
+                    forcedVariants?: {
+                        userId: string;
+                        variantId: string;
+                    }[];
+                    group?: string | null;
+                    hypothesis?: string | null;
                     metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                     name: string;
                     /**
@@ -9137,6 +9326,7 @@ export interface operations {
                      * @enum {string}
                      */
                     primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                    tags?: string[];
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9202,9 +9392,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2jejvve65kvbht10a2",
+                     *         "id": "exp_01m84mafnsepyssf51yd9j6x8z",
                      *         "name": "Ranking",
                      *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
                      *         "status": "draft",
                      *         "type": "ranking",
                      *         "traffic": 0.5,
@@ -9243,13 +9436,15 @@ export interface operations {
                      *         },
                      *         "startedAt": null,
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
+                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.994Z",
+                     *         "createdAt": "2026-11-23T16:37:42.661Z",
+                     *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2hese9wkkbbt7mdjp3"
+                     *         "requestId": "req_01m84mafm4e08tdqk97arkvtrb"
                      *       }
                      *     }
                      */
@@ -9264,14 +9459,22 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
                             id: string;
                             metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
+                            pausedAt: string | null;
                             /** @enum {string} */
                             primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9291,7 +9494,7 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY";
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -9356,9 +9559,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2qehgabbf9y04pq782",
+                     *         "id": "exp_01m84mag79effvaeye7k2k9dcs",
                      *         "name": "A sample",
                      *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
                      *         "status": "running",
                      *         "type": "config",
                      *         "traffic": 1,
@@ -9390,15 +9596,22 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T15:30:47.004Z",
+                     *         "startedAt": "2026-11-23T16:37:44.347Z",
                      *         "endsAt": null,
+                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.998Z",
-                     *         "warnings": []
+                     *         "createdAt": "2026-11-23T16:37:43.244Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy31e0z9995fc9zww260"
+                     *         "requestId": "req_01m84mahwkev6b75ehet7cr2p2"
                      *       }
                      *     }
                      */
@@ -9413,14 +9626,22 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
                             id: string;
                             metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
+                            pausedAt: string | null;
                             /** @enum {string} */
                             primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9441,7 +9662,7 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY";
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -9507,11 +9728,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy3we9w87j6h1jd3401w",
+                     *         "id": "exp_01m84makb3e169nwpksx3vxxv3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3ye22rrcfb7x2wwark"
+                     *         "requestId": "req_01m84makg6etqtx1wt7mwv0f1b"
                      *       }
                      *     }
                      */
@@ -9560,6 +9781,13 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
+                    /** @description Users who see a variant for a trial, from the draft on, whatever the targeting says. They are not counted. */
+                    forcedVariants?: {
+                        userId: string;
+                        variantId: string;
+                    }[];
+                    group?: string | null;
+                    hypothesis?: string | null;
                     metrics?: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                     name?: string;
                     /**
@@ -9567,6 +9795,7 @@ export interface operations {
                      * @enum {string}
                      */
                     primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                    tags?: string[];
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9632,9 +9861,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy36exkbfdkarqg8szew",
+                     *         "id": "exp_01m84maj9bey4tmxwpjm2djzdh",
                      *         "name": "Another name",
                      *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
                      *         "status": "draft",
                      *         "type": "config",
                      *         "traffic": 1,
@@ -9666,13 +9898,20 @@ export interface operations {
                      *         },
                      *         "startedAt": null,
                      *         "endsAt": null,
+                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:47.013Z",
-                     *         "warnings": []
+                     *         "createdAt": "2026-11-23T16:37:45.280Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3aejrss240enqw3438"
+                     *         "requestId": "req_01m84majm1e9d8w7h0xwgnz4tr"
                      *       }
                      *     }
                      */
@@ -9687,14 +9926,22 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
                             id: string;
                             metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
+                            pausedAt: string | null;
                             /** @enum {string} */
                             primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9714,7 +9961,680 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY";
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listAssignments: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+                /** @description Whether this user is in. */
+                userId?: string;
+                variantId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m84markvev787k151p5wn9pr",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            country: string | null;
+                            device: string | null;
+                            deviceId: string | null;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            exposedAt: string;
+                            /** @description It was given another variant later; its numbers are left out. */
+                            isInSeveralVariants: boolean;
+                            userId: string | null;
+                            variantId: string;
+                        }[];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    cloneExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Once more"
+                 *     }
+                 */
+                "application/json": {
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84marbferkbfq838rfytedj",
+                     *         "name": "Once more",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "draft",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n11": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": null,
+                     *         "endsAt": null,
+                     *         "pausedAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T16:37:51.552Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84mar9ced5trvz9m5b8nn3m"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            name: string;
+                            pausedAt: string | null;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listDecisions: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "decidedAt": "2026-11-23T16:37:51.895Z",
+                     *           "action": "started",
+                     *           "by": {
+                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
+                     *             "name": "From the configuration"
+                     *           },
+                     *           "note": null,
+                     *           "changes": null
+                     *         },
+                     *         {
+                     *           "decidedAt": "2026-11-23T16:37:51.888Z",
+                     *           "action": "created",
+                     *           "by": {
+                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
+                     *             "name": "From the configuration"
+                     *           },
+                     *           "note": null,
+                     *           "changes": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84marmsedxtphve0b85gvkc",
+                     *         "total": 2,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            action: "created" | "cloned" | "changed" | "started" | "paused" | "resumed" | "stopped" | "completed" | "rolled_out" | "noted";
+                            by: {
+                                keyId: string;
+                                name: string | null;
+                            } | null;
+                            changes: {
+                                [key: string]: unknown;
+                            } | null;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            decidedAt: string;
+                            note: string | null;
+                        }[];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    addDecision: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "We wait for the second week."
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Why, for the log of decisions. */
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "decidedAt": "2026-11-23T16:37:52.485Z",
+                     *         "action": "noted",
+                     *         "by": {
+                     *           "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
+                     *           "name": "From the configuration"
+                     *         },
+                     *         "note": "We wait for the second week.",
+                     *         "changes": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84mas3ee4st1hpbj7mtd539"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            action: "created" | "cloned" | "changed" | "started" | "paused" | "resumed" | "stopped" | "completed" | "rolled_out" | "noted";
+                            by: {
+                                keyId: string;
+                                name: string | null;
+                            } | null;
+                            changes: {
+                                [key: string]: unknown;
+                            } | null;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            decidedAt: string;
+                            note: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    pauseExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+                /** @description The `ETag` of the experiment that this change was made for. */
+                "if-match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "The player stalls."
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Why, for the log of decisions. */
+                    note?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84maqr3e6qswpng6f16pj14",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n8": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-23T16:37:51.099Z",
+                     *         "endsAt": null,
+                     *         "pausedAt": "2026-11-23T16:37:51.170Z",
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T16:37:50.964Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84maqx5eb5bxkwaztwkvbdm"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            name: string;
+                            pausedAt: string | null;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -9780,13 +10700,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84gfy67etps39yw5cbad2cc",
+                     *         "experimentId": "exp_01m84masgqert8fwaa6nj969w6",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T15:30:47.116Z"
+                     *           "startedAt": "2026-11-23T16:37:52.986Z"
                      *         },
-                     *         "asOf": "2026-11-23T15:30:47.120Z",
+                     *         "asOf": "2026-11-23T16:37:53.628Z",
+                     *         "inference": {
+                     *           "kind": "always_valid",
+                     *           "sampleFactor": null
+                     *         },
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -9849,7 +10773,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6fe1a8pgjw34a16r0t"
+                     *         "requestId": "req_01m84mat4ge3qaqzt2fmjfhm7b"
                      *       }
                      *     }
                      */
@@ -9873,6 +10797,12 @@ export interface operations {
                                     }[];
                                 };
                                 unitsInSeveralVariants: number;
+                            };
+                            /** @description How results are judged: at looks up to `endsAt`, or whenever they are read. The second way takes `sampleFactor` times as many participants for the same effect, by the number of participants so far. */
+                            inference?: {
+                                /** @enum {string} */
+                                kind: "planned_end" | "always_valid";
+                                sampleFactor: number | null;
                             };
                             recommendation: {
                                 confidence: number;
@@ -9911,6 +10841,189 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    resumeExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+                /** @description The `ETag` of the experiment that this change was made for. */
+                "if-match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "It was one phone."
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Why, for the log of decisions. */
+                    note?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84maqzde8erwmvszpwzt0c1",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n9": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-23T16:37:51.282Z",
+                     *         "endsAt": null,
+                     *         "pausedAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T16:37:51.212Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84mar3jehftzv6pwx9ny5v4"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            name: string;
+                            pausedAt: string | null;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -9973,13 +11086,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy5aeg5b2ymahsyxx6gk",
+                     *         "id": "exp_01m84mapjfebnajmvsknre0gba",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T15:30:47.107Z"
+                     *         "rolledOutAt": "2026-11-23T16:37:50.915Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy5ze32ahs6earry6zxb"
+                     *         "requestId": "req_01m84maqkte1yr0njx14p8nct5"
                      *       }
                      *     }
                      */
@@ -10062,12 +11175,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy44eq1b3jvs76js89j9",
+                     *         "id": "exp_01m84makwxevvr1d06e6w4yf1j",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T15:30:47.048Z"
+                     *         "startedAt": "2026-11-23T16:37:47.511Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy47eg69dn6vjvdypcpt"
+                     *         "requestId": "req_01m84mama0ec681hagtrs0bt4k"
                      *       }
                      *     }
                      */
@@ -10158,14 +11271,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy4eemx8a5mw2zsdmbzt",
+                     *         "id": "exp_01m84mamt1ephvdeqzjrzqs3sa",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T15:30:47.072Z",
+                     *         "stoppedAt": "2026-11-23T16:37:48.919Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy4sejsb8s1gn4fpz7q7"
+                     *         "requestId": "req_01m84mang8ef691g6zevbr4t3h"
                      *       }
                      *     }
                      */
@@ -10193,6 +11306,340 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    renameVariant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+                /** @description The `ETag` of the experiment that this change was made for. */
+                "if-match"?: string;
+            };
+            path: {
+                id: string;
+                variantId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "A better name"
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84mar5vebpr128m6ed4h29m",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "A better name",
+                     *             "config": {
+                     *               "sample.n10": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-23T16:37:51.485Z",
+                     *         "endsAt": null,
+                     *         "pausedAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T16:37:51.414Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84mar81ekgt7gvggpwhbs1x"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            name: string;
+                            pausedAt: string | null;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getHoldout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "traffic": 0,
+                     *         "updatedAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84masd3e10r35yej5pqp4sr"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            traffic: number;
+                            updatedAt: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    putHoldout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "traffic": 0
+                 *     }
+                 */
+                "application/json": {
+                    traffic: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "traffic": 0,
+                     *         "updatedAt": "2026-11-23T16:37:52.755Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84maserem48vwj32gtra2zf"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            traffic: number;
+                            updatedAt: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
             408: components["responses"]["408"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
@@ -10279,14 +11726,17 @@ export interface operations {
                      *         "baseline": {
                      *           "mean": null,
                      *           "standardDeviation": null,
-                     *           "unitsPerDay": 0
+                     *           "unitsPerDay": 0,
+                     *           "newUnitsPerDay": 0
                      *         },
                      *         "unitsPerVariant": null,
                      *         "days": null,
+                     *         "endsAt": null,
+                     *         "withoutEnd": null,
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6mecrastt14e43wszh"
+                     *         "requestId": "req_01m84matdaehhtm28vsnr69ree"
                      *       }
                      *     }
                      */
@@ -10294,12 +11744,20 @@ export interface operations {
                         data: {
                             baseline: {
                                 mean: number | null;
+                                /** @description Viewers of a day whom no day before has seen. */
+                                newUnitsPerDay: number;
                                 standardDeviation: number | null;
+                                /** @description Different viewers of seven days, divided by seven. */
                                 unitsPerDay: number;
                             };
                             days: number | null;
-                            reason: ("no_data" | "zero_baseline" | "zero_variance") | null;
+                            endsAt: string | null;
+                            reason: ("no_data" | "zero_baseline" | "zero_variance" | "short_history" | "too_few_viewers") | null;
                             unitsPerVariant: number | null;
+                            withoutEnd: {
+                                days: number | null;
+                                unitsPerVariant: number;
+                            } | null;
                         };
                         meta?: {
                             requestId: string;
@@ -10365,7 +11823,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *           "id": "dex_01m84maz5dez5brqchcqadbeds",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -10376,13 +11834,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T15:30:47.211Z",
+                     *           "createdAt": "2026-11-23T16:37:58.509Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9fe5wtvtjjg3ndwevs",
+                     *         "requestId": "req_01m84mazfvej3s3yq5vtnfe3mr",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10485,7 +11943,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *         "id": "dex_01m84maz5dez5brqchcqadbeds",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10496,12 +11954,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.211Z",
+                     *         "createdAt": "2026-11-23T16:37:58.509Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy98e3yr4gvj9qnwemx8"
+                     *         "requestId": "req_01m84maz2jeg4bbd1frm904sps"
                      *       }
                      *     }
                      */
@@ -10567,7 +12025,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9sev9rr1ecatde44py",
+                     *         "id": "dex_01m84mb0gvebq83jm99b87y8nh",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10578,12 +12036,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.221Z",
+                     *         "createdAt": "2026-11-23T16:37:59.828Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9wezjb0m0p883mkvdw"
+                     *         "requestId": "req_01m84mb0mwematserzh67wwyjg"
                      *       }
                      *     }
                      */
@@ -10667,7 +12125,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *           "id": "01a20944-9954-73b3-a8a0-960fa277004f",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -10682,101 +12140,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
-                     *           "thumbnailHash": null,
-                     *           "thumbnailTime": null,
-                     *           "thumbnails": [],
-                     *           "previewUrl": null,
-                     *           "storyboardUrl": null,
-                     *           "downloadUrl": null,
-                     *           "customMetadata": {},
-                     *           "captionTracks": [],
-                     *           "images": [],
-                     *           "width": null,
-                     *           "height": null,
-                     *           "aspectRatio": null,
-                     *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
-                     *           "resolutionTier": null,
-                     *           "autoScrollInterval": null,
-                     *           "articleUrl": null,
-                     *           "externalId": null,
-                     *           "errorReason": null,
-                     *           "sourceTracks": [],
-                     *           "warnings": [],
-                     *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:45.072Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.093Z",
-                     *           "isLive": false,
-                     *           "liveStreamId": null,
-                     *           "liveStreamStatus": null,
-                     *           "currentViewers": 0,
-                     *           "engagement": {
-                     *             "views": 0,
-                     *             "likes": 0,
-                     *             "shares": 0,
-                     *             "saves": 0
-                     *           },
-                     *           "ranking": {
-                     *             "score": 0.6249954365593744,
-                     *             "signals": {
-                     *               "recency": 0.9999817462374975,
-                     *               "engagement": 0.5,
-                     *               "topicAffinity": 0.5,
-                     *               "geoRelevance": 0.5,
-                     *               "completionRate": 0.5,
-                     *               "creatorAffinity": 0.5
-                     *             },
-                     *             "weights": {
-                     *               "recency": 0.25,
-                     *               "engagement": 0.2,
-                     *               "topicAffinity": 0.2,
-                     *               "geoRelevance": 0.15,
-                     *               "completionRate": 0.1,
-                     *               "creatorAffinity": 0.1
-                     *             },
-                     *             "contributions": {
-                     *               "recency": 0.24999543655937437,
-                     *               "engagement": 0.1,
-                     *               "topicAffinity": 0.1,
-                     *               "geoRelevance": 0.075,
-                     *               "completionRate": 0.05,
-                     *               "creatorAffinity": 0.05
-                     *             },
-                     *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
-                     *             ]
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *           "contentType": "video",
-                     *           "title": "Item 0",
-                     *           "description": null,
-                     *           "uploadStatus": "ready",
-                     *           "publishStatus": "published",
-                     *           "visibility": "public",
-                     *           "streamingUrl": null,
-                     *           "section": null,
-                     *           "author": null,
-                     *           "tags": [],
-                     *           "publishAt": null,
-                     *           "expiresAt": null,
-                     *           "duration": null,
-                     *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -10801,8 +12176,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:44.807Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.066Z",
+                     *           "createdAt": "2026-11-23T16:37:00.373Z",
+                     *           "updatedAt": "2026-11-23T16:37:04.433Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10814,9 +12189,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249949050765773,
+                     *             "score": 0.6248774164707213,
                      *             "signals": {
-                     *               "recency": 0.9999796203063092,
+                     *               "recency": 0.9995096658828848,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10832,7 +12207,105 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499949050765773,
+                     *               "recency": 0.2498774164707212,
+                     *               "engagement": 0.1,
+                     *               "topicAffinity": 0.1,
+                     *               "geoRelevance": 0.075,
+                     *               "completionRate": 0.05,
+                     *               "creatorAffinity": 0.05
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "engagement"
+                     *             ]
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "01a20944-4880-72df-a7f9-a0acc558d84f",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-609b-72d7-8c91-95e1eadddf9f/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a20944-609b-72d7-8c91-95e1eadddf9f",
+                     *               "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-609b-72d7-8c91-95e1eadddf9f/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-23T16:36:49.066Z"
+                     *             },
+                     *             {
+                     *               "id": "01a20944-4adc-72da-8a70-22984fbc434b",
+                     *               "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-4adc-72da-8a70-22984fbc434b/large.jpg",
+                     *               "altText": null,
+                     *               "position": 1,
+                     *               "createdAt": "2026-11-23T16:36:45.747Z"
+                     *             }
+                     *           ],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": null,
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "sourceTracks": [],
+                     *           "warnings": [],
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-23T16:36:39.680Z",
+                     *           "updatedAt": "2026-11-23T16:36:49.385Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.6248359376753435,
+                     *             "signals": {
+                     *               "recency": 0.9993437507013739,
+                     *               "engagement": 0.5,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "contributions": {
+                     *               "recency": 0.24983593767534348,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10847,10 +12320,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfycce8er1fsq7aqwtmzv",
-                     *         "nextCursor": "AjVsZkA9j4Twg7Xih2ZlZF8wMW04NGdmeWNmZXQyOXZwNzJxbTMxN3ZtbRQFCAEBMAcAAQoCAQEBAQEBAQECAQECAQEBBAE",
+                     *         "requestId": "req_01m84mb1nxe2yvjzxhd40c158y",
+                     *         "nextCursor": "Au-5tZFE_DUHDlbMtGZlZF8wMW04NG1iMXBlZXZ4YWc1OHZyN3FhN2Z6YhQFCAMBBEAACwIBAQEBAQEBAQEBAQEBAQEBAQQ",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84gfycfet29vp72qm317vmm",
+                     *         "feedId": "fed_01m84mb1peevxag58vr7qa7fzb",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -10933,11 +12406,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T15:30:46.908Z"
+                     *           "updatedAt": "2026-11-23T16:37:37.557Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy00extv73mb6dyg7qjh",
+                     *         "requestId": "req_01m84maayse369sr7ecetpg48f",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11016,10 +12489,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T15:30:46.916Z"
+                     *         "updatedAt": "2026-11-23T16:37:38.001Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy09ewt910426rx1y574"
+                     *         "requestId": "req_01m84maba0ee29efphm97zwaky"
                      *       }
                      *     }
                      */
@@ -11119,10 +12592,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T15:30:46.924Z"
+                     *         "updatedAt": "2026-11-23T16:37:38.376Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0cev0vjsr36wyatcbp"
+                     *         "requestId": "req_01m84mabc3eak9mr95s54bnxda"
                      *       }
                      *     }
                      */
@@ -11207,7 +12680,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0penhar90h1sqgztc3"
+                     *         "requestId": "req_01m84machreacrq3wh4s3t2e6a"
                      *       }
                      *     }
                      */
@@ -11277,11 +12750,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84gfs9xe6y97z0zagcr7h9h",
+                     *           "id": "key_01m84m7gadetz875d5jpqerhk5",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:36:05.036Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11289,11 +12762,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84gfs9veq99z3merf4gnn05",
+                     *           "id": "key_01m84m7g9ye9ztke0dccfwq0a2",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:36:05.036Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11302,7 +12775,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszye199xdxw08p603y6",
+                     *         "requestId": "req_01m84m7w2se3jawcknynd1dxev",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11386,11 +12859,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0cexrs4ks1pe8rmref",
+                     *         "id": "key_01m84m7x17e6c9meb1q778qv10",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.830Z",
+                     *         "createdAt": "2026-11-23T16:36:18.103Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -11399,7 +12872,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft06e1f8h32998npjjrc"
+                     *         "requestId": "req_01m84m7wt0ervbk9f5df3sbfdx"
                      *       }
                      *     }
                      */
@@ -11468,19 +12941,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *         "id": "key_01m84m7xjveys8gqmzqncmv1q7",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.848Z",
+                     *         "createdAt": "2026-11-23T16:36:18.655Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T15:30:42.852Z",
+                     *         "revokedAt": "2026-11-23T16:36:18.723Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft12eh8sysndcw5zcxxx"
+                     *         "requestId": "req_01m84m7xm3e7j8tcz7fymfxvg1"
                      *       }
                      *     }
                      */
@@ -11550,7 +13023,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1de7przjp4nvhnfhcf",
+                     *         "requestId": "req_01m84m7xt4es6sd312sb9s6y2h",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -11635,21 +13108,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0ve8sagycm9ykrmnrb",
+                     *         "id": "key_01m84m7xeme39rr6gf07ksc6en",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.842Z",
+                     *         "createdAt": "2026-11-23T16:36:18.503Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84gft0ke8vt7yc5hkrxssye"
+                     *         "replaces": "key_01m84m7xa6enj93tczsmga2a2a"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft0pe3ra2r18ak3ystds"
+                     *         "requestId": "req_01m84m7xc6ey6rgz5ggjwej0wc"
                      *       }
                      *     }
                      */
@@ -11720,8 +13193,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *           "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *           "id": "lst_01m84mb0rxea1tzhzpbxc72xzp",
+                     *           "contentId": "01a20945-8317-708a-bc80-8b9a2d1dcf50",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -11729,13 +13202,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T15:30:47.235Z",
+                     *           "createdAt": "2026-11-23T16:38:00.220Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfya8e88s2gzp4bf2swm7",
+                     *         "requestId": "req_01m84mb0s8emzaa1s4dq0rns8e",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11844,8 +13317,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *         "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *         "id": "lst_01m84mb0rxea1tzhzpbxc72xzp",
+                     *         "contentId": "01a20945-8317-708a-bc80-8b9a2d1dcf50",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11853,13 +13326,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.235Z",
+                     *         "createdAt": "2026-11-23T16:38:00.220Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9yesktta76g4g9djwy"
+                     *         "requestId": "req_01m84mb0nkenf9n192avcj3zh4"
                      *       }
                      *     }
                      */
@@ -11958,8 +13431,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyaeet7vrj401f5mvdst",
-                     *         "contentId": "01a20907-f94d-74e4-8f65-5d7ff5e61ef3",
+                     *         "id": "lst_01m84mb0vkex3stjnmqy3w28dc",
+                     *         "contentId": "01a20945-8361-7344-ac22-276043ca0af0",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11967,12 +13440,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.245Z",
+                     *         "createdAt": "2026-11-23T16:38:00.289Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyajep598vqv36nbm9y5"
+                     *         "requestId": "req_01m84mb0yjebt8xhnf00a723t2"
                      *       }
                      *     }
                      */
@@ -12037,11 +13510,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyazervvrdq6b9jre529",
+                     *         "id": "lst_01m84mb106eqjrbyaw21d98jgk",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyb2emqv9dj8xgbea8af"
+                     *         "requestId": "req_01m84mb148e8ztb8smkxqp1f8n"
                      *       }
                      *     }
                      */
@@ -12110,8 +13583,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybpeg1r3h27w2c26826",
-                     *         "contentId": "01a20907-f975-7175-a056-0bc7798f0019",
+                     *         "id": "lst_01m84mb1bte3b9e8q58d8q8a6v",
+                     *         "contentId": "01a20945-856a-7365-a47e-fcffff6670d7",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -12119,12 +13592,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.285Z",
+                     *         "createdAt": "2026-11-23T16:38:00.810Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T15:30:47.292Z"
+                     *         "endedAt": "2026-11-23T16:38:01.007Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybsepcrjsvjx5b6fdqc"
+                     *         "requestId": "req_01m84mb1gtew8bv2h3cyfc15y3"
                      *       }
                      *     }
                      */
@@ -12189,8 +13662,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyc3ekdvbyvse2ms8jmm",
-                     *         "contentId": "01a20907-f981-71b6-a076-9430f1e6806f",
+                     *         "id": "lst_01m84mb1hzefp8ffphqvq5x0b9",
+                     *         "contentId": "01a20945-863a-708e-8e15-9c34e045e884",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12198,13 +13671,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.298Z",
+                     *         "createdAt": "2026-11-23T16:38:01.020Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyc6e1jtkj2b5heyzx5d"
+                     *         "requestId": "req_01m84mb1nfe9r8r73ssae9xctw"
                      *       }
                      *     }
                      */
@@ -12299,8 +13772,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybeecx9zstrhygdta7x",
-                     *         "contentId": "01a20907-f96d-779a-83f1-c197ce77db77",
+                     *         "id": "lst_01m84mb18eex790tsqsxry48r2",
+                     *         "contentId": "01a20945-850c-73c6-84ac-7bf8b5690b2b",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -12308,7 +13781,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybje2v8nh2zkrkgf3t2"
+                     *         "requestId": "req_01m84mb19xexv932pbs8mxhe9h"
                      *       }
                      *     }
                      */
@@ -12384,7 +13857,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84m7g9kea8sxwj6fxezsb9d",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12394,7 +13867,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszdeneaxzm9p446vmzw"
+                     *         "requestId": "req_01m84m7vcsecpb6fnhbq1055jg"
                      *       }
                      *     }
                      */
@@ -12473,7 +13946,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84m7g9kea8sxwj6fxezsb9d",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12483,7 +13956,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszke0htrbd9ttnqskzt"
+                     *         "requestId": "req_01m84m7vpyejcrgjzynbxrvg08"
                      *       }
                      *     }
                      */
@@ -12554,20 +14027,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f11a-7170-8456-47907b51a69e",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a20944-afd2-702c-ac9d-02026ebd0cd7",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-23T16:37:08.053Z",
+                     *           "completedAt": "2026-11-23T16:37:26.099Z"
                      *         },
                      *         {
-                     *           "contentId": "01a20907-f119-7656-b104-e27c0d9ee342",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a20944-afac-701f-b3a0-3a1314034d73",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-23T16:37:08.053Z",
+                     *           "completedAt": "2026-11-23T16:37:26.099Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy7ecxr1yke4xs5wcfr",
+                     *         "requestId": "req_01m84ma8mfev4s1bde3vzkey1f",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12653,7 +14126,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyewehav7vpmbaxxxscx"
+                     *         "requestId": "req_01m84mb2hqemnv5bpr4ssxxavt"
                      *       }
                      *     }
                      */
@@ -12825,7 +14298,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyezebq9xf15g0egmrps"
+                     *         "requestId": "req_01m84mb2nre6hr29291dr3x3ab"
                      *       }
                      *     }
                      */
@@ -12956,12 +14429,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84gfs9veq99z3merf4gnn05",
-                     *           "createdAt": "2026-11-23T15:30:47.395Z"
+                     *           "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
+                     *           "createdAt": "2026-11-23T16:38:02.519Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyf6e5m9wrzxagrtw2zp",
+                     *         "requestId": "req_01m84mb34gegjag25365csxphv",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13090,7 +14563,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfce71vq2mgqvrr3vdf"
+                     *         "requestId": "req_01m84mb383ewg9v4nrmja7vxg3"
                      *       }
                      *     }
                      */
@@ -13269,10 +14742,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a20944-33e2-75fc-baef-2b01a6c1254e",
+                     *                 "score": 0.6997083698732036,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.999270924683009,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -13282,17 +14755,17 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
+                     *                 "contentId": "01a20945-8883-7521-93b3-628a4bd37769",
+                     *                 "score": 0.6999882341740529,
                      *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
+                     *                   "recency": 0.9999705854351322,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 1"
                      *               }
                      *             ]
                      *           },
@@ -13313,10 +14786,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a20944-33e2-75fc-baef-2b01a6c1254e",
+                     *                 "score": 0.6997083698732036,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.999270924683009,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -13326,24 +14799,24 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
+                     *                 "contentId": "01a20945-8883-7521-93b3-628a4bd37769",
+                     *                 "score": 0.6999882341740529,
                      *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
+                     *                   "recency": 0.9999705854351322,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 1"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygve6za1qqe7hkcayw3"
+                     *         "requestId": "req_01m84mb5qwerdbhxb5x3mekqwx"
                      *       }
                      *     }
                      */
@@ -13457,7 +14930,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfgex0rvxrefjdes6yw",
+                     *         "requestId": "req_01m84mb3e1erbb8w80q0t3e79h",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13583,7 +15056,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfpe9pv2sgmsce5p1sz",
+                     *         "id": "rul_01m84mb3vcevt8bh4pjz2wgeh2",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13594,11 +15067,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.416Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.416Z"
+                     *         "createdAt": "2026-11-23T16:38:03.677Z",
+                     *         "updatedAt": "2026-11-23T16:38:03.677Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfke2bv1xjkf5hvjkfw"
+                     *         "requestId": "req_01m84mb3mhee9trbkdnq75f746"
                      *       }
                      *     }
                      */
@@ -13694,11 +15167,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyg3ebsagjhnmt23hsk1",
+                     *         "id": "rul_01m84mb5maem19w5049rrjfhpq",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygrej2v661vwz2b2vf8"
+                     *         "requestId": "req_01m84mb5peej5v93wzh52qsbjc"
                      *       }
                      *     }
                      */
@@ -13791,7 +15264,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfte339dw9pxm0vxb0j",
+                     *         "id": "rul_01m84mb518eva91ekd9rafc47r",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13802,11 +15275,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.419Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.425Z"
+                     *         "createdAt": "2026-11-23T16:38:04.615Z",
+                     *         "updatedAt": "2026-11-23T16:38:04.939Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfwes1r1t16ryrznjhs"
+                     *         "requestId": "req_01m84mb59me17aq6cpsxk8kspj"
                      *       }
                      *     }
                      */
@@ -13914,7 +15387,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyevef1rrb0v1q16z55s"
+                     *         "requestId": "req_01m84mb2gee9ctwbexfgpqamfh"
                      *       }
                      *     }
                      */
@@ -13989,11 +15462,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T15:30:46.862Z"
+                     *           "updatedAt": "2026-11-23T16:37:35.934Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxyperja6jqdnqfcde69",
+                     *         "requestId": "req_01m84ma9czeb9s8f7z54cb07ts",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14072,10 +15545,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T15:30:46.876Z"
+                     *         "updatedAt": "2026-11-23T16:37:36.305Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz5e2xrxj1tm08xw590"
+                     *         "requestId": "req_01m84ma9m4ettscjqsdtcs9rsx"
                      *       }
                      *     }
                      */
@@ -14165,10 +15638,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T15:30:46.889Z"
+                     *         "updatedAt": "2026-11-23T16:37:36.785Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz7er4tb2ajytr10har"
+                     *         "requestId": "req_01m84ma9whe1ks0r6pdfs9d16p"
                      *       }
                      *     }
                      */
@@ -14253,7 +15726,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxznee3t3bv8xs301yre"
+                     *         "requestId": "req_01m84maadyedmrbb74kf2ybrv1"
                      *       }
                      *     }
                      */
@@ -14323,7 +15796,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *         "id": "01a20944-0d14-7525-80a7-3791c7b59060",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -14361,11 +15834,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.028Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.049Z"
+                     *         "createdAt": "2026-11-23T16:36:24.469Z",
+                     *         "updatedAt": "2026-11-23T16:36:27.392Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6ve39r9nc2kenfzd49"
+                     *         "requestId": "req_01m84m83nbe80ay0wp41cq6cvh"
                      *       }
                      *     }
                      */
@@ -14431,13 +15904,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.824Z",
+                     *         "requestedAt": "2026-11-23T16:37:34.113Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxgeqn8hayrj00rkdac"
+                     *         "requestId": "req_01m84ma7exen99mba8vxg4emb2"
                      *       }
                      *     }
                      */
@@ -14518,13 +15991,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.817Z",
+                     *         "requestedAt": "2026-11-23T16:37:33.687Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwyek7shvhzet7k7ta1"
+                     *         "requestId": "req_01m84ma6qae70sb4d59rmj42vc"
                      *       }
                      *     }
                      */
@@ -14602,13 +16075,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.844Z",
+                     *         "requestedAt": "2026-11-23T16:37:35.246Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy2esv94sx36n831fa5"
+                     *         "requestId": "req_01m84ma8e2e089s4grdpwd3wns"
                      *       }
                      *     }
                      */
@@ -14688,13 +16161,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.839Z",
+                     *         "requestedAt": "2026-11-23T16:37:34.758Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxneka89zbzcxvc1bbg"
+                     *         "requestId": "req_01m84ma7vmeexsy28d36xm91ft"
                      *       }
                      *     }
                      */
@@ -14768,7 +16241,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1jea5821raj2qa9qs6",
+                     *         "requestId": "req_01m84m7xxnegh8td2ht89y6bs5",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14846,14 +16319,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft1qeb6t55db8gcdee4d",
+                     *         "id": "vky_01m84m7y1ze1ysab7kz2ndd2ke",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T15:30:42.872Z",
+                     *         "createdAt": "2026-11-23T16:36:19.140Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_Tg34lH7xFKCDu5Bjfa44Z0b8-vOnUyMVCij-th1hrXU"
+                     *         "key": "rf_vk_uyhGdJn2ed1_VG9qcw_J4pguiHiR1eERTBmcA-xUNOY"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1neb6t5q1azmwjtw05"
+                     *         "requestId": "req_01m84m7xzse3j8ty871vymsgr5"
                      *       }
                      *     }
                      */
@@ -14922,13 +16395,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft23ep2bj8pcprj2svsb",
+                     *         "id": "vky_01m84m7yf1ekva209mnd564den",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.884Z",
+                     *         "createdAt": "2026-11-23T16:36:19.553Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft25e2ysvqnejsqmyrdk"
+                     *         "requestId": "req_01m84m7yg8ech8rh3m2s9j1162"
                      *       }
                      *     }
                      */
@@ -15008,15 +16481,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft20efrt9y6ypq1pjk73",
+                     *         "id": "vky_01m84m7yd9edda88ym6bgngcrb",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.880Z",
+                     *         "createdAt": "2026-11-23T16:36:19.498Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_AfjeDvBcEIyLzMQadvgFgt8QiCwiPqHCvaYd0U-rXhc",
-                     *         "replaces": "vky_01m84gft1vev9rc4aqcsm86n33"
+                     *         "key": "rf_vk_9sUL1x1rkNxzW9_Cf6P7a-jyiUaIR0EkwiFM1ZMFFuw",
+                     *         "replaces": "vky_01m84m7y5be6xrpgjd830w22t5"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1xe1zvtz9yf255sbew"
+                     *         "requestId": "req_01m84m7ya9eb1ry4qg9r6ajhfe"
                      *       }
                      *     }
                      */
@@ -15231,7 +16704,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnqedw8frf62gc2th6s"
+                     *         "requestId": "req_01m84m9w21em7vxdvpa97snh1d"
                      *       }
                      *     }
                      */
@@ -15310,21 +16783,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ef5b73ed-84ce-4430-9afc-5da17e71b95d",
+                     *           "id": "123e5fc0-8e08-40ca-a041-9ac32dcf64a3",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *             "contentId": "01a20944-0d14-7525-80a7-3791c7b59060",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.894Z"
+                     *           "timestamp": "2026-11-23T16:36:37.375Z"
                      *         },
                      *         {
-                     *           "id": "734619f3-f893-4d05-818b-9832fa060299",
+                     *           "id": "3d8e7900-a915-49f7-be5f-e36c5b78dc0b",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *             "contentId": "01a20944-19ca-76ed-96d9-24e56fe08c54",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -15332,11 +16805,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.919Z"
+                     *           "timestamp": "2026-11-23T16:36:38.248Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnve87asjnpd5jcf4b8"
+                     *         "requestId": "req_01m84m9w42e0csd2zhaxenbsdq"
                      *       }
                      *     }
                      */
@@ -15429,7 +16902,7 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxp5e0xrsyep8n9vr8kn"
+                     *         "requestId": "req_01m84m9we0earrwsb5aa65wg9f"
                      *       }
                      *     }
                      */
@@ -15502,7 +16975,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpbehws389s9hsmremj",
+                     *         "requestId": "req_01m84m9ww7em58c556g0fkb0mz",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15595,7 +17068,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "id": "whk_01m84m9xbve0mr42ryz8dzgb5h",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15607,12 +17080,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.610Z",
-                     *         "webhookId": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "createdAt": "2026-11-23T16:37:23.874Z",
+                     *         "webhookId": "whk_01m84m9xbve0mr42ryz8dzgb5h",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpeer6s990qgd12nzk9"
+                     *         "requestId": "req_01m84m9x5wehhr06xvh51rrx33"
                      *       }
                      *     }
                      */
@@ -15703,7 +17176,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpre8kv8616mjb46k61",
+                     *         "id": "whk_01m84m9y56erwrr47p902yzahc",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15715,7 +17188,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.615Z",
+                     *         "createdAt": "2026-11-23T16:37:24.594Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -15724,7 +17197,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqhe5yrkwqh44j6csz8"
+                     *         "requestId": "req_01m84m9za0exev294wwdnbq6h1"
                      *       }
                      *     }
                      */
@@ -15818,11 +17291,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr1egssfjzkrb45p062",
+                     *         "id": "whk_01m84m9zw8ey4vm53cm13ktbqd",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr3eemb81pywvyqw21b"
+                     *         "requestId": "req_01m84m9zydee6v2tgc2z8ccywr"
                      *       }
                      *     }
                      */
@@ -15918,7 +17391,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxqpe029rm5tv37mah5n",
+                     *         "id": "whk_01m84m9zd0e1psjcd0ps6k4x5b",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15930,10 +17403,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.645Z"
+                     *         "createdAt": "2026-11-23T16:37:26.029Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqrebcv27wva4gjemgw"
+                     *         "requestId": "req_01m84m9zgnecxrsyh84bbce4cd"
                      *       }
                      *     }
                      */
@@ -16020,7 +17493,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84gfxrheckrm3k1vev6xxa1",
+                     *           "id": "dlv_01m84ma0xderqs3hyqzav6mt26",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -16032,18 +17505,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T15:30:46.673Z",
-                     *             "webhookId": "whk_01m84gfxrdekqvqnn859mctj6r"
+                     *             "timestamp": "2026-11-23T16:37:27.597Z",
+                     *             "webhookId": "whk_01m84ma0r7ekhvcee6b741gks7"
                      *           },
-                     *           "createdAt": "2026-11-23T15:30:46.673Z",
+                     *           "createdAt": "2026-11-23T16:37:27.597Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-23T15:30:46.673Z",
+                     *           "responseTime": 67,
+                     *           "lastAttemptAt": "2026-11-23T16:37:27.597Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxrne4kvd8987d37ngf7",
+                     *         "requestId": "req_01m84ma1r8e2fb1ekmk086jm3j",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16085,7 +17558,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.717Z"
+                 *       "since": "2026-11-23T16:36:30.485Z"
                  *     }
                  */
                 "application/json": {
@@ -16135,14 +17608,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxsvedzbfsmqmpc08v3t",
-                     *         "since": "2026-11-23T15:29:46.717Z",
-                     *         "until": "2026-11-23T15:30:46.721Z",
+                     *         "id": "whk_01m84ma3ncea99aaajk40tqhfh",
+                     *         "since": "2026-11-23T16:36:30.485Z",
+                     *         "until": "2026-11-23T16:37:30.885Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsyec892rq0dqa0qsgn"
+                     *         "requestId": "req_01m84ma3qpew4tpk5gaw349x4p"
                      *       }
                      *     }
                      */
@@ -16202,7 +17675,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.738Z"
+                 *       "since": "2026-11-23T16:36:31.436Z"
                  *     }
                  */
                 "application/json": {
@@ -16246,13 +17719,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxtge73rz5w0ab0k5z9n",
-                     *         "since": "2026-11-23T15:29:46.738Z",
+                     *         "id": "whk_01m84ma4j5ekm8nqmqvmbbs1dx",
+                     *         "since": "2026-11-23T16:36:31.436Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxtke7e9t5rt79wn080w"
+                     *         "requestId": "req_01m84ma4qaevrvhcvqncfbfdhr"
                      *       }
                      *     }
                      */
@@ -16334,12 +17807,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr6ef495pvkb6w8ekn1",
+                     *         "id": "whk_01m84ma03feyevp16n6v859qzm",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T16:30:46.666Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T17:37:27.222Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr8ej4st4mtkty13tbr"
+                     *         "requestId": "req_01m84ma0enejbbrc4d1nerq7zs"
                      *       }
                      *     }
                      */
@@ -16429,14 +17902,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84gfxv9enhsy7ncenssfqtt",
+                     *         "deliveryId": "dlv_01m84ma52ze54at0p2z6wxr6x7",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 2,
+                     *         "responseTime": 29,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxv7ep68sz14hb1dyfxg"
+                     *         "requestId": "req_01m84ma51ceyra3hwgb27tbet3"
                      *       }
                      *     }
                      */
@@ -16514,7 +17987,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxs1e8bb445ecwmc953s",
+                     *         "id": "dlv_01m84ma20pe6xaj86a365kcjfp",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -16526,18 +17999,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:46.689Z",
-                     *           "webhookId": "whk_01m84gfxrxe0w8e13dv9skd51m"
+                     *           "timestamp": "2026-11-23T16:37:28.726Z",
+                     *           "webhookId": "whk_01m84ma1wveedaapp7xhc4x4ct"
                      *         },
-                     *         "createdAt": "2026-11-23T15:30:46.689Z",
+                     *         "createdAt": "2026-11-23T16:37:28.726Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 3,
-                     *         "lastAttemptAt": "2026-11-23T15:30:46.689Z",
+                     *         "responseTime": 186,
+                     *         "lastAttemptAt": "2026-11-23T16:37:28.726Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T15:30:46.689Z",
-                     *             "responseTime": 3,
+                     *             "startedAt": "2026-11-23T16:37:28.726Z",
+                     *             "responseTime": 186,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -16545,7 +18018,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxs6e458sc1wkcegf3v1"
+                     *         "requestId": "req_01m84ma2aqepb9ey7wpvhph6a1"
                      *       }
                      *     }
                      */
@@ -16664,13 +18137,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxseek59c13ycf9p6n1g",
+                     *         "id": "dlv_01m84ma2pke4zt2rdj4cnp16kf",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T15:30:46.710Z"
+                     *         "nextAttemptAt": "2026-11-23T16:37:29.897Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsmecc9vhwqyhvwfh2m"
+                     *         "requestId": "req_01m84ma326ecz980a659bkpf8m"
                      *       }
                      *     }
                      */

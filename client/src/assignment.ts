@@ -36,6 +36,8 @@ export type AssignmentPlan = {
   readonly ranges: readonly (readonly [from: number, to: number])[];
   readonly variants: readonly { readonly id: string; readonly traffic: number }[];
   readonly targeting: Targeting;
+  /** Units below this share of their own gate see no experiment at all. */
+  readonly holdout?: { readonly salt: string; readonly share: number };
 };
 
 /** The id of the unit's variant; null when it takes no part. */
@@ -45,6 +47,8 @@ export function assignVariant(
   audience: Audience,
 ): string | null {
   if (!isTargeted(plan.targeting, audience)) return null;
+  const { holdout } = plan;
+  if (holdout !== undefined && positionOf(holdout.salt, unit) < holdout.share) return null;
   const gate = positionOf(plan.gateSalt, unit);
   if (!plan.ranges.some(([from, to]) => gate >= from && gate < to)) return null;
   return pickVariant(plan.variants, positionOf(plan.splitSalt, unit));

@@ -137,6 +137,54 @@ test('a viewer who signs in keeps the variant of the device, on every process, a
   assert.equal(left?.['units'], 27);
 });
 
+test('a login right after the first answer moves nobody and counts nobody twice', async () => {
+  const other = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
+  for (const places of [[service], [service, other]] as const) {
+    const id = await start();
+    const name = `app-${places.length}`;
+    for (const place of places) {
+      await eventually('the process to know the experiment', () =>
+        variantOf(id, { deviceId: 'first' }, place),
+      );
+    }
+    let [moved, turn] = [0, 0];
+    const at = () => places[(turn += 1) % places.length] ?? service;
+    for (let index = 0; index < 60; index += 1) {
+      const person = { deviceId: `${name}-phone-${index}`, userId: `${name}-person-${index}` };
+      const given = await variantOf(id, { deviceId: person.deviceId }, at());
+      if ((await variantOf(id, person, at())) !== given) moved += 1;
+      if ((await variantOf(id, { userId: person.userId }, at())) !== given) moved += 1;
+    }
+    assert.equal(moved, 0);
+    // As rows, whatever the projection has counted yet.
+    const { body } = await service.call('GET', `/v1/experiments/${id}`);
+    const counted = body.data.variants.reduce(
+      (sum: number, variant: Reply['body']) => sum + variant.participants,
+      0,
+    );
+    assert.equal(counted, 60 + 1);
+    assert.equal((await resultsOf(id)).crossed, 0);
+  }
+});
+
+test('a user who was outside before takes over the variant of the device', async () => {
+  const id = await start({ traffic: 0.3 });
+  const people = Array.from({ length: 40 }, (_, index) => ({
+    userId: `late-${index}`,
+    deviceId: `late-phone-${index}`,
+  }));
+  let joined = 0;
+  for (const { userId, deviceId } of people) {
+    const alone = await variantOf(id, { userId });
+    const ofDevice = await variantOf(id, { deviceId });
+    const expected = alone ?? ofDevice;
+    assert.equal(await variantOf(id, { userId, deviceId }), expected);
+    assert.equal(await variantOf(id, { userId }), expected);
+    if (alone === null && ofDevice !== null) joined += 1;
+  }
+  assert.ok(joined > 0);
+});
+
 async function readUnits(): Promise<unknown[]> {
   return query(service, 'select experiment_unit::text as unit from experiment_unit order by 1');
 }

@@ -88,6 +88,16 @@ export function experimentSamples(service: TestService): Record<string, RouteSam
       const id = await call(await started(), 'stop', {});
       return [`/v1/experiments/${id}/rollout`, { body: { winner: 'b' } }];
     },
+    pauseExperiment: () => at(started(), '/pause', { note: 'The player stalls.' }),
+    resumeExperiment: async () =>
+      at(call(await started(), 'pause'), '/resume', { note: 'It was one phone.' }),
+    renameVariant: () => at(started(), '/variants/b', { name: 'A better name' }),
+    cloneExperiment: () => at(createExperiment(service), '/clone', { name: 'Once more' }),
+    listAssignments: () => at(started(), '/assignments?limit=2'),
+    listDecisions: () => at(started(), '/decisions?limit=2'),
+    addDecision: () => at(started(), '/decisions', { note: 'We wait for the second week.' }),
+    getHoldout: async () => ['/v1/experiments/holdout'],
+    putHoldout: async () => ['/v1/experiments/holdout', { body: { traffic: 0 } }],
     deleteExperiment: () => at(createExperiment(service)),
     getExperimentResults: () => at(started(), '/results'),
     planExperiment: async () => [

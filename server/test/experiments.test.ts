@@ -67,7 +67,11 @@ function refused(reply: Reply, status: number, code: string, text = /./): void {
 test('an experiment from its draft to its end', async () => {
   const created = await post('', draft);
   assert.equal(created.status, 201, created.text);
-  const { id, createdAt, ...rest } = created.body.data;
+  const { id, createdAt, warnings, ...rest } = created.body.data;
+  assert.deepEqual(
+    warnings.map(({ code }: { code: string }) => code),
+    ['NO_PLANNED_END'],
+  );
   assert.match(id, /^exp_[0-9a-z]{26}$/);
   assert.ok(!Number.isNaN(Date.parse(createdAt)));
   assert.deepEqual(rest, {
@@ -80,7 +84,11 @@ test('an experiment from its draft to its end', async () => {
     endsAt: null,
     endedAt: null,
     winner: null,
-    warnings: [],
+    hypothesis: null,
+    tags: [],
+    group: null,
+    forcedVariants: [],
+    pausedAt: null,
   });
   const patched = await service.call('PATCH', `/v1/experiments/${id}`, {
     body: { traffic: 0.5, targeting: { countries: ['DE'] }, metrics: ['retention', 'watchTime'] },
@@ -405,8 +413,12 @@ test('a plan from what viewers do now', async () => {
   });
   const plan = async (body: object) => (await post('/plan', body)).body.data;
   const found = await plan({ metric: 'watchTime', effect: 0.05 });
-  assert.equal(found.reason, null, JSON.stringify(found));
-  assert.ok(found.unitsPerVariant >= 2 && found.days >= 7);
+  // Of one day nobody knows who comes back.
+  assert.deepEqual([found.reason, found.days], ['short_history', null], JSON.stringify(found));
+  assert.ok(found.unitsPerVariant >= 2);
+  const easy = await plan({ metric: 'watchTime', effect: 10 });
+  assert.equal(easy.days, 7);
+  assert.ok(easy.withoutEnd.unitsPerVariant > easy.unitsPerVariant);
   const finer = await plan({ metric: 'watchTime', effect: 0.025 });
   assert.ok(Math.abs(finer.unitsPerVariant / found.unitsPerVariant - 4) < 0.1);
   const three = await plan({ metric: 'watchTime', effect: 0.05, variants: 3 });

@@ -1,4 +1,4 @@
-/** What can be done with an experiment: start, stop, roll out, delete. */
+/** What can be done with an experiment: start, change, pause, stop, roll out, copy, delete. */
 import { Button, Code, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState, type ReactNode } from 'react';
@@ -6,13 +6,18 @@ import { api } from '../api.ts';
 import { useChange } from '../data.ts';
 import { goTo } from '../location.ts';
 import { Failed } from '../states.tsx';
+import { ChangeDialog, PauseDialog } from './experiment-changes.tsx';
 import type { Experiment } from './experiment.tsx';
 
 export function Actions({ experiment }: { experiment: Experiment }): ReactNode {
-  const { id, status, variants, winner } = experiment;
+  const { id, status, variants, winner, pausedAt } = experiment;
   const path = { id };
   const start = useChange(() => api.post('/v1/experiments/{id}/start', { path }));
   const remove = useChange(() => api.delete('/v1/experiments/{id}', { path }));
+  const clone = useChange(() => api.post('/v1/experiments/{id}/clone', { path, body: {} }));
+  const resume = useChange(() => api.post('/v1/experiments/{id}/resume', { path, body: {} }));
+  const [isPausing, pausing] = useDisclosure();
+  const [isChanging, changing] = useDisclosure();
   const [isStopping, stopping] = useDisclosure();
   const [isRollingOut, rollingOut] = useDisclosure();
   const isOver = status === 'stopped' || status === 'completed';
@@ -23,8 +28,35 @@ export function Actions({ experiment }: { experiment: Experiment }): ReactNode {
           Start
         </Button>
       )}
-      {status === 'running' && <Button onClick={stopping.open}>Stop…</Button>}
+      {status === 'running' && (
+        <>
+          <Button onClick={stopping.open}>Stop…</Button>
+          <Button variant="default" onClick={changing.open}>
+            More viewers, later end…
+          </Button>
+          {pausedAt === null ? (
+            <Button variant="default" onClick={pausing.open}>
+              Pause…
+            </Button>
+          ) : (
+            <Button variant="default" loading={resume.isPending} onClick={() => resume.mutate()}>
+              Resume
+            </Button>
+          )}
+        </>
+      )}
       {isOver && <Button onClick={rollingOut.open}>Roll out…</Button>}
+      <Button
+        variant="default"
+        loading={clone.isPending}
+        onClick={() =>
+          clone.mutate(undefined, {
+            onSuccess: ({ data }) => goTo(`/experiments/${data.id}`),
+          })
+        }
+      >
+        Clone
+      </Button>
       {status !== 'running' && (
         <Button
           variant="default"
@@ -33,7 +65,9 @@ export function Actions({ experiment }: { experiment: Experiment }): ReactNode {
           Delete
         </Button>
       )}
-      <Failed error={start.error ?? remove.error} />
+      <Failed error={start.error ?? remove.error ?? clone.error ?? resume.error} />
+      <PauseDialog id={id} isOpen={isPausing} close={pausing.close} />
+      <ChangeDialog experiment={experiment} isOpen={isChanging} close={changing.close} />
       <StopDialog id={id} variants={variants} isOpen={isStopping} close={stopping.close} />
       <RollOutDialog
         id={id}

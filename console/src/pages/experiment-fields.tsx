@@ -57,6 +57,27 @@ export function Basics({ draft, change }: Part): ReactNode {
         onChange={(event) => change({ description: event.currentTarget.value })}
       />
       <TextInput
+        label="Hypothesis"
+        placeholder="What you expect, and why"
+        maxLength={2_000}
+        value={draft.hypothesis}
+        onChange={(event) => change({ hypothesis: event.currentTarget.value })}
+      />
+      <TagsInput
+        label="Tags"
+        maxTags={20}
+        value={draft.tags}
+        onChange={(tags) => change({ tags })}
+      />
+      {draft.type !== 'ranking' && (
+        <TextInput
+          label="Group (its experiments never share a viewer)"
+          maxLength={100}
+          value={draft.group}
+          onChange={(event) => change({ group: event.currentTarget.value })}
+        />
+      )}
+      <TextInput
         type="datetime-local"
         label="End (empty: when you stop it)"
         value={draft.endsAt}

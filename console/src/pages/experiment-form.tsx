@@ -22,11 +22,14 @@ import { useSignals, type Signal } from './signals.ts';
 const fresh: Draft = {
   name: '',
   description: '',
+  hypothesis: '',
+  tags: [],
+  group: '',
   type: 'ranking',
   traffic: 100,
   variants: [
-    { key: 0, id: 'control', traffic: 50, config: '{}' },
-    { key: 1, id: 'treatment', traffic: 50, config: samples.ranking },
+    { key: 0, id: 'control', name: '', traffic: 50, config: '{}', triedBy: [] },
+    { key: 1, id: 'treatment', name: '', traffic: 50, config: samples.ranking, triedBy: [] },
   ],
   metrics: ['completionRate', 'watchTime'],
   primaryMetric: 'completionRate',
@@ -53,7 +56,7 @@ export function NewExperimentPage(): ReactNode {
           <Variants draft={draft} change={change} />
           <Audience draft={draft} change={change} />
           <Metrics draft={draft} change={change} />
-          <Planned draft={draft} />
+          <Planned draft={draft} change={change} />
           {draft.name !== '' && problems.length > 0 && (
             <Text size="sm" role="status">
               {problems[0]}
@@ -88,17 +91,24 @@ function problemsOf(draft: Draft, signals: readonly Signal[] | undefined): strin
 
 function bodyOf(draft: Draft) {
   const { name, description, type, primaryMetric, endsAt } = draft;
+  const forcedVariants = draft.variants.flatMap(({ id, triedBy }) =>
+    triedBy.map((userId) => ({ userId, variantId: id.trim() })),
+  );
   return {
     name: name.trim(),
     description: description.trim() === '' ? null : description.trim(),
     type,
     traffic: draft.traffic / 100,
-    variants: draft.variants.map(({ id, traffic, config }) => ({
+    ...(draft.hypothesis.trim() !== '' && { hypothesis: draft.hypothesis.trim() }),
+    ...(draft.tags.length > 0 && { tags: draft.tags }),
+    ...(draft.group.trim() !== '' && type !== 'ranking' && { group: draft.group.trim() }),
+    variants: draft.variants.map(({ id, name: shown, traffic, config }) => ({
       id: id.trim(),
-      name: id.trim(),
+      name: shown.trim() === '' ? id.trim() : shown.trim(),
       traffic: traffic / 100,
       config: JSON.parse(config) as Record<string, never>,
     })),
+    ...(forcedVariants.length > 0 && { forcedVariants }),
     metrics: [...draft.metrics],
     primaryMetric,
     targetingRules: audienceOf(draft),

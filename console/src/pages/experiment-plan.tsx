@@ -1,15 +1,17 @@
 /** What a new experiment will take. */
-import { Group, NumberInput, Paper, Text } from '@mantine/core';
+import { Button, Group, NumberInput, Paper, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { percent, whole, words } from '../format.ts';
+import type { Answer } from '../data.ts';
+import { localTime, percent, whole, words } from '../format.ts';
 import { Failed } from '../states.tsx';
-import { audienceOf, type Draft } from './experiment-rules.ts';
+import type { Part } from './experiment-fields.tsx';
+import { audienceOf, type Metric } from './experiment-rules.ts';
 
 /** How many participants and days it takes to see an effect of a given size. */
-export function Planned({ draft }: { draft: Draft }): ReactNode {
+export function Planned({ draft, change }: Part): ReactNode {
   const [effect, setEffect] = useState(5);
   const [body] = useDebouncedValue(
     {
@@ -27,6 +29,7 @@ export function Planned({ draft }: { draft: Draft }): ReactNode {
     placeholderData: keepPreviousData,
   });
   const found = plan.data?.data;
+  const endsAt = found?.endsAt ?? null;
   return (
     <Paper withBorder p="sm">
       <Group align="flex-end">
@@ -39,16 +42,42 @@ export function Planned({ draft }: { draft: Draft }): ReactNode {
           onChange={(value) => setEffect(Number(value))}
         />
         <Text role="status" mih={36} flex={1} miw={240}>
-          {found === undefined
-            ? ''
-            : found.days === null || found.unitsPerVariant === null
-              ? 'There are not enough events yet to say how long this takes.'
-              : `Takes ${whole(found.days)} days: ${whole(found.unitsPerVariant)} participants per variant, ` +
-                `of ${whole(found.baseline.unitsPerDay)} viewers a day. ${words(draft.primaryMetric)} is ` +
-                `${draft.primaryMetric === 'completionRate' || draft.primaryMetric === 'retention' ? percent(found.baseline.mean ?? 0) : (found.baseline.mean ?? 0).toFixed(2)} now.`}
+          {found === undefined ? '' : sentenceOf(found, draft.primaryMetric)}
         </Text>
+        {endsAt !== null && (
+          <Button
+            variant="default"
+            disabled={draft.endsAt === localTime(endsAt)}
+            onClick={() => change({ endsAt: localTime(endsAt) })}
+          >
+            End it then
+          </Button>
+        )}
       </Group>
       <Failed error={plan.error} />
     </Paper>
+  );
+}
+
+type Plan = Answer<'post', '/v1/experiments/plan'>['data'];
+
+function sentenceOf({ baseline, unitsPerVariant, days, withoutEnd, reason }: Plan, metric: Metric) {
+  if (unitsPerVariant === null) {
+    return 'There are not enough events yet to say how long this takes.';
+  }
+  const needs = `${whole(unitsPerVariant)} participants per variant`;
+  if (reason === 'short_history') {
+    return `Takes ${needs}. After one day nobody knows how many viewers are new, so ask again tomorrow.`;
+  }
+  if (days === null) return `Takes ${needs}, who do not come within a year.`;
+  const mean = baseline.mean ?? 0;
+  const isShare = metric === 'completionRate' || metric === 'retention';
+  const price =
+    withoutEnd === null || withoutEnd.days === null
+      ? 'without an end it takes more than a year'
+      : `without an end it takes ${whole(withoutEnd.days)} days`;
+  return (
+    `Takes ${whole(days)} days with a planned end: ${needs}, of ${whole(baseline.newUnitsPerDay)} new ` +
+    `viewers a day; ${price}. ${words(metric)} is ${isShare ? percent(mean) : mean.toFixed(2)} now.`
   );
 }

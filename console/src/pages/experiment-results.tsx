@@ -30,10 +30,22 @@ export function ResultsOf({ id, experiment }: { id: string; experiment: Experime
               variants={data.variants}
             />
           ))}
+          <Price inference={data.inference} />
           <Text size="sm">{`As of ${moment(data.asOf)}, after ${data.duration.days} days.`}</Text>
         </Stack>
       )}
     </Show>
+  );
+}
+
+/** What it costs to have no planned end. */
+function Price({ inference }: { inference: Results['inference'] }): ReactNode {
+  const factor = inference?.sampleFactor ?? null;
+  if (factor === null) return null;
+  return (
+    <Text size="sm">
+      {`Without a planned end, the same effect takes ${factor.toFixed(1)} times as many participants.`}
+    </Text>
   );
 }
 

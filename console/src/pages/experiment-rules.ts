@@ -6,7 +6,16 @@ export type Metric = (typeof metrics)[number];
 export type ExperimentType = 'ranking' | 'config' | 'feature';
 
 /** A variant as it stands in its fields; traffic in percent, the configuration as JSON text. */
-export type VariantDraft = { key: number; id: string; traffic: number; config: string };
+export type VariantDraft = {
+  key: number;
+  id: string;
+  /** Empty: the id. */
+  name: string;
+  traffic: number;
+  config: string;
+  /** Users who see it for a trial. */
+  triedBy: string[];
+};
 
 export const samples: Record<ExperimentType, string> = {
   ranking: '{ "weights": { "recency": 0.3, "engagement": 0.7 } }',
@@ -67,9 +76,11 @@ function problemOfRanking(config: object, signals: readonly Signal[] | undefined
 export function problemOfVariants(variants: readonly VariantDraft[]): string | null {
   const ids = variants.map(({ id }) => id.trim());
   if (ids.some((id) => !/^[A-Za-z0-9_-]{1,64}$/.test(id))) {
-    return 'A variant needs a name of letters, digits, _ and -.';
+    return 'A variant needs an id of letters, digits, _ and -.';
   }
-  if (new Set(ids).size < ids.length) return 'Two variants have the same name.';
+  if (new Set(ids).size < ids.length) return 'Two variants have the same id.';
+  const testers = variants.flatMap(({ triedBy }) => triedBy);
+  if (new Set(testers).size < testers.length) return 'A user can try one variant only.';
   const sum = variants.reduce((total, { traffic }) => total + traffic, 0);
   return Math.abs(sum - 100) < 0.001
     ? null
@@ -80,6 +91,9 @@ export function problemOfVariants(variants: readonly VariantDraft[]): string | n
 export type Draft = {
   name: string;
   description: string;
+  hypothesis: string;
+  tags: string[];
+  group: string;
   type: ExperimentType;
   traffic: number;
   variants: readonly VariantDraft[];

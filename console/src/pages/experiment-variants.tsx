@@ -7,6 +7,7 @@ import {
   NumberInput,
   Paper,
   Stack,
+  TagsInput,
   TextInput,
   Title,
 } from '@mantine/core';
@@ -19,6 +20,7 @@ import {
   type ExperimentType,
   type VariantDraft,
 } from './experiment-rules.ts';
+import { Values } from './experiment-values.tsx';
 import { useSignals } from './signals.ts';
 
 export function Variants({ draft, change }: Part): ReactNode {
@@ -34,6 +36,8 @@ export function Variants({ draft, change }: Part): ReactNode {
         {
           key: Math.max(...variants.map(({ key }) => key)) + 1,
           id: `treatment-${variants.length}`,
+          name: '',
+          triedBy: [],
           traffic: 0,
           config: samples[draft.type],
         },
@@ -88,9 +92,16 @@ function Variant({
     <Paper withBorder p="sm" role="group" aria-label={`Variant ${variant.id}`}>
       <Group align="flex-start">
         <TextInput
-          label={isControl ? 'Name (the control)' : 'Name'}
+          label={isControl ? 'Id (the control)' : 'Id'}
           value={variant.id}
           onChange={(event) => change({ id: event.currentTarget.value })}
+        />
+        <TextInput
+          label="Name"
+          placeholder={variant.id}
+          maxLength={200}
+          value={variant.name}
+          onChange={(event) => change({ name: event.currentTarget.value })}
         />
         <NumberInput
           label="Share"
@@ -101,15 +112,12 @@ function Variant({
           value={variant.traffic}
           onChange={(value) => change({ traffic: Number(value) })}
         />
-        <JsonInput
-          label="Configuration"
-          autosize
-          minRows={1}
-          miw={280}
-          flex={1}
-          value={variant.config}
-          error={problemOfConfig(type, variant.config, useSignals())}
-          onChange={(config) => change({ config })}
+        <Configuration config={variant.config} type={type} change={change} />
+        <TagsInput
+          label="Tried by"
+          placeholder="user ids, not counted"
+          value={variant.triedBy}
+          onChange={(triedBy) => change({ triedBy })}
         />
         {remove !== null && (
           <Button mt={25} variant="default" aria-label={`Remove ${variant.id}`} onClick={remove}>
@@ -118,5 +126,39 @@ function Variant({
         )}
       </Group>
     </Paper>
+  );
+}
+
+function Configuration({
+  config,
+  type,
+  change,
+}: {
+  config: string;
+  type: ExperimentType;
+  change: (changes: Partial<VariantDraft>) => void;
+}): ReactNode {
+  const problem = problemOfConfig(type, config, useSignals());
+  if (type !== 'ranking') {
+    return (
+      <Values
+        key={type}
+        config={config}
+        error={problem}
+        change={(text) => change({ config: text })}
+      />
+    );
+  }
+  return (
+    <JsonInput
+      label="Configuration"
+      autosize
+      minRows={1}
+      miw={280}
+      flex={1}
+      value={config}
+      error={problem}
+      onChange={(text) => change({ config: text })}
+    />
   );
 }

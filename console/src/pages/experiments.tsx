@@ -6,6 +6,7 @@ import { moment, words } from '../format.ts';
 import { useParameters } from '../location.ts';
 import { Page } from '../page.tsx';
 import { Empty, More, Show } from '../states.tsx';
+import { Holdout } from './experiment-holdout.tsx';
 
 const statuses = ['', 'draft', 'running', 'completed', 'stopped'] as const;
 type Status = (typeof statuses)[number];
@@ -20,9 +21,12 @@ export function ExperimentsPage(): ReactNode {
       title="Experiments"
       curl={{ path: '/v1/experiments', query }}
       actions={
-        <Button component="a" href="#/experiments/new">
-          New experiment
-        </Button>
+        <>
+          <Holdout />
+          <Button component="a" href="#/experiments/new">
+            New experiment
+          </Button>
+        </>
       }
     >
       <SegmentedControl
@@ -79,7 +83,9 @@ function Experiments({
                 </Anchor>
               </Table.Td>
               <Table.Td>
-                <ExperimentStatus status={experiment.status} />
+                <ExperimentStatus
+                  status={experiment.pausedAt === null ? experiment.status : 'paused'}
+                />
               </Table.Td>
               <Table.Td>{experiment.type}</Table.Td>
               <Table.Td>{words(experiment.primaryMetric)}</Table.Td>

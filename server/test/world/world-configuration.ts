@@ -65,19 +65,36 @@ async function buildExperiments(
       feature: { [`flag.n${index}`]: nested },
     };
     const config = configs[type] ?? {};
-    const fields = state === 'running' ? { targetingRules: { countries: ['DE', 'JP'] } } : {};
+    const fields = fieldsOf(state, type);
     const body = experiment(`${type}, ${state}`, type, config, fields);
     const { id } = await ask('POST', '/v1/experiments', body);
     ids[`${type} ${state}`] = id;
     if (state === 'draft') continue;
     await ask('POST', `/v1/experiments/${id}/start`);
-    if (state === 'running') continue;
+    if (state === 'running') {
+      await ask('PATCH', `/v1/experiments/${id}`, { traffic: 0.2 });
+      await ask('POST', `/v1/experiments/${id}/decisions`, { note: hostileTexts.families });
+      if (type === 'feature') await ask('POST', `/v1/experiments/${id}/pause`, {});
+      continue;
+    }
     const hasWinner = state === 'won';
     const stop = { reason: hostileTexts.template, ...(hasWinner && { winner: 'treatment' }) };
     await ask('POST', `/v1/experiments/${id}/stop`, stop);
     if (state !== 'rolledOut') continue;
     await ask('POST', `/v1/experiments/${id}/rollout`, { winner: 'treatment' });
   }
+}
+
+function fieldsOf(state: string, type: string): object {
+  const practice = {
+    hypothesis: hostileTexts.longWord,
+    tags: [hostileTexts.formula, hostileTexts.prototype, hostileTexts.looksEmpty],
+    ...(type !== 'ranking' && { group: hostileTexts.directionOverride }),
+  };
+  if (state === 'running') return { ...practice, targetingRules: { countries: ['DE', 'JP'] } };
+  if (state !== 'draft') return {};
+  const forcedVariants = [{ userId: hostileTexts.command, variantId: 'treatment' }];
+  return { ...practice, forcedVariants };
 }
 
 async function buildRules(ask: Ask): Promise<void> {

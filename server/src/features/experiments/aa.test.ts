@@ -37,8 +37,9 @@ async function readUnits(db: Db): Promise<string[]> {
 test('an experiment through the database is what it is in memory, and what a rebuild makes of it', async () => {
   const { db } = await openTestDatabase();
   const startMs = Math.floor(Date.now() / dayMs) * dayMs - 20 * dayMs + dayMs / 2;
-  // Enough viewers for the cap of watch times to matter.
-  const options = { viewers: 1_050, seed: 7, split: 0.5 };
+  // Enough viewers for the cap of watch times to matter; more traffic from the fourth day on.
+  const ramp = { from: 0.4, untilDay: 3, laterStay: 1.5 };
+  const options = { viewers: 1_050, seed: 7, split: 0.5, ramp };
   const row = simulatedRow(1, startMs, options);
   const contentIds = makeContentIds(20);
   const inDatabase = await simulateInDatabase(db, row, options, contentIds);

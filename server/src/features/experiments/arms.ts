@@ -1,9 +1,10 @@
 /** Converts the arms of an experiment to the input of the statistics. */
 import type { Db } from '../../platform/database/database.ts';
 import { countExposures, unitsOf, type ExposureCount } from './assignments/exposure-queries.ts';
-import type { ExperimentRow, Variant } from './experiment.ts';
+import { planOf, type ExperimentRow, type Variant } from './experiment.ts';
 import type { ArmData } from './statistics/analysis.ts';
-import { selectArms, watchCap, type ArmRow } from './units/arm-queries.ts';
+import { postStratify, postStratifyShares, strataStarts } from './statistics/strata.ts';
+import { countByPeriod, selectArms, watchCap, type ArmRow } from './units/arm-queries.ts';
 import { dayMs } from '../../platform/time.ts';
 
 /** Retention asks about the second day after the exposure, which must be over. */
@@ -19,17 +20,75 @@ export async function readArms(db: Db, row: ExperimentRow, asOf: Date): Promise<
   const units = exposures.reduce((sum, { units: count }) => sum + count, 0);
   const capMs = await watchCap(db, row.number, units);
   const maturedBefore = new Date(asOf.getTime() - maturityMs);
-  const found = await selectArms(db, row.number, { capMs, maturedBefore });
+  const periods = await readPeriods(db, row);
+  const found = await selectArms(db, row.number, { capMs, maturedBefore, periods });
   return {
-    arms: row.variants.map((variant, index) =>
-      armOf(
-        variant,
-        unitsOf(exposures, index),
-        found.find((each) => each.variant === index),
-      ),
-    ),
+    arms: armsOfRows(row, found, (index) => unitsOf(exposures, index)),
     exposures,
   };
+}
+
+/** The moments at which the traffic grew, but for those that leave too few units before the next. */
+async function readPeriods(db: Db, row: ExperimentRow): Promise<Date[]> {
+  const raised = raisesOf(row);
+  if (raised.length === 0) return raised;
+  return largePeriods(row, raised, await countByPeriod(db, row.number, raised));
+}
+
+export function raisesOf(row: ExperimentRow): Date[] {
+  return (planOf(row).earlierTraffic ?? []).map(({ raisedAt }) => new Date(raisedAt));
+}
+
+export function largePeriods(
+  { variants }: ExperimentRow,
+  raised: readonly Date[],
+  counts: readonly { variant: number; period: number; units: number }[],
+): Date[] {
+  const taking = [...variants.keys()].filter((index) => (variants[index]?.traffic ?? 0) > 0);
+  const byPeriod = Array.from({ length: raised.length + 1 }, (_, period) =>
+    taking.map(
+      (variant) =>
+        counts.find((each) => each.variant === variant && each.period === period)?.units ?? 0,
+    ),
+  );
+  // The first stratum begins with the experiment.
+  return strataStarts(byPeriod).flatMap((period) => raised[period - 1] ?? []);
+}
+
+/** @param assigned units that were given a variant first, by its place */
+export function armsOfRows(
+  { variants }: ExperimentRow,
+  rows: readonly ArmRow[],
+  assigned: (index: number) => number,
+): ArmData[] {
+  const sums = variants.map((_, index) =>
+    rows.filter(({ variant }) => variant === index).toSorted((a, b) => a.period - b.period),
+  );
+  const joined = joinPeriods(sums);
+  return variants.map((variant, index) => armOf(variant, assigned(index), joined[index]));
+}
+
+/** Joins the periods of each arm. An arm may lack one whose units were all seen in several variants. */
+function joinPeriods(arms: readonly (readonly ArmRow[])[]): (ArmRow | undefined)[] {
+  const periods = Math.max(...arms.map((strata) => strata.length));
+  const isStratified =
+    periods > 1 && arms.every(({ length }) => length === 0 || length === periods);
+  if (!isStratified) return arms.map((strata) => strata[0]);
+  const joined = postStratify(
+    arms.map((strata) => strata.map((stratum) => ({ units: stratum.units, moments: stratum }))),
+    (name) => name.endsWith('_mean'),
+  );
+  const shares = postStratifyShares(
+    arms.map((strata) =>
+      strata.map(({ matured, returned }) => ({ units: matured, successes: returned })),
+    ),
+  );
+  return joined.map((arm, index) => {
+    const share = shares[index];
+    if (arm === null || share === undefined) return undefined;
+    const { units, moments } = arm;
+    return { ...moments, units, matured: share.units, returned: share.successes };
+  });
 }
 
 /** @param sums undefined for an arm without a unit */

@@ -36,6 +36,8 @@ export type JudgingPlan = {
   readonly timeZone?: string;
   /** Planned ends that were moved later while the experiment ran, with the moments of the moves. */
   readonly earlierEnds?: readonly { readonly endsAt: string; readonly movedAt: string }[];
+  /** Shares of viewers that were raised while the experiment ran, with the moments. */
+  readonly earlierTraffic?: readonly { readonly traffic: number; readonly raisedAt: string }[];
 };
 
 /** The plan of drafts, which have no data. */
@@ -51,12 +53,34 @@ export function planOf({ plan }: Pick<ExperimentRow, 'plan'>): JudgingPlan {
   return plan ?? defaultPlan;
 }
 
+/** A viewer who sees a variant for a trial, and is not counted. */
+export type ForcedVariant = { readonly userId: string; readonly variantId: string };
+
 export type Range = readonly [from: number, to: number];
+
+/**
+ * Experiments that exclude each other while they run: all with the ranking, and those of one group.
+ * Null: any others may have the same viewers.
+ */
+export function exclusionOf({
+  type,
+  exclusion_group: group,
+}: Pick<ExperimentRow, 'type' | 'exclusion_group'>): string | null {
+  if (type === 'ranking') return 'ranking';
+  return group === null ? null : `group ${group}`;
+}
 
 /** A row with its JSON typed. */
 export type ExperimentRow = Omit<
   Selectable<ExperimentTable>,
-  'variants' | 'metrics' | 'primary_metric' | 'targeting' | 'ranges' | 'plan' | 'deleted_at'
+  | 'variants'
+  | 'metrics'
+  | 'primary_metric'
+  | 'targeting'
+  | 'ranges'
+  | 'plan'
+  | 'forced_variants'
+  | 'deleted_at'
 > & {
   readonly variants: readonly Variant[];
   readonly metrics: readonly MetricName[];
@@ -64,6 +88,7 @@ export type ExperimentRow = Omit<
   readonly targeting: Targeting;
   readonly ranges: readonly Range[] | null;
   readonly plan: JudgingPlan | null;
+  readonly forced_variants: readonly ForcedVariant[];
 };
 
 /** The control, which the other variants are compared with. */
@@ -98,6 +123,9 @@ export function presentSummary(row: ExperimentRow) {
     id: row.experiment_id,
     name: row.name,
     description: row.description,
+    hypothesis: row.hypothesis,
+    tags: row.tags,
+    group: row.exclusion_group,
     status: row.status,
     type: row.type,
     traffic: row.traffic,
@@ -111,6 +139,7 @@ export function presentSummary(row: ExperimentRow) {
     },
     startedAt: formatTimestamp(row.started_at),
     endsAt: formatTimestamp(row.ends_at),
+    pausedAt: formatTimestamp(row.paused_at),
     endedAt: formatTimestamp(row.ended_at),
     winner: row.winner,
     createdAt: formatTimestamp(row.created_at),
@@ -121,6 +150,7 @@ export function presentSummary(row: ExperimentRow) {
 export function presentExperiment(row: ExperimentRow, participants?: readonly number[]) {
   return {
     ...presentSummary(row),
+    forcedVariants: row.forced_variants,
     variants: row.variants.map((variant, index) => ({
       ...variant,
       ...(participants !== undefined && { participants: participants[index] ?? 0 }),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { integer } from '../../platform/config-values.ts';
-import type { Db } from '../../platform/database/database.ts';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { extend } from '../../platform/extension-point.ts';
 import { defineFeature, type Chore } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
@@ -10,16 +10,20 @@ import { setting } from '../../platform/settings.ts';
 import { engagementFollowers } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
 import type { SignatureReader } from '../keys/keys.ts';
-import { configurationChanged } from '../settings/settings.ts';
+import { configurationChanged, lockConfiguration } from '../settings/settings.ts';
 import { webhookDeliveries, webhookEvents } from '../webhooks/webhooks.ts';
 import { completeDue, countQuietExposures, settle, takeDueLooks } from './catch-up.ts';
 import { addConfigRoute } from './config-route.ts';
 import { experimentErrors } from './errors.ts';
 import { openExperiments } from './experiments.ts';
 import { addLifecycleRoutes } from './lifecycle-routes.ts';
+import { addHoldoutRoutes } from './holdout-routes.ts';
+import { addRecordRoutes } from './record-routes.ts';
 import { addResultRoutes } from './result-routes.ts';
 import { addExperimentRoutes } from './routes.ts';
+import { addRunningRoutes } from './running-routes.ts';
 import { experimentUnits } from './units/units.ts';
+import { endTrialsOf } from './queries.ts';
 import { experimentEvents } from './webhook-events.ts';
 
 type Parts = {
@@ -62,7 +66,14 @@ export const experiments = defineFeature({
     }),
   },
   errors: experimentErrors,
-  tables: ['experiment', 'exposure', 'experiment_unit', 'viewer_day'],
+  tables: [
+    'experiment',
+    'exposure',
+    'experiment_unit',
+    'viewer_day',
+    'experiment_holdout',
+    'experiment_decision',
+  ],
   extensions: [
     extend(webhookEvents, experimentEvents),
     extend(engagementFollowers, experimentUnits),
@@ -80,6 +91,13 @@ export const experiments = defineFeature({
     const onChange = () => hints.give(configurationChanged);
     return {
       provides: { assignments },
+      async eraseViewer(viewer) {
+        await inTransaction(db, async (tx) => {
+          await lockConfiguration(tx, viewer.organizationId);
+          await endTrialsOf(tx, viewer);
+        });
+        onChange();
+      },
       resources: [opened],
       routes(app) {
         addConfigRoute(app, { assignments, viewerSignatures });
@@ -91,7 +109,10 @@ export const experiments = defineFeature({
           settle: () => settle({ db, eventLog, exposures }),
           onChange,
         });
-        addResultRoutes(app, { db });
+        addRunningRoutes(app, { mutations, plan, onChange });
+        addRecordRoutes(app, { db, cursors, mutations });
+        addHoldoutRoutes(app, { db, mutations });
+        addResultRoutes(app, { db, plan });
       },
       chores: choresOf(db, () => {
         onChange();

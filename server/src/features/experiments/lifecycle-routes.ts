@@ -5,6 +5,7 @@ import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { formatTimestamp } from '../../platform/time.ts';
+import { recordDecision } from './decisions.ts';
 import type { JudgingPlan } from './experiment.ts';
 import { removeExperiment, rollOut, startExperiment, stopExperiment } from './lifecycle.ts';
 import { freezeResults } from './results.ts';
@@ -47,11 +48,12 @@ function addStartRoute(app: HttpApp, { mutations, plan, onChange }: LifecycleRou
       },
     },
     async (request, reply) => {
-      const { organizationId } = principalOf(request);
+      const { organizationId, keyId: by } = principalOf(request);
       const { id } = request.params;
       const ifMatch = request.headers['if-match'];
       await mutations.mutate(request, reply, async (tx) => {
         const row = await startExperiment(tx, organizationId, id, { ifMatch }, plan);
+        await recordDecision(tx, row, { action: 'started', by });
         const startedAt = formatTimestamp(row.started_at);
         return { data: { id: row.experiment_id, status: row.status, startedAt } };
       });
@@ -85,13 +87,15 @@ function addStopRoute(app: HttpApp, parts: LifecycleRouteParts): void {
       },
     },
     async (request, reply) => {
-      const { organizationId } = principalOf(request);
+      const { organizationId, keyId: by } = principalOf(request);
       const { id } = request.params;
       const { winner = null, reason = null } = request.body;
       const ifMatch = request.headers['if-match'];
       const stop = { ifMatch, winner, reason };
       await mutations.mutateAfter(request, reply, settle, async (tx) => {
         const row = await stopExperiment(tx, organizationId, id, stop, freezeResults);
+        const changes = { winner };
+        await recordDecision(tx, row, { action: 'stopped', by, note: reason, changes });
         const stoppedAt = formatTimestamp(row.ended_at);
         const data = { id: row.experiment_id, status: row.status, stoppedAt, winner, reason };
         return { data };
@@ -118,12 +122,13 @@ function addRolloutRoute(app: HttpApp, { mutations, onChange }: LifecycleRoutePa
       },
     },
     async (request, reply) => {
-      const { organizationId } = principalOf(request);
+      const { organizationId, keyId: by } = principalOf(request);
       const { id } = request.params;
       const { winner } = request.body;
       const ifMatch = request.headers['if-match'];
       await mutations.mutate(request, reply, async (tx) => {
         const row = await rollOut(tx, organizationId, id, { ifMatch, winner });
+        await recordDecision(tx, row, { action: 'rolled_out', by, changes: { winner } });
         const rolledOutAt = formatTimestamp(row.rolled_out_at);
         return { data: { id: row.experiment_id, status: row.status, winner, rolledOutAt } };
       });

@@ -53,3 +53,31 @@ export async function readBaseline(db: Db, organizationId: string): Promise<Base
   if (row === undefined) throw new Error('A count gave no row.');
   return row;
 }
+
+/**
+ * How many viewers came on each day whom no earlier one has seen, from the first to the last complete
+ * UTC day of the last four weeks; on today, where there is no complete day yet. The first day counts
+ * everybody.
+ */
+export async function readArrivals(db: Db, organizationId: string): Promise<number[]> {
+  const { rows } = await sql<{ newcomers: number }>`
+    with clock as (select (clock_timestamp() at time zone 'UTC')::date as today), span as (
+      select coalesce(min(day) filter (where day < today), today) as first,
+        case when min(day) < today then today - 1 else today end as last
+      from clock
+      left join viewer_day on organization_id = ${organizationId} and day >= today - 28
+      group by today
+    ), arrival as (
+      select min(day) as first_day
+      from viewer_day, span
+      where organization_id = ${organizationId} and day between span.first and span.last
+      group by viewer_key
+    )
+    select count(arrival.first_day) as newcomers
+    from span
+    cross join generate_series(span.first, span.last, interval '1 day') as each (day)
+    left join arrival on arrival.first_day = each.day::date
+    group by each.day
+    order by each.day`.execute(db);
+  return rows.map(({ newcomers }) => newcomers);
+}

@@ -1,10 +1,17 @@
 /**
- * Estimates the size and duration that an experiment needs, from the current behaviour of viewers.
+ * Estimates the size and duration that an experiment needs, from the current behaviour of viewers: with
+ * a planned end, and what going without one costs.
  */
+import { clockOf, type ZoneClock } from '../../platform/zone-clock.ts';
+import { dayMs } from '../../platform/time.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { readBaseline, type BaselineRow } from './plan-queries.ts';
+import { looksOf } from './looks.ts';
+import { readArrivals, readBaseline, type BaselineRow } from './plan-queries.ts';
 import type { MetricName } from './statistics/analysis.ts';
+import { alwaysValid } from './statistics/always-valid.ts';
+import { curveOf } from './statistics/boundary-curves.ts';
 import { ratioEstimate } from './statistics/estimates.ts';
+import { groupSequential } from './statistics/group-sequential.ts';
 import { requiredUnits } from './statistics/power.ts';
 
 export type PlanQuestion = {
@@ -15,45 +22,148 @@ export type PlanQuestion = {
   readonly traffic: number;
   readonly power: number;
   readonly alpha: number;
+  /** See `JudgingPlan`. */
+  readonly tunedTo: number;
+};
+
+/** Whose viewers they are. */
+export type PlanAudience = {
+  /** The share of viewers that the experiment would be for. */
+  readonly share: number;
+  /** Of the organization. */
+  readonly clock: ZoneClock;
+  readonly now: Date;
 };
 
 /** In whole weeks every weekday counts the same. */
 const leastDays = 7;
+const mostDays = 365;
 
 export async function planExperiment(
   db: Db,
   organizationId: string,
   question: PlanQuestion,
-  /** The share of viewers that the experiment would include. */
-  audienceShare: number,
+  { share, clock, now }: PlanAudience,
 ) {
   const row = await readBaseline(db, organizationId);
+  const arrivals = await readArrivals(db, organizationId);
   const { mean, variance } = baselineOf(row, question.metric);
-  const unitsPerDay = row.units === 0 ? 0 : (row.units / row.days) * audienceShare;
   const baseline = {
     mean,
     standardDeviation: variance === null ? null : Math.sqrt(variance),
-    unitsPerDay,
+    unitsPerDay: row.units === 0 ? 0 : (row.units / row.days) * share,
+    newUnitsPerDay: newPerDay(arrivals) * share,
   };
-  const none = { baseline, unitsPerVariant: null, days: null };
-  if (mean === null || variance === null || unitsPerDay === 0)
-    return { ...none, reason: 'no_data' };
-  if (mean === 0) return { ...none, reason: 'zero_baseline' };
-  if (variance === 0) return { ...none, reason: 'zero_variance' };
+  const none = { baseline, unitsPerVariant: null, days: null, endsAt: null, withoutEnd: null };
+  if (mean === null || variance === null || baseline.unitsPerDay === 0) {
+    return { ...none, reason: 'no_data' as const };
+  }
+  if (mean === 0) return { ...none, reason: 'zero_baseline' as const };
+  if (variance === 0) return { ...none, reason: 'zero_variance' as const };
+  const unitsAt = unitsAtLevel(question, mean, variance);
+  const taken = share * question.traffic;
+  const daysOf = (units: number) => daysUntil(arrivals, (units * question.variants) / taken);
+  const planned = await unitsWithEnd(question, unitsAt, daysOf);
+  const days = daysOf(planned);
+  const unlimited = unitsWithoutEnd(question, unitsAt);
+  return {
+    baseline,
+    unitsPerVariant: planned,
+    days,
+    endsAt: days === null ? null : endAfter(clock, now, days).toISOString(),
+    withoutEnd: { unitsPerVariant: unlimited, days: daysOf(unlimited) },
+    reason: days === null ? reasonWithout(arrivals) : null,
+  };
+}
+
+/** The units of each arm that an effect needs in a test at a level. */
+function unitsAtLevel(question: PlanQuestion, mean: number, variance: number) {
   const difference = mean * question.effect;
   const treated = Math.min(1, mean + difference);
-  const units = requiredUnits({
-    difference,
-    controlVariance: variance,
-    treatmentVariance: question.metric === 'retention' ? treated * (1 - treated) : variance,
-    // The treatments share alpha: see statistics/holm.ts.
-    alpha: question.alpha / (question.variants - 1),
-    power: question.power,
-  });
-  const unitsPerVariant = Math.max(2, Math.ceil(units));
-  const perDay = unitsPerDay * question.traffic;
-  const days = Math.max(leastDays, Math.ceil((unitsPerVariant * question.variants) / perDay));
-  return { baseline, unitsPerVariant, days, reason: null };
+  return (level: number) =>
+    requiredUnits({
+      difference,
+      controlVariance: variance,
+      treatmentVariance: question.metric === 'retention' ? treated * (1 - treated) : variance,
+      alpha: level,
+      power: question.power,
+    });
+}
+
+/** The level of one comparison. The treatments share alpha: see statistics/holm.ts. */
+function levelOf({ alpha, variants }: PlanQuestion): number {
+  return alpha / (variants - 1);
+}
+
+/** With a planned end, the daily looks before it leave a little less than alpha to the last one. */
+async function unitsWithEnd(
+  question: PlanQuestion,
+  unitsAt: (level: number) => number,
+  daysOf: (units: number) => number | null,
+): Promise<number> {
+  const level = levelOf(question);
+  const days = daysOf(unitsAt(level)) ?? mostDays;
+  // Whole weeks, so that few different schedules are ever calculated.
+  const endMs = Math.ceil(days / leastDays) * leastDays * dayMs;
+  const schedule = { clock: clockOf('UTC'), startMs: 0, endMs, minimumDays: leastDays };
+  const curve = await curveOf(looksOf({ ...schedule, earlierEnds: [] }));
+  return atLeastTwo(unitsAt(groupSequential(curve).nominalLevel(level, 0)));
+}
+
+/** Without an end, the level depends on the units of both arms: the smallest number that is enough. */
+function unitsWithoutEnd(question: PlanQuestion, unitsAt: (level: number) => number): number {
+  const { tunedTo, alpha } = question;
+  const monitoring = alwaysValid({ tunedTo, alpha });
+  const isEnough = (units: number) =>
+    unitsAt(monitoring.nominalLevel(levelOf(question), 2 * units)) <= units;
+  let [low, high] = [1, 2];
+  while (!isEnough(high)) [low, high] = [high, high * 2];
+  while (high - low > Math.max(1, high * 1e-3)) {
+    const middle = (low + high) / 2;
+    if (isEnough(middle)) high = middle;
+    else low = middle;
+  }
+  return atLeastTwo(high);
+}
+
+function atLeastTwo(units: number): number {
+  return Math.max(2, Math.ceil(units));
+}
+
+/**
+ * The days until so many different viewers have come, from the newcomers of past days; null where that
+ * takes longer than a year.
+ */
+export function daysUntil(arrivals: readonly number[], viewers: number): number | null {
+  let come = 0;
+  for (const [day, newcomers] of arrivals.entries()) {
+    come += newcomers;
+    if (come >= viewers) return Math.max(leastDays, day + 1);
+  }
+  const perDay = newPerDay(arrivals);
+  if (perDay === 0) return null;
+  const days = Math.max(leastDays, arrivals.length + Math.ceil((viewers - come) / perDay));
+  return days > mostDays ? null : days;
+}
+
+/**
+ * Viewers on a day whom none of the days before has seen, over the later half of what is known, at most a
+ * week. Of a single day nobody knows who of it comes back.
+ */
+export function newPerDay(arrivals: readonly number[]): number {
+  if (arrivals.length < 2) return 0;
+  const last = arrivals.slice(-Math.min(7, Math.floor(arrivals.length / 2)));
+  return last.reduce((sum, newcomers) => sum + newcomers, 0) / last.length;
+}
+
+function reasonWithout(arrivals: readonly number[]): 'short_history' | 'too_few_viewers' {
+  return arrivals.length < 2 ? 'short_history' : 'too_few_viewers';
+}
+
+/** A midnight that leaves so many whole days, if the experiment starts by tomorrow. */
+function endAfter(clock: ZoneClock, now: Date, days: number): Date {
+  const today = Math.floor(clock.localOf(now.getTime()) / dayMs);
+  return new Date(clock.momentOf((today + 1 + days) * dayMs));
 }
 
 type Baseline = { mean: number | null; variance: number | null };

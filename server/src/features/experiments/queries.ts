@@ -1,18 +1,18 @@
 /** The SQL of experiments. */
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { Tables } from '../../platform/database/tables.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type {
   ExperimentId,
   ExperimentRow,
   ExperimentStatus,
+  ForcedVariant,
   JudgingPlan,
   Range,
 } from './experiment.ts';
 
-const columns = [
+export const columns = [
   'organization_id',
   'experiment_id',
   'number',
@@ -37,10 +37,16 @@ const columns = [
   'ranges',
   'plan',
   'results',
+  'hypothesis',
+  'tags',
+  'exclusion_group',
+  'forced_variants',
+  'holdout',
+  'paused_at',
 ] as const;
 
 /** The JSON of a row was validated before it was stored. */
-function asRow(row: object): ExperimentRow {
+export function asRow(row: object): ExperimentRow {
   return row as ExperimentRow;
 }
 
@@ -54,6 +60,10 @@ export type ExperimentValues = {
   primaryMetric: ExperimentRow['primary_metric'];
   targeting: ExperimentRow['targeting'];
   endsAt: Date | null;
+  hypothesis: string | null;
+  tags: readonly string[];
+  group: string | null;
+  forcedVariants: readonly ForcedVariant[];
 };
 
 /** What a request has said of an experiment. */
@@ -68,6 +78,10 @@ export function valuesOf(row: ExperimentRow): ExperimentValues {
     primaryMetric: row.primary_metric,
     targeting: row.targeting,
     endsAt: row.ends_at,
+    hypothesis: row.hypothesis,
+    tags: row.tags,
+    group: row.exclusion_group,
+    forcedVariants: row.forced_variants,
   };
 }
 
@@ -82,6 +96,10 @@ function toColumns(values: ExperimentValues) {
     primary_metric: values.primaryMetric,
     targeting: JSON.stringify(values.targeting),
     ends_at: values.endsAt,
+    hypothesis: values.hypothesis,
+    tags: [...values.tags],
+    exclusion_group: values.group,
+    forced_variants: JSON.stringify(values.forcedVariants),
   };
 }
 
@@ -135,42 +153,6 @@ export async function lockExperiment(
   return first(oneExperiment(tx, organizationId, experimentId).forUpdate());
 }
 
-export async function countExperiments(
-  db: Db,
-  organizationId: OrganizationId,
-  status: ExperimentStatus | null,
-): Promise<number> {
-  const { count } = await db
-    .selectFrom('experiment')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('organization_id', '=', organizationId)
-    .where('deleted_at', 'is', null)
-    .$if(status !== null, (query) => query.where('status', '=', status ?? 'draft'))
-    .executeTakeFirstOrThrow();
-  return count;
-}
-
-export async function listExperiments(
-  db: Db,
-  organizationId: OrganizationId,
-  status: ExperimentStatus | null,
-  { limit, after }: KeysetPage,
-): Promise<(ExperimentRow & { position: string })[]> {
-  const rows = await db
-    .selectFrom('experiment')
-    .select(columns)
-    .select(sql<string>`created_at::text`.as('position'))
-    .where('organization_id', '=', organizationId)
-    .where('deleted_at', 'is', null)
-    .$if(status !== null, (query) => query.where('status', '=', status ?? 'draft'))
-    .where(isBehind('created_at', 'experiment_id', after))
-    .orderBy('created_at', 'desc')
-    .orderBy('experiment_id', 'desc')
-    .limit(limit)
-    .execute();
-  return rows.map((row) => ({ ...asRow(row), position: row.position }));
-}
-
 export async function updateDraft(
   tx: Tx,
   organizationId: OrganizationId,
@@ -187,7 +169,7 @@ export async function updateDraft(
   return asRow(row);
 }
 
-/** Reads running and rolled-out experiments, in the order of their roll-outs. */
+/** Reads running and rolled-out experiments, and drafts that are tried, in the order of their roll-outs. */
 export async function experimentsInEffect(
   db: Db,
   organizationId: string,
@@ -196,18 +178,30 @@ export async function experimentsInEffect(
     .selectFrom('experiment')
     .select(columns)
     .where('organization_id', '=', organizationId)
-    .where((eb) => eb.or([eb('status', '=', 'running'), eb('rolled_out_at', 'is not', null)]))
+    .where(
+      sql<boolean>`(status = 'running' or rolled_out_at is not null
+        or (status = 'draft' and forced_variants <> '[]'))`,
+    )
     .orderBy('rolled_out_at')
     .orderBy('number')
     .execute();
   return rows.map(asRow);
 }
 
+export async function runningOf(db: Db, organizationId: string): Promise<ExperimentRow[]> {
+  const inEffect = await experimentsInEffect(db, organizationId);
+  return inEffect.filter(({ status }) => status === 'running');
+}
+
 export type Change = {
   status?: ExperimentStatus;
   startedAt?: Date;
   endedAt?: Date;
-  endsAt?: Date;
+  endsAt?: Date | null;
+  traffic?: number;
+  holdout?: number;
+  pausedAt?: Date | null;
+  variants?: ExperimentRow['variants'];
   layer?: string | null;
   ranges?: readonly Range[];
   plan?: JudgingPlan;
@@ -231,6 +225,10 @@ export async function updateState(
       ...(change.startedAt !== undefined && { started_at: change.startedAt }),
       ...(change.endedAt !== undefined && { ended_at: change.endedAt }),
       ...(change.endsAt !== undefined && { ends_at: change.endsAt }),
+      ...(change.traffic !== undefined && { traffic: change.traffic }),
+      ...(change.holdout !== undefined && { holdout: change.holdout }),
+      ...(change.pausedAt !== undefined && { paused_at: change.pausedAt }),
+      ...(change.variants !== undefined && { variants: JSON.stringify(change.variants) }),
       ...(change.layer !== undefined && { layer: change.layer }),
       ...(change.ranges !== undefined && { ranges: JSON.stringify(change.ranges) }),
       ...(change.plan !== undefined && { plan: JSON.stringify(change.plan) }),
@@ -272,12 +270,26 @@ export async function deleteExperiment(
     await tx.deleteFrom('experiment').where('number', '=', row.number).execute();
     return;
   }
+  await tx.deleteFrom('experiment_decision').where('experiment_number', '=', row.number).execute();
   await tx.deleteFrom('exposure').where('experiment_number', '=', row.number).execute();
   await tx
     .updateTable('experiment')
-    .set({ deleted_at: sql`clock_timestamp()`, results: null })
+    .set({ deleted_at: sql`clock_timestamp()`, results: null, forced_variants: '[]' })
     .where('number', '=', row.number)
     .execute();
+}
+
+/** Removes a user from those who try variants. */
+export async function endTrialsOf(
+  tx: Tx,
+  { organizationId, userId }: { organizationId: string; userId: string },
+): Promise<void> {
+  const named = JSON.stringify([{ userId }]);
+  await sql`
+    update experiment set forced_variants = (
+      select coalesce(jsonb_agg(forced), '[]') from jsonb_array_elements(forced_variants) as forced
+      where forced->>'userId' <> ${userId})
+    where organization_id = ${organizationId} and forced_variants @> ${named}::jsonb`.execute(tx);
 }
 
 /** Finds running experiments that have reached their planned end. */

@@ -4,13 +4,16 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
 import { audienceShare } from '../analytics/analytics.ts';
+import { readOrganizationClock } from '../organizations/organizations.ts';
+import type { JudgingPlan } from './experiment.ts';
+import { readHoldout } from './holdout.ts';
 import { planExperiment } from './plan.ts';
 import { databaseNow } from './queries.ts';
 import { Plan, PlanRequest, Results } from './result-schemas.ts';
 import { readResults } from './results.ts';
 import { config, getExperiment, tags } from './routes.ts';
 
-export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
+export function addResultRoutes(app: HttpApp, { db, plan }: { db: Db; plan: JudgingPlan }): void {
   app.get(
     '/v1/experiments/:id/results',
     {
@@ -41,7 +44,8 @@ export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
         summary: 'How many participants and days an effect needs',
         description:
           'From what the viewers of the organization did in the last seven days. Of `targetingRules`, ' +
-          'countries and devices count; nobody knows in advance who will come with a segment.',
+          'countries and devices count; nobody knows in advance who will come with a segment. The days ' +
+          'are those until so many different viewers have come, so who returns counts once.',
         tags,
         body: PlanRequest,
         response: answers({ 200: Envelope(Plan) }),
@@ -57,10 +61,14 @@ export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
         traffic: traffic ?? 1,
         power: power ?? 0.8,
         alpha: alpha ?? 0.05,
+        tunedTo: plan.tunedTo,
       };
       const { countries = [], devices = [] } = targetingRules ?? {};
-      const share = await audienceShare(db, organizationId, { countries, devices });
-      return { data: await planExperiment(db, organizationId, question, share) };
+      const targeted = await audienceShare(db, organizationId, { countries, devices });
+      const share = targeted * (1 - (await readHoldout(db, organizationId)));
+      const clock = await readOrganizationClock(db, organizationId);
+      const audience = { share, clock, now: await databaseNow(db) };
+      return { data: await planExperiment(db, organizationId, question, audience) };
     },
   );
 }

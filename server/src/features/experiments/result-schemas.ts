@@ -37,6 +37,20 @@ export const Results = Type.Object({
   status: OneOf(experimentStatuses),
   duration: Type.Object({ days: Type.Integer(), startedAt: Nullable(Timestamp) }),
   asOf: Nullable(Timestamp),
+  inference: Type.Optional(
+    Type.Object(
+      {
+        kind: OneOf(['planned_end', 'always_valid'] as const),
+        sampleFactor: Nullable(Type.Number()),
+      },
+      {
+        description:
+          'How results are judged: at looks up to `endsAt`, or whenever they are read. The second way ' +
+          'takes `sampleFactor` times as many participants for the same effect, by the number of ' +
+          'participants so far.',
+      },
+    ),
+  ),
   variants: Type.Array(
     Type.Object({
       id: Type.String(),
@@ -85,9 +99,32 @@ export const Plan = Type.Object({
   baseline: Type.Object({
     mean: Nullable(Type.Number()),
     standardDeviation: Nullable(Type.Number()),
-    unitsPerDay: Type.Number(),
+    unitsPerDay: Type.Number({ description: 'Different viewers of seven days, divided by seven.' }),
+    newUnitsPerDay: Type.Number({ description: 'Viewers of a day whom no day before has seen.' }),
   }),
-  unitsPerVariant: Nullable(Type.Integer()),
-  days: Nullable(Type.Integer()),
-  reason: Nullable(OneOf(['no_data', 'zero_baseline', 'zero_variance'] as const)),
+  unitsPerVariant: Nullable(Type.Integer({ description: 'With a planned end.' })),
+  days: Nullable(
+    Type.Integer({ description: 'Until so many different viewers have come; null beyond a year.' }),
+  ),
+  endsAt: Nullable(
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description: 'An end for an experiment that starts today: a midnight of your time zone.',
+    }),
+  ),
+  withoutEnd: Nullable(
+    Type.Object(
+      { unitsPerVariant: Type.Integer(), days: Nullable(Type.Integer()) },
+      { description: 'What the same effect takes without `endsAt`.' },
+    ),
+  ),
+  reason: Nullable(
+    OneOf([
+      'no_data',
+      'zero_baseline',
+      'zero_variance',
+      'short_history',
+      'too_few_viewers',
+    ] as const),
+  ),
 });

@@ -10,6 +10,7 @@ import { lockExperiment, saveLook } from './queries.ts';
 import { unevenSegments } from './segments.ts';
 import { analyse, type Analysis, type ArmData, type MetricResult } from './statistics/analysis.ts';
 import { noLook, type Monitoring } from './statistics/monitoring.ts';
+import { sampleFactor } from './statistics/power.ts';
 
 export type Results = ReturnType<typeof presentResults>;
 /** The stored state of a running experiment: its last look and the results of that look. */
@@ -101,7 +102,7 @@ export async function computeResults(
   const { arms, exposures } = await readArms(db, row, asOf);
   const analysis = analyseArms(row, arms, asOf, monitoring);
   const participants = arms.map(({ assigned }) => assigned);
-  return presentResults(row, asOf, { analysis, participants, exposures });
+  return presentResults(row, asOf, { analysis, participants, exposures, monitoring });
 }
 
 export function analyseArms(
@@ -140,6 +141,7 @@ type Found = {
   analysis: Analysis;
   participants: readonly number[];
   exposures: readonly ExposureCount[];
+  monitoring: Monitoring;
 };
 
 function presentResults(row: ExperimentRow, asOf: Date, found: Found) {
@@ -148,6 +150,7 @@ function presentResults(row: ExperimentRow, asOf: Date, found: Found) {
   return {
     ...framing(row, asOf),
     asOf: row.started_at === null ? null : formatTimestamp(asOf),
+    inference: inferenceOf(row, found),
     variants: row.variants.map(({ id, name }, index) => ({
       id,
       name,
@@ -168,6 +171,15 @@ function presentResults(row: ExperimentRow, asOf: Date, found: Found) {
       unitsInSeveralVariants: found.exposures.reduce((sum, { crossed }) => sum + crossed, 0),
     },
   };
+}
+
+/** How it is judged; going without a planned end has its price in participants. */
+function inferenceOf(row: ExperimentRow, { monitoring, participants }: Found) {
+  if (row.ends_at !== null) return { kind: 'planned_end' as const, sampleFactor: null };
+  const { alpha } = planOf(row);
+  const units = (2 * participants.reduce((sum, each) => sum + each, 0)) / participants.length;
+  const factor = units < 2 ? null : sampleFactor(monitoring.nominalLevel(alpha, units), alpha);
+  return { kind: 'always_valid' as const, sampleFactor: factor };
 }
 
 /** What a metric shows; the effect that could be detected is told once, in the recommendation. */

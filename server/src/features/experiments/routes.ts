@@ -27,14 +27,10 @@ import {
   type JudgingPlan,
   type Variant,
 } from './experiment.ts';
+import { recordDecision } from './decisions.ts';
 import { createExperiment, patchExperiment } from './lifecycle.ts';
-import {
-  countExperiments,
-  databaseNow,
-  findExperiment,
-  listExperiments,
-  type ExperimentValues,
-} from './queries.ts';
+import { countExperiments, listExperiments } from './list-queries.ts';
+import { databaseNow, findExperiment, type ExperimentValues } from './queries.ts';
 import {
   Experiment,
   ExperimentDetails,
@@ -91,18 +87,23 @@ function addListRoute(app: HttpApp, { db, cursors }: ExperimentRouteParts): void
         summary: 'List experiments',
         description: 'Newest first.',
         tags,
-        querystring: Closed({ status: Type.Optional(OneOf(experimentStatuses)), ...pageQuery }),
+        querystring: Closed({
+          status: Type.Optional(OneOf(experimentStatuses)),
+          tag: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
+          ...pageQuery,
+        }),
         response: answers({ 200: ListEnvelope(ExperimentSummary) }),
       },
     },
     async (request) => {
       const { organizationId } = principalOf(request);
-      const { status = null, ...page } = request.query;
-      const scope = { list: 'experiments', organizationId, filter: { status } };
+      const { status = null, tag = null, ...page } = request.query;
+      const filter = { status, tag };
+      const scope = { list: 'experiments', organizationId, filter };
       return readPage(cursors, scope, page, {
-        count: () => countExperiments(db, organizationId, status),
+        count: () => countExperiments(db, organizationId, filter),
         read: (limit, after) =>
-          listExperiments(db, organizationId, status, {
+          listExperiments(db, organizationId, filter, {
             limit,
             after: momentAndId(after),
           }),
@@ -113,7 +114,7 @@ function addListRoute(app: HttpApp, { db, cursors }: ExperimentRouteParts): void
   );
 }
 
-async function shown(
+export async function shown(
   tx: Tx,
   row: ExperimentRow,
   plan: JudgingPlan,
@@ -124,7 +125,7 @@ async function shown(
   return { statusCode, data, headers: { etag: entityTag(row) } };
 }
 
-function addCreateRoute(app: HttpApp, { mutations, plan }: ExperimentRouteParts): void {
+function addCreateRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRouteParts): void {
   app.post(
     '/v1/experiments',
     {
@@ -140,11 +141,15 @@ function addCreateRoute(app: HttpApp, { mutations, plan }: ExperimentRouteParts)
       },
     },
     async (request, reply) => {
-      const { organizationId } = principalOf(request);
+      const { organizationId, keyId: by } = principalOf(request);
       const values = toValues(request.body);
-      return mutations.mutate(request, reply, async (tx) =>
-        shown(tx, await createExperiment(tx, organizationId, values), plan, 201),
-      );
+      await mutations.mutate(request, reply, async (tx) => {
+        const row = await createExperiment(tx, organizationId, values);
+        await recordDecision(tx, row, { action: 'created', by });
+        return shown(tx, row, plan, 201);
+      });
+      onChange();
+      return reply;
     },
   );
 }
@@ -181,11 +186,11 @@ function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRo
       config,
       schema: {
         operationId: 'updateExperiment',
-        summary: 'Change a draft, or move the end of a running experiment',
+        summary: 'Change a draft; raise the traffic or move the end of a running experiment',
         description:
-          'Once it was started, `endsAt` can be moved later until it is reached; everything else is ' +
-          'refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed ' +
-          'since.',
+          'Once it was started, `traffic` can grow and `endsAt` can be moved later until it is reached; ' +
+          'nobody who takes part is moved. Everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). ' +
+          'With `If-Match`, refused (412) when it has changed since.',
         tags,
         params: IdParams,
         headers: IfMatch,
@@ -194,7 +199,7 @@ function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRo
       },
     },
     async (request, reply) => {
-      const { organizationId } = principalOf(request);
+      const { organizationId, keyId: by } = principalOf(request);
       const ifMatch = request.headers['if-match'];
       const { body } = request;
       await mutations.mutate(request, reply, async (tx) => {
@@ -205,6 +210,9 @@ function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRo
           { ifMatch },
           (before) => toValues({ ...bodyOf(before), ...body }),
         );
+        if (row.status === 'running') {
+          await recordDecision(tx, row, { action: 'changed', by, changes: body });
+        }
         return shown(tx, row, plan);
       });
       onChange();
@@ -226,6 +234,10 @@ function bodyOf(row: ExperimentRow): Body & { storedPrimary: string } {
     metrics: [...row.metrics],
     storedPrimary: row.primary_metric,
     endsAt: formatTimestamp(row.ends_at),
+    hypothesis: row.hypothesis,
+    tags: [...row.tags],
+    group: row.exclusion_group,
+    forcedVariants: [...row.forced_variants],
     storedTargeting: row.targeting,
   } as Body & { storedPrimary: string };
 }
@@ -251,5 +263,9 @@ function toValues(
     primaryMetric: body.primaryMetric ?? kept ?? metrics[0] ?? 'watchTime',
     targeting: body.targetingRules ?? body.targeting ?? body.storedTargeting ?? {},
     endsAt: body.endsAt == null ? null : parseTimestamp(body.endsAt),
+    hypothesis: body.hypothesis ?? null,
+    tags: body.tags ?? [],
+    group: body.group ?? null,
+    forcedVariants: body.forcedVariants ?? [],
   };
 }

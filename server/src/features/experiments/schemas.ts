@@ -42,6 +42,14 @@ const NewVariant = Closed({
   ),
 });
 
+const Text = (maxLength: number, description: string) =>
+  Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, description })));
+
+const ForcedVariant = Type.Object({
+  userId: Type.String({ minLength: 1, maxLength: 200 }),
+  variantId: Type.String({ minLength: 1, maxLength: 100 }),
+});
+
 const fields = {
   name: Type.String({ minLength: 1, maxLength: 200 }),
   description: Type.Optional(Nullable(Type.String({ maxLength: 2_000 }))),
@@ -59,6 +67,22 @@ const fields = {
   targetingRules: Type.Optional(TargetingRules),
   targeting: Type.Optional(TargetingRules),
   endsAt: Type.Optional(Nullable(Timestamp)),
+  hypothesis: Text(2_000, 'What is expected, and why.'),
+  tags: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 50 }), { maxItems: 20, uniqueItems: true }),
+  ),
+  group: Text(
+    100,
+    'Running `config` and `feature` experiments of one group never have the same viewers.',
+  ),
+  forcedVariants: Type.Optional(
+    Type.Array(Closed(ForcedVariant.properties), {
+      maxItems: 100,
+      description:
+        'Users who see a variant for a trial, from the draft on, whatever the targeting says. They are ' +
+        'not counted.',
+    }),
+  ),
 };
 
 export const NewExperiment = Closed({
@@ -74,6 +98,9 @@ const Summary = {
   id: Type.String(),
   name: Type.String(),
   description: Nullable(Type.String()),
+  hypothesis: Nullable(Type.String()),
+  tags: Type.Array(Type.String()),
+  group: Nullable(Type.String()),
   status: OneOf(experimentStatuses),
   type: OneOf(experimentTypes),
   traffic: Type.Number(),
@@ -86,6 +113,7 @@ const Summary = {
   }),
   startedAt: Nullable(Timestamp),
   endsAt: Nullable(Timestamp),
+  pausedAt: Nullable(Timestamp),
   endedAt: Nullable(Timestamp),
   winner: Nullable(Type.String()),
   createdAt: Timestamp,
@@ -101,22 +129,33 @@ export const ExperimentSummary = Type.Object({
 const Config = Type.Record(Type.String(), Type.Unknown());
 
 const warnings = Type.Array(
-  Type.Object({ code: OneOf(['ENDS_TOO_EARLY'] as const), message: Type.String() }),
+  Type.Object({
+    code: OneOf(['ENDS_TOO_EARLY', 'NO_PLANNED_END'] as const),
+    message: Type.String(),
+  }),
   { description: 'What is allowed but will hardly give the results that are wanted.' },
 );
 
 export const Experiment = Type.Object({
   ...Summary,
+  forcedVariants: Type.Array(ForcedVariant),
   warnings,
   variants: Type.Array(Type.Object({ ...VariantSummary, config: Config })),
 });
 
 export const ExperimentDetails = Type.Object({
   ...Summary,
+  forcedVariants: Type.Array(ForcedVariant),
   warnings,
   variants: Type.Array(
     Type.Object({ ...VariantSummary, config: Config, participants: Type.Integer() }),
   ),
+});
+
+export const Note = Type.String({
+  minLength: 1,
+  maxLength: 2_000,
+  description: 'Why, for the log of decisions.',
 });
 
 export const Started = Type.Object({

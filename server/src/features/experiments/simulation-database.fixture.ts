@@ -20,7 +20,7 @@ import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { findExperiment } from './queries.ts';
 import { readResults, type Results } from './results.ts';
 import { days, daysBefore, eventsOf, makeViewers } from './simulated-viewers.fixture.ts';
-import type { Simulation } from './simulation.fixture.ts';
+import { entryDays, stayOf, type Simulation } from './simulation.fixture.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { createRandom } from './statistics/random.fixture.ts';
 
@@ -36,6 +36,8 @@ export async function insertRow(db: Db, row: ExperimentRow): Promise<ExperimentR
       targeting: JSON.stringify(row.targeting),
       ranges: JSON.stringify(row.ranges),
       plan: JSON.stringify(row.plan),
+      tags: [...row.tags],
+      forced_variants: JSON.stringify(row.forced_variants),
       results: null,
     })
     .execute();
@@ -59,6 +61,7 @@ export async function simulateInDatabase(
   const view = buildView(1, [], [row]);
   const random = createRandom(options.seed);
   const viewers = makeViewers(options.viewers, random);
+  const entersOn = entryDays(row, viewers, options);
   const project = await openProjection(db);
   const secrets = new ViewerSecrets();
   await secrets.load(db, [organizationId]);
@@ -66,7 +69,7 @@ export async function simulateInDatabase(
   const reads: DatabaseRead[] = [];
   for (let day = -daysBefore; day < days; day += 1) {
     const fromMs = startMs + day * dayMs;
-    const entering = viewers.filter(({ firstDay }) => firstDay === day);
+    const entering = viewers.filter((_, index) => entersOn[index] === day);
     await insertExposures(
       db,
       entering.flatMap(({ userId }) => {
@@ -74,12 +77,15 @@ export async function simulateInDatabase(
         return assign(view.running, userId, {}, fromMs).map(({ experiment, index }) => ({
           experimentNumber: experiment.number,
           unitKey,
+          viewer: `u:${userId}`,
           variant: index,
           atMs: fromMs,
         }));
       }),
     );
-    const events = viewers.flatMap((viewer) => eventsOf(viewer, contentIds, fromMs, random));
+    const events = viewers.flatMap((viewer, index) =>
+      eventsOf(viewer, contentIds, fromMs, random, stayOf(options, entersOn[index] ?? 0)),
+    );
     await openEventLog(db).append([{ organizationId, events }]);
     await project();
     if (day < 0) continue;

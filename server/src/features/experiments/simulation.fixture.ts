@@ -12,7 +12,7 @@ import {
   type EngagementPass,
 } from '../analytics/projections/engagement/engagement-pass.ts';
 import { organizationId } from '../analytics/projections/projector.fixture.ts';
-import { armOf, maturityMs } from './arms.ts';
+import { armsOfRows, largePeriods, maturityMs, raisesOf } from './arms.ts';
 import { assign, buildView, type OrganizationView } from './assignments/view.ts';
 import { defaultPlan, type ExperimentRow } from './experiment.ts';
 import { inferenceAt, monitoringWith } from './inference.ts';
@@ -48,11 +48,13 @@ export type Simulation = {
   readonly isPlanned?: boolean;
   /** The factor for watch times of the treatment after the exposure. */
   readonly longer?: number;
+  /** The traffic until a day from which on it is 1. Who comes then stays longer, treated or not. */
+  readonly ramp?: { readonly from: number; readonly untilDay: number; readonly laterStay: number };
 };
 
 /** A running experiment as its row would be. */
 export function simulatedRow(number: number, startMs: number, options: Simulation): ExperimentRow {
-  const { split, isPlanned = true } = options;
+  const { split, isPlanned = true, ramp } = options;
   return {
     organization_id: organizationId,
     experiment_id: `exp_${String(number).padStart(26, '0')}`,
@@ -78,9 +80,25 @@ export function simulatedRow(number: number, startMs: number, options: Simulatio
     winner: null,
     rolled_out_at: null,
     ranges: [[0, 1]],
-    plan: defaultPlan,
+    plan: {
+      ...defaultPlan,
+      ...(ramp !== undefined && {
+        earlierTraffic: [
+          {
+            traffic: ramp.from,
+            raisedAt: new Date(startMs + ramp.untilDay * dayMs).toISOString(),
+          },
+        ],
+      }),
+    },
     layer: null,
     results: null,
+    hypothesis: null,
+    tags: [],
+    exclusion_group: null,
+    forced_variants: [],
+    holdout: 0,
+    paused_at: null,
   };
 }
 
@@ -111,22 +129,25 @@ export function simulateOne(
   const startMs = row.started_at?.getTime() ?? 0;
   const view = buildView(1, [], [row]);
   const variantOf = viewers.map(({ userId }) => variantAt(view, userId, startMs));
+  const entersOn = entryDays(row, viewers, options);
   const world = new SimulatedWorld();
   const reads: Read[] = [];
   for (let day = -daysBefore; day < days; day += 1) {
     const fromMs = startMs + day * dayMs;
     world.add(
       viewers.flatMap((viewer, index) => {
-        const isTreated = day >= viewer.firstDay && variantOf[index] === 1;
-        const longer = isTreated ? (options.longer ?? 1) : 1;
+        const entered = entersOn[index] ?? 0;
+        const isTreated = day >= entered && variantOf[index] === 1;
+        const longer = stayOf(options, entered) * (isTreated ? (options.longer ?? 1) : 1);
         return eventsOf(viewer, contentIds, fromMs, random, longer);
       }),
     );
     if (day < 0) continue;
     const units = viewers.flatMap((viewer, index): SimulatedUnit[] => {
       const variant = variantOf[index] ?? -1;
-      const exposedAtMs = startMs + viewer.firstDay * dayMs;
-      return viewer.firstDay > day || variant < 0
+      const entered = entersOn[index] ?? 0;
+      const exposedAtMs = startMs + entered * dayMs;
+      return entered > day || variant < 0
         ? []
         : [{ variant, exposedAtMs, counts: world.countsOf(viewer, exposedAtMs) }];
     });
@@ -135,6 +156,24 @@ export function simulateOne(
     reads.push({ units, arms, analysis: analyseArms(row, arms, now, monitoringAt(row, now)) });
   }
   return reads;
+}
+
+/** The day on which each viewer is exposed: that of the raise for whom the traffic left out before. */
+export function entryDays(
+  row: ExperimentRow,
+  viewers: readonly SimulatedViewer[],
+  { ramp }: Simulation,
+): number[] {
+  if (ramp === undefined) return viewers.map(({ firstDay }) => firstDay);
+  const before = buildView(1, [], [{ ...row, ranges: [[0, ramp.from]] }]);
+  return viewers.map(({ userId, firstDay }) =>
+    variantAt(before, userId, 0) < 0 ? Math.max(firstDay, ramp.untilDay) : firstDay,
+  );
+}
+
+/** The factor for watch times of a viewer who enters on a day. */
+export function stayOf({ ramp }: Simulation, entersOn: number): number {
+  return ramp !== undefined && entersOn >= ramp.untilDay ? ramp.laterStay : 1;
 }
 
 function variantAt(view: OrganizationView, userId: string, atMs: number): number {
@@ -185,10 +224,32 @@ export function armsOf(row: ExperimentRow, units: readonly SimulatedUnit[], now:
   const beyond = Math.floor(units.length / 1_000);
   const watched = units.map(({ counts }) => counts.watchMs).toSorted((a, b) => b - a);
   const capMs = beyond < 1 ? Infinity : watched[beyond] || Infinity;
-  return row.variants.map((variant, index) => {
-    const own = units.filter((unit) => unit.variant === index);
-    return armOf(variant, own.length, own.length === 0 ? undefined : sumsOf(own, capMs, now));
-  });
+  const raised = raisesOf(row);
+  const counts = groupsOf(row, units, raised).map(({ variant, period, own }) => ({
+    variant,
+    period,
+    units: own.length,
+  }));
+  const rows = groupsOf(row, units, largePeriods(row, raised, counts)).flatMap((group) =>
+    group.own.length === 0 ? [] : { ...sumsOf(group.own, capMs, now), period: group.period },
+  );
+  return armsOfRows(row, rows, (index) => units.filter(({ variant }) => variant === index).length);
+}
+
+function groupsOf(
+  { variants }: ExperimentRow,
+  units: readonly SimulatedUnit[],
+  periods: readonly Date[],
+) {
+  const periodOf = ({ exposedAtMs }: SimulatedUnit) =>
+    periods.filter((begin) => exposedAtMs >= begin.getTime()).length;
+  return variants.flatMap((_, variant) =>
+    Array.from({ length: periods.length + 1 }, (__, period) => ({
+      variant,
+      period,
+      own: units.filter((unit) => unit.variant === variant && periodOf(unit) === period),
+    })),
+  );
 }
 
 function sumsOf(units: readonly SimulatedUnit[], capMs: number, now: Date): ArmRow {
@@ -202,6 +263,7 @@ function sumsOf(units: readonly SimulatedUnit[], capMs: number, now: Date): ArmR
   const matured = units.filter(({ exposedAtMs }) => exposedAtMs <= now.getTime() - maturityMs);
   return {
     variant: units[0]?.variant ?? 0,
+    period: 0,
     units: units.length,
     plays_mean: mean(plays),
     plays_variance: covariance(plays, plays),

@@ -38,6 +38,12 @@ export type ExperimentTable = {
   plan: NullableJson<unknown>;
   results: NullableJson<unknown>;
   deleted_at: NullableTimestamp;
+  hypothesis: Generated<string | null>;
+  tags: Generated<string[]>;
+  exclusion_group: Generated<string | null>;
+  forced_variants: ColumnType<unknown, string | undefined, string>;
+  holdout: Generated<number>;
+  paused_at: NullableTimestamp;
 };
 
 type ExposureTable = {
@@ -50,6 +56,7 @@ type ExposureTable = {
   merged_into: Buffer | null;
   country: string | null;
   device: string | null;
+  viewer: string | null;
 };
 
 type ExperimentUnitTable = {
@@ -76,11 +83,29 @@ type ViewerDayTable = {
   sessions: Generated<number>;
 };
 
+type ExperimentHoldoutTable = {
+  organization_id: string;
+  traffic: number;
+  updated_at: DefaultTimestamp;
+};
+
+type ExperimentDecisionTable = {
+  experiment_number: number;
+  number: ColumnType<number, never, never>;
+  decided_at: DefaultTimestamp;
+  action: string;
+  api_key_id: string | null;
+  note: string | null;
+  changes: NullableJson<unknown>;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     experiment: ExperimentTable;
     exposure: ExposureTable;
     experiment_unit: ExperimentUnitTable;
     viewer_day: ViewerDayTable;
+    experiment_holdout: ExperimentHoldoutTable;
+    experiment_decision: ExperimentDecisionTable;
   }
 }

@@ -2,7 +2,7 @@
 import { ApiError, type ErrorDetail } from '../../platform/http/errors.ts';
 import { problemsOfPartialWeights } from '../feed/feed.ts';
 import { isKey, problemOfValue } from '../settings/settings.ts';
-import type { ExperimentType, Variant } from './experiment.ts';
+import type { ExperimentType, ForcedVariant, Variant } from './experiment.ts';
 import type { MetricName } from './statistics/analysis.ts';
 
 const sumTolerance = 1e-6;
@@ -14,6 +14,8 @@ export type Definition = {
   readonly metrics: readonly MetricName[];
   readonly primaryMetric: MetricName;
   readonly endsAt: Date | null;
+  readonly group: string | null;
+  readonly forcedVariants: readonly ForcedVariant[];
 };
 
 /** @throws ApiError VALIDATION_ERROR that names each problem */
@@ -24,6 +26,12 @@ export function checkDefinition(definition: Definition, now: Date): void {
       problemsOfConfig(definition.type, config, `variants[${index}].config`),
     ),
   ];
+  details.push(...problemsOfForced(definition));
+  if (definition.type === 'ranking' && definition.group !== null) {
+    const message =
+      'is for config and feature experiments; those with the ranking exclude each other';
+    details.push({ path: 'group', message });
+  }
   if (!definition.metrics.includes(definition.primaryMetric)) {
     const message = `must be one of the experiment's metrics: ${definition.metrics.join(', ')}`;
     details.push({ path: 'primaryMetric', message });
@@ -37,6 +45,20 @@ export function checkDefinition(definition: Definition, now: Date): void {
     message: `${first.path}: ${first.message}`,
     details: details.slice(0, 20),
   });
+}
+
+function problemsOfForced({ variants, forcedVariants }: Definition): ErrorDetail[] {
+  const details: ErrorDetail[] = [];
+  const seen = new Set<string>();
+  for (const [index, { userId, variantId }] of forcedVariants.entries()) {
+    const path = `forcedVariants[${index}]`;
+    if (seen.has(userId)) details.push({ path: `${path}.userId`, message: 'is named twice' });
+    seen.add(userId);
+    if (variants.some(({ id }) => id === variantId)) continue;
+    const ids = variants.map(({ id }) => id).join(', ');
+    details.push({ path: `${path}.variantId`, message: `must be one of the variants: ${ids}` });
+  }
+  return details;
 }
 
 function problemsOfVariants(variants: readonly Variant[]): ErrorDetail[] {

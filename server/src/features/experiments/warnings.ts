@@ -5,7 +5,17 @@ import { planOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
 import { clockOfPlan } from './inference.ts';
 import { wholeDays } from './looks.ts';
 
-export type Warning = { readonly code: 'ENDS_TOO_EARLY'; readonly message: string };
+export type Warning = {
+  readonly code: 'ENDS_TOO_EARLY' | 'NO_PLANNED_END';
+  readonly message: string;
+};
+
+const noPlannedEnd: Warning = {
+  code: 'NO_PLANNED_END',
+  message:
+    'Without endsAt, results hold whenever you read them, and the same effect takes about twice as many ' +
+    'participants or more. POST /v1/experiments/plan proposes an end.',
+};
 
 /**
  * @param now when a draft would start
@@ -19,7 +29,8 @@ export async function warningsOf(
 ): Promise<Warning[]> {
   const { started_at: startedAt, ends_at: endsAt, status } = row;
   const isDraft = status === 'draft';
-  if (endsAt === null || !(isDraft || status === 'running')) return [];
+  if (!(isDraft || status === 'running')) return [];
+  if (endsAt === null) return [noPlannedEnd];
   const { minimumDays } = isDraft ? current : planOf(row);
   const clock = isDraft ? await readOrganizationClock(db, row.organization_id) : clockOfPlan(row);
   const days = Math.max(0, wholeDays(clock, (startedAt ?? now).getTime(), endsAt.getTime()));

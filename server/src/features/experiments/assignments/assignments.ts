@@ -21,6 +21,7 @@ import type { ExperimentType } from '../experiment.ts';
 import { experimentsInEffect } from '../queries.ts';
 import type { Exposures } from './exposures.ts';
 import { KnownVariants, nothingKnown } from './known-variants.ts';
+import { Patience } from './patience.ts';
 import {
   assign,
   buildView,
@@ -52,6 +53,7 @@ const clientTypes: readonly ExperimentType[] = ['config', 'feature'];
 export class Assignments implements AsyncDisposable {
   readonly #db: Db;
   readonly #exposures: Exposures;
+  readonly #patience = new Patience();
   readonly #known: KnownVariants;
   readonly #secrets = new ViewerSecrets();
   readonly #views: Pictures<OrganizationView>;
@@ -61,7 +63,7 @@ export class Assignments implements AsyncDisposable {
   constructor({ db, exposures, hints, log }: AssignmentParts) {
     this.#db = db;
     this.#exposures = exposures;
-    this.#known = new KnownVariants(db);
+    this.#known = new KnownVariants(db, this.#patience);
     this.#views = new Pictures({
       name: 'assignments',
       log,
@@ -143,7 +145,9 @@ export class Assignments implements AsyncDisposable {
     if (unit === null || running.length === 0) return [];
     const keyOf = (ids: ViewerIds) =>
       Buffer.from(hashViewer(this.#secrets, organizationId, viewerOf(ids) ?? ''), 'latin1');
-    const unitKey = keyOf(userId == null ? { deviceId: unit } : { userId });
+    const ids = userId == null ? { deviceId: unit } : { userId };
+    const unitKey = keyOf(ids);
+    const viewer = viewerOf(ids) ?? '';
     const deviceKey = userId == null || deviceId == null ? null : keyOf({ deviceId });
     const numbers = running.map(({ number }) => number);
     const known =
@@ -151,24 +155,27 @@ export class Assignments implements AsyncDisposable {
         ? nothingKnown
         : await this.#known.of(numbers, view.version, unitKey, deviceKey);
     const nowMs = Date.now();
-    const assigned = assign(running, unit, audience, nowMs, known);
+    const assigned = assign(running, unit, audience, nowMs, known, userId ?? null);
     const { device = null } = audience;
     const country = audience.country?.toUpperCase() ?? null;
-    let isSignIn = false;
-    for (const { experiment, index } of assigned) {
-      const isWaiting = this.#exposures.record({
-        experimentNumber: experiment.number,
-        unitKey,
-        deviceKey,
-        variant: index,
-        atMs: nowMs,
-        country,
-        device,
-      });
-      if (isWaiting && known.get(experiment.number)?.isOwn === false) isSignIn = true;
+    const counted = assigned.filter(({ isForced }) => !isForced);
+    const written = counted.flatMap(
+      ({ experiment, index }) =>
+        this.#exposures.record({
+          experimentNumber: experiment.number,
+          unitKey,
+          viewer,
+          deviceKey,
+          variant: index,
+          atMs: nowMs,
+          country,
+          device,
+        }) ?? [],
+    );
+    if (written.length > 0) {
+      await this.#patience.waitFor(Promise.all(written));
+      if (userId != null && deviceKey !== null) this.#known.forget(unitKey);
     }
-    // Another process may see the user next, and finds the variant of the device only as a row.
-    if (isSignIn) await this.#exposures.flush().catch(() => undefined);
     return assigned;
   }
 

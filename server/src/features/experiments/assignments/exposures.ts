@@ -1,7 +1,11 @@
 /**
- * Records who was given which variant first. An exposure counts once it is a row; until then it is
- * neither counted nor promised to anybody, so a kill loses at most what the next request of the same
- * viewer records again.
+ * Records who was given which variant first. An exposure is a row before it is answered, so a kill
+ * loses none, and whichever process sees the viewer next finds it. Only the first exposure of a viewer
+ * waits for that: it shares a commit with those that come meanwhile, and is known from then on.
+ *
+ * While the database does not answer, viewers are given their variants all the same, and their
+ * exposures wait in memory: a kill during an outage loses what the next request of the same viewer
+ * records again.
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
@@ -12,6 +16,8 @@ export type Exposure = {
   readonly experimentNumber: number;
   /** Eight bytes; see `features/analytics`. */
   readonly unitKey: Buffer;
+  /** Whom the unit stands for, as `viewerOf` writes it: for the list of who is in. */
+  readonly viewer: string;
   /** The device of a signed-in user. Its earlier exposures count for the user. */
   readonly deviceKey?: Buffer | null;
   readonly variant: number;
@@ -21,19 +27,24 @@ export type Exposure = {
   readonly device?: string | null;
 };
 
-const flushMs = 100;
+/** A commit costs more than its rows: so long the first exposure waits for others. */
+const gatherMs = 10;
 const maxBatch = 2_000;
 /** Beyond this, exposures are left to the next request of their viewers. */
 const maxWaiting = 50_000;
 const maxRemembered = 200_000;
 
-type Entry = { readonly key: string; readonly exposure: Exposure };
+type Entry = {
+  readonly key: string;
+  readonly exposure: Exposure;
+  readonly written: PromiseWithResolvers<void>;
+};
 
 export class Exposures implements AsyncDisposable {
   readonly #db: Db;
   readonly #writer: BatchWriter<Entry>;
-  /** Keys of exposures that are not rows yet. */
-  readonly #waiting = new Set<string>();
+  /** Exposures that are not rows yet, by their keys. */
+  readonly #waiting = new Map<string, Entry>();
   /** Keys of exposures that are rows already, in two generations. */
   #recorded = new Set<string>();
   #recordedBefore = new Set<string>();
@@ -45,34 +56,32 @@ export class Exposures implements AsyncDisposable {
       name: 'exposures',
       log,
       onFailure: 'retry',
-      lingerMs: flushMs,
+      lingerMs: gatherMs,
       maxBatch,
       write: (batch) => this.#write(batch),
     });
   }
 
-  /**
-   * Takes an exposure; it is written within a fraction of a second.
-   *
-   * @returns whether it waits to be written, as one that is not known yet does
-   */
-  record(exposure: Exposure): boolean {
+  /** @returns what resolves once the exposure is a row, however often that fails; null where it is one */
+  record(exposure: Exposure): Promise<void> | null {
     const { experimentNumber, unitKey, deviceKey, variant } = exposure;
     const keys = unitKey.toString('latin1') + (deviceKey?.toString('latin1') ?? '');
     const key = `${experimentNumber} ${variant} ${keys}`;
-    if (this.#recorded.has(key)) return false;
-    if (this.#waiting.has(key)) return true;
+    if (this.#recorded.has(key)) return null;
+    const waiting = this.#waiting.get(key);
+    if (waiting !== undefined) return waiting.written.promise;
     if (this.#recordedBefore.has(key)) {
       this.#remember(key);
-      return false;
+      return null;
     }
     if (this.#waiting.size >= maxWaiting) {
       this.#dropped += 1;
-      return false;
+      return null;
     }
-    this.#waiting.add(key);
-    this.#writer.add({ key, exposure });
-    return true;
+    const entry = { key, exposure, written: Promise.withResolvers<void>() };
+    this.#waiting.set(key, entry);
+    this.#writer.add(entry);
+    return entry.written.promise;
   }
 
   /** Exposures that were left to a later request because too many were waiting. */
@@ -94,9 +103,10 @@ export class Exposures implements AsyncDisposable {
       this.#db,
       batch.map(({ exposure }) => exposure),
     );
-    for (const { key } of batch) {
+    for (const { key, written } of batch) {
       this.#waiting.delete(key);
       this.#remember(key);
+      written.resolve();
     }
   }
 

@@ -2,11 +2,13 @@
  * Variants that signed-in users were given before. Assignment is a pure function of the unit, and a
  * unit changes once: when the viewer of a device signs in. What the device was given first then stays,
  * for the user, on every process and on every device. So a user is looked up when a process sees it
- * for the first time; what is found never changes while an experiment runs.
+ * for the first time; what is found never changes while an experiment runs. Of experiments in which
+ * nothing is found the user is asked for again after a minute: a device may bring one along, through
+ * another process.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../../../platform/database/database.ts';
 import { selectKnownVariants, type KnownVariant } from './exposure-queries.ts';
+import type { Patience } from './patience.ts';
 
 /** By the number of the experiment. */
 export type KnownByExperiment = ReadonlyMap<number, KnownVariant>;
@@ -14,17 +16,22 @@ export type KnownByExperiment = ReadonlyMap<number, KnownVariant>;
 export const nothingKnown: KnownByExperiment = new Map();
 
 const maxRemembered = 100_000;
-/** A database that is slow or away holds up no feed: the viewer gets what the hash says. */
-const maxWaitMs = 250;
+const keptIncompleteMs = 60_000;
+
+type Remembered = { readonly known: KnownByExperiment; readonly until: number };
+/** What is remembered of a user, by the version of the view, the experiments and the device. */
+type OfUser = Map<string, Remembered>;
 
 export class KnownVariants {
   readonly #db: Db;
-  /** By the version of the view, the experiments, and the keys of user and device; in two generations. */
-  #recent = new Map<string, KnownByExperiment>();
-  #before = new Map<string, KnownByExperiment>();
+  readonly #patience: Patience;
+  /** By the key of the user, in two generations. */
+  #recent = new Map<string, OfUser>();
+  #before = new Map<string, OfUser>();
 
-  constructor(db: Db) {
+  constructor(db: Db, patience: Patience) {
     this.#db = db;
+    this.#patience = patience;
   }
 
   /** @param version of the view, which changes when an experiment starts */
@@ -34,31 +41,43 @@ export class KnownVariants {
     unitKey: Buffer,
     deviceKey: Buffer | null,
   ): Promise<KnownByExperiment> {
-    const key = `${version} ${experimentNumbers.join()} ${unitKey.toString('latin1')}${deviceKey?.toString('latin1') ?? ''}`;
-    const known = this.#recent.get(key) ?? this.#before.get(key);
-    if (known !== undefined) return known;
-    const giveUp = new AbortController();
-    const found = await Promise.race([
-      selectKnownVariants(this.#db, experimentNumbers, unitKey, deviceKey).catch(() => null),
-      delay(maxWaitMs, null, { signal: giveUp.signal }).catch(() => null),
-    ]);
-    giveUp.abort();
+    const user = unitKey.toString('latin1');
+    const key = `${version} ${experimentNumbers.join()} ${deviceKey?.toString('latin1') ?? ''}`;
+    const remembered = (this.#recent.get(user) ?? this.#before.get(user))?.get(key);
+    if (remembered !== undefined && performance.now() < remembered.until) return remembered.known;
+    const found = await this.#patience.waitFor(
+      selectKnownVariants(this.#db, experimentNumbers, unitKey, deviceKey),
+    );
     if (found === null) return nothingKnown;
     // What is the unit's own comes last, and so before what is of its device.
-    const byExperiment = new Map(
+    const known = new Map(
       found
         .toSorted((a, b) => Number(a.isOwn) - Number(b.isOwn))
         .map((each) => [each.experimentNumber, each]),
     );
-    this.#remember(key, byExperiment.size === 0 ? nothingKnown : byExperiment);
-    return byExperiment;
+    const isComplete = experimentNumbers.every((number) => known.has(number));
+    const until = isComplete ? Infinity : performance.now() + keptIncompleteMs;
+    this.#remember(user, key, { known: known.size === 0 ? nothingKnown : known, until });
+    return known;
   }
 
-  #remember(key: string, known: KnownByExperiment): void {
+  /** Has a user be looked up again, who has just been joined with a device. */
+  forget(unitKey: Buffer): void {
+    const user = unitKey.toString('latin1');
+    this.#recent.delete(user);
+    this.#before.delete(user);
+  }
+
+  #remember(user: string, key: string, remembered: Remembered): void {
+    const ofUser = this.#recent.get(user);
+    if (ofUser !== undefined) {
+      ofUser.set(key, remembered);
+      return;
+    }
     if (this.#recent.size >= maxRemembered) {
       this.#before = this.#recent;
       this.#recent = new Map();
     }
-    this.#recent.set(key, known);
+    this.#recent.set(user, new Map([[key, remembered]]));
   }
 }

@@ -11,6 +11,7 @@ import {
 import type { BaseValue } from '../../settings/settings.ts';
 import {
   becomesBase,
+  exclusionOf,
   type ExperimentRow,
   type ExperimentType,
   type Variant,
@@ -25,6 +26,10 @@ export type RunningExperiment = {
   readonly variants: readonly Variant[];
   /** In milliseconds of the Unix epoch; infinite without a planned end. */
   readonly endsAtMs: number;
+  /** See `exclusionOf`. */
+  readonly exclusion: string | null;
+  /** The places of variants that users see for a trial, by their ids. */
+  readonly forced: ReadonlyMap<string, number>;
 };
 
 export type Rollout = {
@@ -38,6 +43,7 @@ export type OrganizationView = {
   readonly version: number;
   readonly settings: ReadonlyMap<string, BaseValue>;
   readonly flags: ReadonlyMap<string, BaseValue>;
+  /** Those that are not paused, and drafts that are tried. */
   readonly running: readonly RunningExperiment[];
   /** The earliest first: a later one is for whom an earlier one is not, or takes its place. */
   readonly rollouts: readonly Rollout[];
@@ -62,9 +68,15 @@ export function buildView(
     version,
     settings: byKey('setting'),
     flags: byKey('flag'),
-    running: experiments.filter(({ status }) => status === 'running').map(toRunning),
+    running: experiments.filter(isGiven).map(toRunning),
     rollouts: experiments.flatMap((row) => toRollout(row) ?? []),
   };
+}
+
+function isGiven({ status, paused_at, forced_variants }: ExperimentRow): boolean {
+  return status === 'running'
+    ? paused_at === null
+    : status === 'draft' && forced_variants.length > 0;
 }
 
 function toRunning(row: ExperimentRow): RunningExperiment {
@@ -75,23 +87,35 @@ function toRunning(row: ExperimentRow): RunningExperiment {
     plan: assignmentPlanOf(row),
     variants: row.variants,
     endsAtMs: row.ends_at?.getTime() ?? Infinity,
+    exclusion: exclusionOf(row),
+    forced: new Map(
+      row.forced_variants.map(({ userId, variantId }) => [
+        userId,
+        row.variants.findIndex(({ id }) => id === variantId),
+      ]),
+    ),
   };
 }
 
 /**
- * Ranking experiments that run together share their gate, and are kept apart by their ranges. The gate
- * is salted by the first one of them, so that whoever took part in the experiments before is no more
- * likely to take part in these.
+ * Experiments that exclude each other and run together share their gate, and are kept apart by their
+ * ranges. The gate is salted by the first one of them, so that whoever took part in the experiments
+ * before is no more likely to take part in these.
  */
 export function assignmentPlanOf(row: ExperimentRow): AssignmentPlan {
   const layer = row.layer ?? row.organization_id;
-  const gate = row.type === 'ranking' ? `${layer}:ranking` : row.experiment_id;
+  const exclusion = exclusionOf(row);
+  const kind = exclusion === 'ranking' ? 'ranking' : 'group';
+  const gate = exclusion === null ? row.experiment_id : `${layer}:${kind}`;
   return {
     gateSalt: `${gate}:gate`,
     splitSalt: `${row.experiment_id}:split`,
     ranges: row.ranges ?? [],
     variants: row.variants,
     targeting: row.targeting,
+    ...(row.holdout > 0 && {
+      holdout: { salt: `${row.organization_id}:holdout`, share: row.holdout },
+    }),
   };
 }
 
@@ -111,12 +135,15 @@ export type AssignedVariant = {
   /** Its index among the variants. */
   readonly index: number;
   readonly variant: Variant;
+  /** For a trial: it is no exposure. */
+  readonly isForced: boolean;
 };
 
 /**
  * The variants of a unit in running experiments.
  *
  * @param known what the unit was given before it was this unit: it stays
+ * @param userId whom trials name
  */
 export function assign(
   running: readonly RunningExperiment[],
@@ -124,15 +151,19 @@ export function assign(
   audience: Audience,
   nowMs: number,
   known: KnownByExperiment = nothingKnown,
+  userId: string | null = null,
 ): AssignedVariant[] {
   const assigned: AssignedVariant[] = [];
   for (const experiment of running) {
     if (experiment.endsAtMs <= nowMs) continue;
-    const index = placeOf(experiment, unit, audience, known);
+    const forced = userId === null ? undefined : experiment.forced.get(userId);
+    const index = forced ?? placeOf(experiment, unit, audience, known);
     const variant = experiment.variants[index];
-    if (variant !== undefined) assigned.push({ experiment, index, variant });
+    const isForced = forced !== undefined;
+    if (variant !== undefined) assigned.push({ experiment, index, variant, isForced });
   }
-  return oneRanking(assigned, known);
+  // What is tried is laid over everything else.
+  return oneOfEach(assigned, known).toSorted((a, b) => Number(a.isForced) - Number(b.isForced));
 }
 
 /** @returns −1 outside of the experiment */
@@ -149,18 +180,27 @@ function placeOf(
 }
 
 /**
- * Of several experiments with the ranking the one that came first: that of the unit itself, else that
- * of its device. Ranges keep them apart, so only a viewer who has signed in can be in several.
+ * Of several experiments that exclude each other the one that is tried, else the one that came first:
+ * that of the unit itself, else that of its device. Ranges keep them apart, so only a viewer who has
+ * signed in, or tries one, can be in several.
  */
-function oneRanking(assigned: AssignedVariant[], known: KnownByExperiment): AssignedVariant[] {
-  const rank = ({ experiment }: AssignedVariant) => {
+function oneOfEach(assigned: AssignedVariant[], known: KnownByExperiment): AssignedVariant[] {
+  const rank = ({ experiment, isForced }: AssignedVariant) => {
+    if (isForced) return 0;
     const before = known.get(experiment.number);
-    return before === undefined ? 2 : before.isOwn ? 0 : 1;
+    return before === undefined ? 3 : before.isOwn ? 1 : 2;
   };
-  const [first] = assigned
-    .filter(({ experiment }) => experiment.type === 'ranking')
-    .toSorted((a, b) => rank(a) - rank(b));
-  return assigned.filter((each) => each.experiment.type !== 'ranking' || each === first);
+  const firsts = new Map<string, AssignedVariant>();
+  for (const each of assigned) {
+    const { exclusion } = each.experiment;
+    if (exclusion === null) continue;
+    const other = firsts.get(exclusion);
+    if (other === undefined || rank(each) < rank(other)) firsts.set(exclusion, each);
+  }
+  return assigned.filter((each) => {
+    const { exclusion } = each.experiment;
+    return exclusion === null || firsts.get(exclusion) === each;
+  });
 }
 
 /** Weights of the ranking that differ from the base for this viewer; null for none. */

@@ -36,3 +36,12 @@ export function requiredUnits(of: {
   const sum = normalCritical(alpha) + normalQuantile(power);
   return (sum ** 2 * (controlVariance + treatmentVariance)) / difference ** 2;
 }
+
+/** How many times the units of a test at `alpha` a test at a smaller level takes for the same power. */
+export function sampleFactor(level: number, alpha: number): number | null {
+  const [strict, plain] = [level, alpha].map(
+    (each) => normalCritical(each) + normalQuantile(usualPower),
+  );
+  const factor = ((strict ?? 0) / (plain ?? 1)) ** 2;
+  return Number.isFinite(factor) ? Number(factor.toFixed(3)) : null;
+}

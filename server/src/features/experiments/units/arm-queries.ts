@@ -1,10 +1,13 @@
 /** The SQL that sums up the arms of an experiment. */
 import { sql } from 'kysely';
+import { timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db } from '../../../platform/database/database.ts';
 
-/** One arm over its units that were seen in one variant only. */
+/** One arm, in one period of a ramp, over its units that were seen in one variant only. */
 export type ArmRow = {
   variant: number;
+  /** From 0; see `periods`. */
+  period: number;
   units: number;
   plays_mean: number;
   plays_variance: number;
@@ -39,6 +42,33 @@ export async function watchCap(db: Db, experimentNumber: number, units: number):
   return cap > 0 ? cap : Infinity;
 }
 
+/** Units of an experiment that were seen in one variant only. */
+function isCounted(experimentNumber: number) {
+  return sql`experiment_number = ${experimentNumber}
+    and not exists (
+      select from exposure where exposure.experiment_number = ${experimentNumber}
+        and exposure.unit_key = experiment_unit.unit_key and exposure.is_crossed)`;
+}
+
+/** @param periods the moments at which the second, third, … period begins */
+function periodOf(periods: readonly Date[]) {
+  const moments = timestampArray(periods.map((period) => period.getTime()));
+  return sql`width_bucket(exposed_at, ${moments}::timestamptz[])`;
+}
+
+/** How many units were exposed in each period, by variant. */
+export async function countByPeriod(
+  db: Db,
+  experimentNumber: number,
+  periods: readonly Date[],
+): Promise<{ variant: number; period: number; units: number }[]> {
+  const { rows } = await sql<{ variant: number; period: number; units: number }>`
+    select variant, ${periodOf(periods)} as period, count(*) as units
+    from experiment_unit where ${isCounted(experimentNumber)}
+    group by 1, 2`.execute(db);
+  return rows;
+}
+
 /**
  * Means, variances and covariances by PostgreSQL's regression aggregates, which add up without
  * cancellation; those over one pair of columns share one state, so each row is added three times and
@@ -48,7 +78,11 @@ export async function watchCap(db: Db, experimentNumber: number, units: number):
 export async function selectArms(
   db: Db,
   experimentNumber: number,
-  { capMs, maturedBefore }: { capMs: number; maturedBefore: Date },
+  {
+    capMs,
+    maturedBefore,
+    periods = [],
+  }: { capMs: number; maturedBefore: Date; periods?: readonly Date[] },
 ): Promise<ArmRow[]> {
   const cap = Number.isFinite(capMs) ? capMs : 2 ** 62;
   const pair = (y: string, x: string, prefix: [string, string, string]) => {
@@ -66,20 +100,17 @@ export async function selectArms(
       select variant, plays::float8 as plays, completions::float8 as completions,
         least(watch_ms, ${cap}::float8) / 1000 as watch,
         least(earlier_watch_ms, ${cap}::float8) / 1000 as earlier_watch,
-        sessions::float8 as sessions, earlier_sessions::float8 as earlier_sessions,
+        ${periodOf(periods)} as period, sessions::float8 as sessions, earlier_sessions::float8 as earlier_sessions,
         exposed_at <= ${maturedBefore} as is_matured, returned
       from experiment_unit
-      where experiment_number = ${experimentNumber}
-        and not exists (
-          select from exposure where exposure.experiment_number = ${experimentNumber}
-            and exposure.unit_key = experiment_unit.unit_key and exposure.is_crossed)
+      where ${isCounted(experimentNumber)}
     )
-    select variant, count(*) as units,
+    select variant, period, count(*) as units,
       ${pair('completions', 'plays', ['completions', 'plays', 'plays_completions'])},
       ${pair('watch', 'earlier_watch', ['watch', 'earlier_watch', 'watch_covariance'])},
       ${pair('sessions', 'earlier_sessions', ['sessions', 'earlier_sessions', 'sessions_covariance'])},
       count(*) filter (where is_matured) as matured,
       count(*) filter (where is_matured and returned) as returned
-    from unit group by variant`.execute(db);
+    from unit group by variant, period`.execute(db);
   return rows;
 }

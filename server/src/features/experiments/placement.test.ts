@@ -1,0 +1,71 @@
+/** Proves which viewers experiments take beside each other and after each other. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assignVariant } from '@reelfeed/client/assignment';
+import { assignmentPlanOf } from './assignments/view.ts';
+import type { ExperimentRow } from './experiment.ts';
+import { grownRanges, placeOf } from './placement.ts';
+import { simulatedRow } from './simulation.fixture.ts';
+
+const viewers = 40_000;
+let made = 0;
+
+function draft(change: Partial<ExperimentRow>): ExperimentRow {
+  made += 1;
+  const row = simulatedRow(made, 0, { viewers: 0, seed: 0, split: 0.5 });
+  return { ...row, status: 'draft', ranges: null, ...change };
+}
+
+function start(row: ExperimentRow, running: readonly ExperimentRow[]): ExperimentRow {
+  return { ...row, status: 'running', ...placeOf(row, running) };
+}
+
+function membersOf(row: ExperimentRow): boolean[] {
+  const plan = assignmentPlanOf(row);
+  return Array.from(
+    { length: viewers },
+    (_, viewer) => assignVariant(plan, `viewer-${viewer}`, {}) !== null,
+  );
+}
+
+function shareOf(some: readonly boolean[], others = some): number {
+  return some.filter((isIn, index) => isIn && others[index] === true).length / viewers;
+}
+
+test('five successive experiments of 10 % share 1 % of the viewers with each other, by chance', () => {
+  for (const kind of [{ type: 'ranking' }, { exclusion_group: 'one' }, {}] as const) {
+    const rounds = Array.from({ length: 5 }, () =>
+      membersOf(start(draft({ ...kind, traffic: 0.1 }), [])),
+    );
+    for (const [index, some] of rounds.entries()) {
+      assert.ok(Math.abs(shareOf(some) - 0.1) < 0.01);
+      for (const others of rounds.slice(index + 1)) {
+        // Four standard errors.
+        assert.ok(Math.abs(shareOf(some, others) - 0.01) < 0.002, `${shareOf(some, others)}`);
+      }
+    }
+  }
+});
+
+test('a raise takes free parts, keeps the members, and meets no other of the group', () => {
+  const group = { exclusion_group: 'one' };
+  const first = start(draft({ ...group, traffic: 0.3 }), []);
+  const second = start(draft({ ...group, traffic: 0.3 }), [first]);
+  const raised = { ...first, traffic: 0.7, ranges: grownRanges(first, 0.7, [first, second]) };
+  const [before, after, other] = [first, raised, second].map(membersOf);
+  assert.ok(before !== undefined && after !== undefined && other !== undefined);
+  assert.equal(shareOf(before, after), shareOf(before));
+  assert.ok(Math.abs(shareOf(after) - 0.7) < 0.01);
+  assert.equal(shareOf(after, other), 0);
+  assert.throws(() => grownRanges(raised, 0.8, [raised, second]), /leave 0 /);
+});
+
+test('a holdout is the same for all experiments, and independent of who takes part otherwise', () => {
+  const rows = [0.5, 0.5].map((traffic) => start(draft({ traffic, holdout: 0.2 }), []));
+  const [some, others] = rows.map((row) => membersOf(row));
+  const everybody = membersOf(start(draft({ traffic: 1, holdout: 0.2 }), []));
+  assert.ok(some !== undefined && others !== undefined);
+  assert.ok(Math.abs(shareOf(everybody) - 0.8) < 0.01);
+  assert.equal(shareOf(some, everybody), shareOf(some));
+  assert.ok(Math.abs(shareOf(some, others) - 0.8 * 0.25) < 0.01);
+});

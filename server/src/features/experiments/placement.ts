@@ -1,0 +1,76 @@
+/** Which viewers an experiment takes, beside those that run. */
+import { ApiError } from '../../platform/http/errors.ts';
+import { experimentErrors } from './errors.ts';
+import { exclusionOf, type ExperimentRow, type Range } from './experiment.ts';
+import { areExclusive, freeShare, takeRanges } from './layer.ts';
+
+/** Where an experiment stands among those that exclude it. */
+export type Place = { readonly layer: string | null; readonly ranges: readonly Range[] };
+
+/**
+ * Where a draft starts.
+ *
+ * @throws ApiError LAYER_FULL, SETTING_IN_EXPERIMENT
+ */
+export function placeOf(row: ExperimentRow, running: readonly ExperimentRow[]): Place {
+  if (row.type !== 'ranking') requireOwnKeys(row, running);
+  const exclusion = exclusionOf(row);
+  if (exclusion === null) return { layer: null, ranges: [[0, row.traffic]] };
+  const [other] = running.filter((each) => exclusionOf(each) === exclusion);
+  const ranges = takeFree(row, running, [], row.traffic);
+  return { layer: other === undefined ? row.experiment_id : other.layer, ranges };
+}
+
+/**
+ * The parts that a running experiment has with more traffic: those that it has, and more. So nobody who
+ * takes part is moved.
+ *
+ * @throws ApiError LAYER_FULL
+ */
+export function grownRanges(
+  row: ExperimentRow,
+  traffic: number,
+  running: readonly ExperimentRow[],
+): readonly Range[] {
+  if (exclusionOf(row) === null) return [[0, traffic]];
+  const own = row.ranges ?? [];
+  return [...own, ...takeFree(row, running, own, traffic - row.traffic)];
+}
+
+function takeFree(
+  row: ExperimentRow,
+  running: readonly ExperimentRow[],
+  own: readonly Range[],
+  share: number,
+): Range[] {
+  const exclusion = exclusionOf(row);
+  const others = running.filter(
+    (each) =>
+      each.number !== row.number &&
+      exclusionOf(each) === exclusion &&
+      !areExclusive(each.targeting, row.targeting),
+  );
+  const taken = [...own, ...others.flatMap(({ ranges }) => ranges ?? [])];
+  const found = takeRanges(taken, share, Math.random());
+  if (found !== null) return found;
+  const free = Number(freeShare(taken).toFixed(6));
+  const which = row.type === 'ranking' ? 'ranking experiments' : 'experiments of the group';
+  const message = `Running ${which} leave ${free} of the traffic free; this one needs ${Number(share.toFixed(6))}.`;
+  throw new ApiError(experimentErrors.LAYER_FULL, { message });
+}
+
+function requireOwnKeys(row: ExperimentRow, running: readonly ExperimentRow[]): void {
+  const keys = overriddenKeys(row);
+  for (const other of running) {
+    if (other.type !== row.type) continue;
+    const shared = [...overriddenKeys(other)].find((key) => keys.has(key));
+    if (shared === undefined) continue;
+    const what = row.type === 'config' ? 'setting' : 'flag';
+    const message = `The running experiment ${other.experiment_id} overrides the ${what} "${shared}" too.`;
+    throw new ApiError(experimentErrors.SETTING_IN_EXPERIMENT, { message });
+  }
+}
+
+function overriddenKeys({ variants }: ExperimentRow): Set<string> {
+  return new Set(variants.flatMap(({ config }) => Object.keys(config)));
+}

@@ -1,0 +1,108 @@
+/** What changes of an experiment while it runs: it grows, ends later, rests; its variants get other names. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Tx } from '../../platform/database/database.ts';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import { lockConfiguration } from '../settings/settings.ts';
+import { experimentErrors } from './errors.ts';
+import { planOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
+import { lockOrThrow, notDraft, type Precondition } from './locking.ts';
+import { grownRanges } from './placement.ts';
+import {
+  databaseNow,
+  runningOf,
+  updateState,
+  valuesOf,
+  type Change,
+  type ExperimentValues,
+} from './queries.ts';
+
+/**
+ * What a `PATCH` changes: the traffic grows, the end moves later, or both.
+ *
+ * @throws ApiError EXPERIMENT_NOT_DRAFT for everything else, LAYER_FULL, VALIDATION_ERROR
+ */
+export async function changeOfRunning(
+  tx: Tx,
+  row: ExperimentRow,
+  values: ExperimentValues,
+  now: Date,
+): Promise<Change> {
+  const before = valuesOf(row);
+  const { traffic, endsAt } = before;
+  const isOther = !isDeepStrictEqual(before, { ...values, traffic, endsAt });
+  const isMoved = values.endsAt?.getTime() !== endsAt?.getTime();
+  const isRaised = values.traffic > traffic;
+  if (isOther || values.traffic < traffic || !(isMoved || isRaised)) throw notDraft(row);
+  if (endsAt !== null && endsAt <= now) throw notDraft({ status: 'completed' });
+  let plan: JudgingPlan = planOf(row);
+  if (isMoved) plan = { ...plan, earlierEnds: movedEnds(endsAt, values.endsAt, plan, now) };
+  if (!isRaised) return { endsAt: values.endsAt, plan };
+  const raised = { traffic, raisedAt: now.toISOString() };
+  return {
+    endsAt: values.endsAt,
+    traffic: values.traffic,
+    ranges: grownRanges(row, values.traffic, await runningOf(tx, row.organization_id)),
+    plan: { ...plan, earlierTraffic: [...(plan.earlierTraffic ?? []), raised] },
+  };
+}
+
+/** Alpha that the looks so far have spent stays spent, so the plan remembers the end that they went by. */
+function movedEnds(
+  before: Date | null,
+  endsAt: Date | null,
+  plan: JudgingPlan,
+  now: Date,
+): NonNullable<JudgingPlan['earlierEnds']> {
+  if (before === null) {
+    throw fieldError('endsAt', 'can’t be set while the experiment runs without a planned end');
+  }
+  if (endsAt === null || endsAt < before) {
+    throw fieldError('endsAt', `can only be moved later than ${before.toISOString()}`);
+  }
+  const moved = { endsAt: before.toISOString(), movedAt: now.toISOString() };
+  return [...(plan.earlierEnds ?? []), moved];
+}
+
+/**
+ * Pauses a running experiment, or has it go on; what is so already stays. Meanwhile everybody gets the
+ * base values and nobody enters; who took part has the same variant afterwards.
+ *
+ * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_RUNNING
+ */
+export async function setPaused(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  { ifMatch, isPaused }: Precondition & { isPaused: boolean },
+): Promise<{ row: ExperimentRow; isChanged: boolean }> {
+  await lockConfiguration(tx, organizationId);
+  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  if (row.status !== 'running') {
+    const message = `The experiment is ${row.status}, not running.`;
+    throw new ApiError(experimentErrors.EXPERIMENT_NOT_RUNNING, { message });
+  }
+  if ((row.paused_at !== null) === isPaused) return { row, isChanged: false };
+  const pausedAt = isPaused ? await databaseNow(tx) : null;
+  return { row: await updateState(tx, row, { pausedAt }), isChanged: true };
+}
+
+/**
+ * Gives a variant another name, whatever the state of its experiment. Its id stays.
+ *
+ * @throws ApiError NOT_FOUND, PRECONDITION_FAILED
+ */
+export async function renameVariant(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+  { ifMatch, variantId, name }: Precondition & { variantId: string; name: string },
+): Promise<ExperimentRow> {
+  await lockConfiguration(tx, organizationId);
+  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  if (!row.variants.some((variant) => variant.id === variantId)) throw new ApiError('NOT_FOUND');
+  const variants = row.variants.map((variant) =>
+    variant.id === variantId ? { ...variant, name } : variant,
+  );
+  return updateState(tx, row, { variants });
+}

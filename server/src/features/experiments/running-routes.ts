@@ -1,0 +1,146 @@
+/** The routes of experiments that run: pause and resume, names of variants; and of copies. */
+import { Type } from 'typebox';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Closed, Envelope, IdParams } from '../../platform/http/schemas.ts';
+import type { LifecycleRouteParts } from './lifecycle-routes.ts';
+import { cloneExperiment } from './clone.ts';
+import { recordDecision } from './decisions.ts';
+import { config, IfMatch, shown, tags } from './routes.ts';
+import { renameVariant, setPaused } from './running-changes.ts';
+import { Experiment, Note } from './schemas.ts';
+
+type Parts = Pick<LifecycleRouteParts, 'mutations' | 'plan' | 'onChange'>;
+
+export function addRunningRoutes(app: HttpApp, parts: Parts): void {
+  addPauseRoute(app, parts, {
+    isPaused: true,
+    path: '/v1/experiments/:id/pause',
+    operationId: 'pauseExperiment',
+    summary: 'Pause a running experiment',
+    description:
+      'Everybody gets the base values and nobody enters, until it is resumed. Its status stays ' +
+      '`running`, and its end comes as planned.',
+  });
+  addPauseRoute(app, parts, {
+    isPaused: false,
+    path: '/v1/experiments/:id/resume',
+    operationId: 'resumeExperiment',
+    summary: 'Resume a paused experiment',
+    description: 'Whoever took part before has the same variant again.',
+  });
+  addRenameRoute(app, parts);
+  addCloneRoute(app, parts);
+}
+
+type PauseRoute = {
+  isPaused: boolean;
+  path: `/v1/experiments/:id/${'pause' | 'resume'}`;
+  operationId: string;
+  summary: string;
+  description: string;
+};
+
+function addPauseRoute(
+  app: HttpApp,
+  { mutations, plan, onChange }: Parts,
+  { isPaused, path, ...described }: PauseRoute,
+): void {
+  app.post(
+    path,
+    {
+      config,
+      preValidation: async (request) => {
+        request.body ??= {};
+      },
+      schema: {
+        ...described,
+        tags,
+        params: IdParams,
+        headers: IfMatch,
+        body: Closed({ note: Type.Optional(Note) }),
+        response: answers({ 200: Envelope(Experiment) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId, keyId: by } = principalOf(request);
+      const { note = null } = request.body;
+      const change = { ifMatch: request.headers['if-match'], isPaused };
+      await mutations.mutate(request, reply, async (tx) => {
+        const paused = await setPaused(tx, organizationId, request.params.id, change);
+        const action = isPaused ? 'paused' : 'resumed';
+        if (paused.isChanged) await recordDecision(tx, paused.row, { action, by, note });
+        return shown(tx, paused.row, plan);
+      });
+      onChange();
+      return reply;
+    },
+  );
+}
+
+function addRenameRoute(app: HttpApp, { mutations, plan, onChange }: Parts): void {
+  app.patch(
+    '/v1/experiments/:id/variants/:variantId',
+    {
+      config,
+      schema: {
+        operationId: 'renameVariant',
+        summary: 'Rename a variant',
+        description: 'At any time. Its id, by which everything else knows it, stays.',
+        tags,
+        params: Type.Object({ id: Type.String(), variantId: Type.String() }),
+        headers: IfMatch,
+        body: Closed({ name: Type.String({ minLength: 1, maxLength: 200 }) }),
+        response: answers({ 200: Envelope(Experiment) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId, keyId: by } = principalOf(request);
+      const { id, variantId } = request.params;
+      const { name } = request.body;
+      const change = { ifMatch: request.headers['if-match'], variantId, name };
+      await mutations.mutate(request, reply, async (tx) => {
+        const row = await renameVariant(tx, organizationId, id, change);
+        const changes = { variants: [{ id: variantId, name }] };
+        await recordDecision(tx, row, { action: 'changed', by, changes });
+        return shown(tx, row, plan);
+      });
+      onChange();
+      return reply;
+    },
+  );
+}
+
+function addCloneRoute(app: HttpApp, { mutations, plan, onChange }: Parts): void {
+  app.post(
+    '/v1/experiments/:id/clone',
+    {
+      config,
+      preValidation: async (request) => {
+        request.body ??= {};
+      },
+      schema: {
+        operationId: 'cloneExperiment',
+        summary: 'Make a draft like an experiment',
+        description: 'With everything that defines it, but for an `endsAt` that has passed.',
+        tags,
+        params: IdParams,
+        body: Closed({ name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })) }),
+        response: answers({ 201: Envelope(Experiment) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId, keyId: by } = principalOf(request);
+      const { id } = request.params;
+      const name = request.body.name ?? null;
+      await mutations.mutate(request, reply, async (tx) => {
+        const { row, from } = await cloneExperiment(tx, organizationId, id, name);
+        const changes = { from: from.experiment_id };
+        await recordDecision(tx, row, { action: 'cloned', by, changes });
+        return shown(tx, row, plan, 201);
+      });
+      onChange();
+      return reply;
+    },
+  );
+}
