@@ -89,6 +89,7 @@ test('the Compose file is valid, and has three API processes, two workers and on
       { environment?: Record<string, string>; deploy?: { replicas: number } }
     >;
     configs: object;
+    name: string;
   };
   // The name, and configurations in the file itself, are younger than the packaged schema.
   const { configs: _configs, name: _name, ...rest } = file;
