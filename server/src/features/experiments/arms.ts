@@ -4,6 +4,7 @@ import { countExposures, unitsOf, type ExposureCount } from './assignments/expos
 import type { ExperimentRow, Variant } from './experiment.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { selectArms, watchCap, type ArmRow } from './units/arm-queries.ts';
+import { ownSamples } from './own-samples.ts';
 import { dayMs } from '../../platform/time.ts';
 
 /** Retention asks about the second day after the exposure, which must be over. */
@@ -20,14 +21,16 @@ export async function readArms(db: Db, row: ExperimentRow, asOf: Date): Promise<
   const capMs = await watchCap(db, row.number, units);
   const maturedBefore = new Date(asOf.getTime() - maturityMs);
   const found = await selectArms(db, row.number, { capMs, maturedBefore });
+  const own = await ownSamples(db, row, asOf);
   return {
-    arms: row.variants.map((variant, index) =>
-      armOf(
+    arms: row.variants.map((variant, index) => ({
+      ...armOf(
         variant,
         unitsOf(exposures, index),
         found.find((each) => each.variant === index),
       ),
-    ),
+      ...(own !== null && { own: own[index] ?? {} }),
+    })),
     exposures,
   };
 }

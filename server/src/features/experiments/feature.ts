@@ -10,13 +10,16 @@ import { setting } from '../../platform/settings.ts';
 import { engagementFollowers } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
 import type { SignatureReader } from '../keys/keys.ts';
+import { metricUses } from '../metrics/metrics.ts';
 import { configurationChanged } from '../settings/settings.ts';
 import { webhookDeliveries, webhookEvents } from '../webhooks/webhooks.ts';
 import { completeDue, countQuietExposures, settle, takeDueLooks } from './catch-up.ts';
 import { addConfigRoute } from './config-route.ts';
 import { experimentErrors } from './errors.ts';
 import { openExperiments } from './experiments.ts';
+import { watchGuardrails } from './harms.ts';
 import { addLifecycleRoutes } from './lifecycle-routes.ts';
+import { experimentNaming } from './queries.ts';
 import { addResultRoutes } from './result-routes.ts';
 import { addExperimentRoutes } from './routes.ts';
 import { experimentUnits } from './units/units.ts';
@@ -66,6 +69,10 @@ export const experiments = defineFeature({
   extensions: [
     extend(webhookEvents, experimentEvents),
     extend(engagementFollowers, experimentUnits),
+    extend(metricUses, async (tx, organizationId, metric) => {
+      const experimentId = await experimentNaming(tx, organizationId, metric);
+      return experimentId === null ? null : `the experiment ${experimentId}`;
+    }),
   ],
   async build({ db, log, cursors, mutations, hints, eventLog, viewerSignatures }: Parts, values) {
     const opened = await openExperiments(db, log, hints);
@@ -93,15 +100,19 @@ export const experiments = defineFeature({
         });
         addResultRoutes(app, { db });
       },
-      chores: choresOf(db, () => {
-        onChange();
-        hints.give(webhookDeliveries);
-      }),
+      chores: choresOf(
+        db,
+        () => {
+          onChange();
+          hints.give(webhookDeliveries);
+        },
+        () => hints.give(webhookDeliveries),
+      ),
     };
   },
 });
 
-function choresOf(db: Db, onCompleted: () => void): Chore[] {
+function choresOf(db: Db, onCompleted: () => void, onHarmed: () => void): Chore[] {
   return [
     {
       name: 'end experiments',
@@ -114,6 +125,13 @@ function choresOf(db: Db, onCompleted: () => void): Chore[] {
       name: 'look at experiments',
       intervalMs: 30_000,
       run: () => takeDueLooks(db, new Date()),
+    },
+    {
+      name: 'watch guardrails',
+      intervalMs: 30_000,
+      async run() {
+        if ((await watchGuardrails(db, new Date())) > 0) onHarmed();
+      },
     },
     { name: 'count exposures', intervalMs: 1_000, run: () => countQuietExposures(db) },
   ];

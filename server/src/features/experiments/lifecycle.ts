@@ -34,6 +34,7 @@ import {
 } from './experiment.ts';
 import { experimentErrors } from './errors.ts';
 import { areExclusive, freeShare, takeRanges } from './layer.ts';
+import { problemsOfMetrics } from './own-metrics.ts';
 import {
   databaseNow,
   deleteExperiment,
@@ -56,7 +57,8 @@ export async function createExperiment(
   organizationId: OrganizationId,
   values: ExperimentValues,
 ): Promise<ExperimentRow> {
-  checkDefinition(values, await databaseNow(tx));
+  const problems = await problemsOfMetrics(tx, organizationId, values);
+  checkDefinition(values, await databaseNow(tx), problems);
   return insertExperiment(tx, organizationId, newTypeId('exp'), values);
 }
 
@@ -78,7 +80,7 @@ export async function patchExperiment(
   const values = patch(row);
   if (row.status === 'running') return updateState(tx, row, moveEnd(row, values, now));
   if (row.status !== 'draft') throw notDraft(row);
-  checkDefinition(values, now);
+  checkDefinition(values, now, await problemsOfMetrics(tx, organizationId, values));
   return updateDraft(tx, organizationId, requireExperimentId(id), values);
 }
 

@@ -3,12 +3,12 @@
  */
 import type { Db } from '../../platform/database/database.ts';
 import { readBaseline, type BaselineRow } from './plan-queries.ts';
-import type { MetricName } from './statistics/analysis.ts';
+import type { BuiltInMetric } from './statistics/metric-names.ts';
 import { ratioEstimate } from './statistics/estimates.ts';
 import { requiredUnits } from './statistics/power.ts';
 
 export type PlanQuestion = {
-  readonly metric: MetricName;
+  readonly metric: BuiltInMetric;
   /** Relative. */
   readonly effect: number;
   readonly variants: number;
@@ -58,7 +58,7 @@ export async function planExperiment(
 
 type Baseline = { mean: number | null; variance: number | null };
 
-function baselineOf(row: BaselineRow, metric: MetricName): Baseline {
+function baselineOf(row: BaselineRow, metric: BuiltInMetric): Baseline {
   switch (metric) {
     case 'watchTime':
       return { mean: row.watch_mean, variance: row.watch_variance };

@@ -24,6 +24,8 @@ const columns = [
   'variants',
   'metrics',
   'primary_metric',
+  'guardrails',
+  'harms',
   'targeting',
   'ends_at',
   'revision',
@@ -52,6 +54,7 @@ export type ExperimentValues = {
   variants: ExperimentRow['variants'];
   metrics: ExperimentRow['metrics'];
   primaryMetric: ExperimentRow['primary_metric'];
+  guardrails: ExperimentRow['guardrails'];
   targeting: ExperimentRow['targeting'];
   endsAt: Date | null;
 };
@@ -66,6 +69,7 @@ export function valuesOf(row: ExperimentRow): ExperimentValues {
     variants: row.variants,
     metrics: row.metrics,
     primaryMetric: row.primary_metric,
+    guardrails: row.guardrails,
     targeting: row.targeting,
     endsAt: row.ends_at,
   };
@@ -80,6 +84,7 @@ function toColumns(values: ExperimentValues) {
     variants: JSON.stringify(values.variants),
     metrics: [...values.metrics],
     primary_metric: values.primaryMetric,
+    guardrails: JSON.stringify(values.guardrails),
     targeting: JSON.stringify(values.targeting),
     ends_at: values.endsAt,
   };
@@ -278,6 +283,48 @@ export async function deleteExperiment(
     .set({ deleted_at: sql`clock_timestamp()`, results: null })
     .where('number', '=', row.number)
     .execute();
+}
+
+/** Running experiments with guardrails. */
+export async function guardedExperiments(db: Db): Promise<ExperimentRow[]> {
+  return (await runningExperiments(db)).filter(({ guardrails }) => guardrails.length > 0);
+}
+
+/** Adds guardrails that are harmed. This does not count as a change of the experiment. */
+export async function addHarms(
+  tx: Tx,
+  { number, harms }: ExperimentRow,
+  found: ExperimentRow['harms'],
+): Promise<void> {
+  await tx
+    .updateTable('experiment')
+    .set({ harms: JSON.stringify([...harms, ...found]) })
+    .where('number', '=', number)
+    .execute();
+}
+
+/** The experiment, a draft or running, that names a metric. */
+export async function experimentNaming(
+  tx: Tx,
+  organizationId: string,
+  metric: string,
+): Promise<string | null> {
+  const row = await tx
+    .selectFrom('experiment')
+    .select('experiment_id')
+    .where('organization_id', '=', organizationId)
+    .where('deleted_at', 'is', null)
+    .where('status', 'not in', ['completed', 'stopped'])
+    .where((eb) =>
+      eb.or([
+        sql<boolean>`${metric} = any(metrics)`,
+        sql<boolean>`guardrails @> ${JSON.stringify([{ metric }])}::jsonb`,
+      ]),
+    )
+    .orderBy('number')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.experiment_id ?? null;
 }
 
 /** Finds running experiments that have reached their planned end. */

@@ -7,7 +7,7 @@ import { audienceShare } from '../analytics/analytics.ts';
 import { planExperiment } from './plan.ts';
 import { databaseNow } from './queries.ts';
 import { Plan, PlanRequest, Results } from './result-schemas.ts';
-import { readResults } from './results.ts';
+import { readResults, withHarms } from './results.ts';
 import { config, getExperiment, tags } from './routes.ts';
 
 export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
@@ -29,7 +29,7 @@ export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const row = await getExperiment(db, organizationId, request.params.id);
-      return { data: await readResults(db, row, await databaseNow(db)) };
+      return { data: withHarms(await readResults(db, row, await databaseNow(db)), row) };
     },
   );
   app.post(

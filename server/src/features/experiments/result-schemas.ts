@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { experimentStatuses } from './experiment.ts';
 import { TargetingRules } from './schemas.ts';
-import { metricNames } from './statistics/analysis.ts';
+import { metricNames } from './statistics/metric-names.ts';
 
 const Interval = Nullable(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }));
 const Reason = Nullable(
@@ -51,6 +51,28 @@ export const Results = Type.Object({
     minimumDetectableEffect: Nullable(Type.Number()),
     reason: Reason,
   }),
+  guardrails: Type.Optional(
+    Type.Array(
+      Type.Object({
+        metric: Type.String(),
+        margin: Type.Number(),
+        variants: Type.Array(
+          Type.Object({
+            id: Type.String(),
+            status: OneOf(
+              ['passed', 'harmed', 'undecided'] as const,
+              '`passed`: surely not worse by the margin. `harmed`: surely worse by more than it; ' +
+                'that is looked for every 30 seconds, also between looks.',
+            ),
+            lift: Nullable(Type.Number()),
+            liftInterval: Interval,
+            harmedAt: Nullable(Timestamp),
+          }),
+        ),
+      }),
+      { description: 'Of treatments; missing in results that were frozen without any.' },
+    ),
+  ),
   health: Type.Object({
     srm: Type.Object({
       pValue: Type.Number(),

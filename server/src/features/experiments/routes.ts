@@ -225,6 +225,7 @@ function bodyOf(row: ExperimentRow): Body & { storedPrimary: string } {
     variants: row.variants.map((variant) => ({ ...variant })),
     metrics: [...row.metrics],
     storedPrimary: row.primary_metric,
+    guardrails: row.guardrails.map((guardrail) => ({ ...guardrail })),
     endsAt: formatTimestamp(row.ends_at),
     storedTargeting: row.targeting,
   } as Body & { storedPrimary: string };
@@ -249,6 +250,7 @@ function toValues(
     })),
     metrics,
     primaryMetric: body.primaryMetric ?? kept ?? metrics[0] ?? 'watchTime',
+    guardrails: body.guardrails ?? [],
     targeting: body.targetingRules ?? body.targeting ?? body.storedTargeting ?? {},
     endsAt: body.endsAt == null ? null : parseTimestamp(body.endsAt),
   };

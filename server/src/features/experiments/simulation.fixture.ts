@@ -28,9 +28,9 @@ import {
   metricNames,
   type Analysis,
   type ArmData,
-  type MetricName,
   type TreatmentResult,
 } from './statistics/analysis.ts';
+import type { BuiltInMetric as MetricName } from './statistics/metric-names.ts';
 import { boundaryCurve, type Curve } from './statistics/group-sequential.ts';
 import type { Monitoring } from './statistics/monitoring.ts';
 import { createRandom } from './statistics/random.fixture.ts';
@@ -67,6 +67,8 @@ export function simulatedRow(number: number, startMs: number, options: Simulatio
       { id: 'other', name: 'Other', traffic: 1 - split, config: { [`key${number}`]: 1 } },
     ],
     metrics: metricNames,
+    guardrails: [],
+    harms: [],
     primary_metric: metricNames[number % metricNames.length] ?? 'watchTime',
     targeting: {},
     ends_at: isPlanned ? new Date(startMs + days * dayMs) : null,

@@ -24,6 +24,8 @@ export type ExperimentTable = {
   variants: Json<unknown>;
   metrics: string[];
   primary_metric: string;
+  guardrails: ColumnType<unknown, string | undefined, string>;
+  harms: ColumnType<unknown, string | undefined, string>;
   targeting: Json<unknown>;
   ends_at: NullableTimestamp;
   revision: Generated<number>;

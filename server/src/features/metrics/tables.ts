@@ -1,0 +1,36 @@
+/** The tables of metrics. */
+import type { ColumnType } from 'kysely';
+import type {
+  DefaultTimestamp,
+  Json,
+  NullableTimestamp,
+  Timestamp,
+} from '../../platform/database/column-types.ts';
+
+type MetricTable = {
+  number: ColumnType<number, never, never>;
+  organization_id: string;
+  metric_id: string;
+  name: string;
+  description: string | null;
+  definition: Json<unknown>;
+  created_at: DefaultTimestamp;
+  computed_at: NullableTimestamp;
+  deleted_at: NullableTimestamp;
+};
+
+type MetricEventTable = {
+  metric_number: number;
+  viewer_key: Buffer;
+  at: Timestamp;
+  event_key: Buffer;
+  numerator: number;
+  denominator: number;
+};
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    metric: MetricTable;
+    metric_event: MetricEventTable;
+  }
+}
