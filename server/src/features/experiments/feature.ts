@@ -17,6 +17,7 @@ import { completeDue, countQuietExposures, settle, takeDueLooks } from './catch-
 import { addConfigRoute } from './config-route.ts';
 import { experimentErrors } from './errors.ts';
 import { openExperiments } from './experiments.ts';
+import { freezeTimelinesHandler } from './freeze.ts';
 import { watchGuardrails } from './harms.ts';
 import { addLifecycleRoutes } from './lifecycle-routes.ts';
 import { experimentNaming } from './queries.ts';
@@ -100,6 +101,7 @@ export const experiments = defineFeature({
         });
         addResultRoutes(app, { db });
       },
+      jobs: [freezeTimelinesHandler(db)],
       chores: choresOf(
         db,
         () => {

@@ -7,7 +7,7 @@ import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import type { JudgingPlan } from './experiment.ts';
 import { removeExperiment, rollOut, startExperiment, stopExperiment } from './lifecycle.ts';
-import { freezeResults } from './results.ts';
+import { freeze } from './freeze.ts';
 import { config, IfMatch, tags } from './routes.ts';
 import { Deleted, RolledOut, RolloutRequest, Started, Stopped, StopRequest } from './schemas.ts';
 
@@ -91,7 +91,7 @@ function addStopRoute(app: HttpApp, parts: LifecycleRouteParts): void {
       const ifMatch = request.headers['if-match'];
       const stop = { ifMatch, winner, reason };
       await mutations.mutateAfter(request, reply, settle, async (tx) => {
-        const row = await stopExperiment(tx, organizationId, id, stop, freezeResults);
+        const row = await stopExperiment(tx, organizationId, id, stop, freeze);
         const stoppedAt = formatTimestamp(row.ended_at);
         const data = { id: row.experiment_id, status: row.status, stoppedAt, winner, reason };
         return { data };

@@ -21,6 +21,7 @@ export async function ownSamples(
       experimentNumber: row.number,
       metric,
       until,
+      lastDay: until,
       after: null,
       isPast: false,
       capMs: Infinity,

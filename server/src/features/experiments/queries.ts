@@ -303,6 +303,15 @@ export async function addHarms(
     .execute();
 }
 
+/** Adds the days of metrics to frozen results. */
+export async function saveTimelines(tx: Tx, number: number, timelines: unknown): Promise<void> {
+  await sql`
+    update experiment
+    set results = jsonb_set(results, '{timelines}', ${JSON.stringify(timelines)}::jsonb)
+    where number = ${number} and status in ('completed', 'stopped') and results is not null
+  `.execute(tx);
+}
+
 /** The experiment, a draft or running, that names a metric. */
 export async function experimentNaming(
   tx: Tx,

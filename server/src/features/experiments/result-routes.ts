@@ -5,9 +5,8 @@ import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
 import { audienceShare } from '../analytics/analytics.ts';
 import { planExperiment } from './plan.ts';
-import { databaseNow } from './queries.ts';
-import { Plan, PlanRequest, Results } from './result-schemas.ts';
-import { readResults, withHarms } from './results.ts';
+import { Plan, PlanRequest, ResultsAnswer, ResultsQuery } from './result-schemas.ts';
+import { readReport } from './report.ts';
 import { config, getExperiment, tags } from './routes.ts';
 
 export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
@@ -23,13 +22,14 @@ export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
           'means is in docs/experiments.md.',
         tags,
         params: IdParams,
-        response: answers({ 200: Envelope(Results) }),
+        querystring: ResultsQuery,
+        response: answers({ 200: Envelope(ResultsAnswer) }),
       },
     },
     async (request) => {
       const { organizationId } = principalOf(request);
       const row = await getExperiment(db, organizationId, request.params.id);
-      return { data: withHarms(await readResults(db, row, await databaseNow(db)), row) };
+      return { data: await readReport(db, row, request.query) };
     },
   );
   app.post(

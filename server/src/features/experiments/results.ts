@@ -125,7 +125,7 @@ export function analyseArms(
   return analyse(arms, plan, monitoring, daysOf(row, asOf));
 }
 
-function daysOf(row: ExperimentRow, asOf: Date): number {
+export function daysOf(row: ExperimentRow, asOf: Date): number {
   const { started_at: startedAt } = row;
   if (startedAt === null) return 0;
   return Math.max(0, wholeDays(clockOfPlan(row), startedAt.getTime(), asOf.getTime()));

@@ -138,7 +138,11 @@ export function analyse(
 }
 
 /** The reason why no metric is tested; null if they may be. */
-function withholding(plan: AnalysisPlan, sampleRatio: SampleRatio, days: number): Reason | null {
+export function withholding(
+  plan: Pick<AnalysisPlan, 'minimumDays'>,
+  sampleRatio: SampleRatio,
+  days: number,
+): Reason | null {
   if (!sampleRatio.ok) return 'srm';
   return days < plan.minimumDays ? 'min_runtime' : null;
 }

@@ -24,6 +24,8 @@ export type ValueQuestion = {
   readonly after: Date | null;
   /** Whether `until` is in the past. Then it is the end of a UTC day, and so is `after`. */
   readonly isPast: boolean;
+  /** The last day on which units were counted. */
+  readonly lastDay: Date;
   /** The most that a unit's watch time counts for. */
   readonly capMs: number;
   /** What units are told apart by, as an expression over `unit` and `exposure`. */
@@ -50,6 +52,7 @@ type SummedRow = {
 export const segmentExpressions = {
   country: sql`coalesce(exposure.country, 'unknown')`,
   device: sql`coalesce(exposure.device, 'unknown')`,
+  /** Those are returning who had a session in the seven days before the day of their exposure. */
   newOrReturning: sql`case when unit.earlier_sessions > 0 then 'returning' else 'new' end`,
 } as const;
 
@@ -139,7 +142,7 @@ function valuesOf(question: ValueQuestion): Values {
  * the days after, which are known by day.
  */
 function builtInValues(question: ValueQuestion, metric: BuiltInMetric): Values {
-  const { experimentNumber, until, after, isPast, capMs } = question;
+  const { experimentNumber, until, after, isPast, capMs, lastDay } = question;
   const laterThan = after ?? (isPast ? until : null);
   const later =
     laterThan === null
@@ -150,6 +153,7 @@ function builtInValues(question: ValueQuestion, metric: BuiltInMetric): Values {
             sum(days.watch_ms) as watch_ms, sum(days.sessions) as sessions
           from member join viewer_day days on days.viewer_key = member.viewer_key
             and days.day >= (${laterThan} at time zone 'UTC')::date
+            and days.day <= (${lastDay} at time zone 'UTC')::date
           group by member.unit_key
         )`;
   const of = (column: 'plays' | 'completions' | 'watch_ms' | 'sessions') => {
