@@ -6,6 +6,7 @@ import { defineFeature, type Chore } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Signer } from '../../platform/signing-keys.ts';
 import { setting } from '../../platform/settings.ts';
 import { engagementFollowers } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
@@ -23,6 +24,9 @@ import { addLifecycleRoutes } from './lifecycle-routes.ts';
 import { experimentNaming } from './queries.ts';
 import { addResultRoutes } from './result-routes.ts';
 import { addExperimentRoutes } from './routes.ts';
+import { deleteExpiredShares } from './shares/queries.ts';
+import { addShareRoutes } from './shares/routes.ts';
+import { createShareUrls } from './shares/share-urls.ts';
 import { experimentUnits } from './units/units.ts';
 import { experimentEvents } from './webhook-events.ts';
 
@@ -34,6 +38,8 @@ type Parts = {
   hints: Hints;
   eventLog: EngagementLog;
   viewerSignatures: SignatureReader;
+  signer: Signer;
+  publicUrl: string;
 };
 
 export const experiments = defineFeature({
@@ -66,7 +72,7 @@ export const experiments = defineFeature({
     }),
   },
   errors: experimentErrors,
-  tables: ['experiment', 'exposure', 'experiment_unit', 'viewer_day'],
+  tables: ['experiment', 'experiment_share', 'exposure', 'experiment_unit', 'viewer_day'],
   extensions: [
     extend(webhookEvents, experimentEvents),
     extend(engagementFollowers, experimentUnits),
@@ -75,7 +81,9 @@ export const experiments = defineFeature({
       return experimentId === null ? null : `the experiment ${experimentId}`;
     }),
   ],
-  async build({ db, log, cursors, mutations, hints, eventLog, viewerSignatures }: Parts, values) {
+  async build(parts: Parts, values) {
+    const { db, log, cursors, mutations, hints, eventLog, viewerSignatures } = parts;
+    const { signer, publicUrl } = parts;
     const opened = await openExperiments(db, log, hints);
     const { assignments, exposures } = opened;
     const plan = {
@@ -100,6 +108,7 @@ export const experiments = defineFeature({
           onChange,
         });
         addResultRoutes(app, { db });
+        addShareRoutes(app, { db, mutations, urls: createShareUrls(publicUrl, signer) });
       },
       jobs: [freezeTimelinesHandler(db)],
       chores: choresOf(
@@ -135,6 +144,7 @@ function choresOf(db: Db, onCompleted: () => void, onHarmed: () => void): Chore[
         if ((await watchGuardrails(db, new Date())) > 0) onHarmed();
       },
     },
+    { name: 'expire links to results', intervalMs: 3_600_000, run: () => deleteExpiredShares(db) },
     { name: 'count exposures', intervalMs: 1_000, run: () => countQuietExposures(db) },
   ];
 }

@@ -1,4 +1,5 @@
 /** The routes of results and plans. */
+import { wantsCsv } from '../../platform/csv.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';
@@ -7,6 +8,7 @@ import { audienceShare } from '../analytics/analytics.ts';
 import { planExperiment } from './plan.ts';
 import { Plan, PlanRequest, ResultsAnswer, ResultsQuery } from './result-schemas.ts';
 import { readReport } from './report.ts';
+import { reportCsv } from './report-csv.ts';
 import { config, getExperiment, tags } from './routes.ts';
 
 export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
@@ -19,17 +21,21 @@ export function addResultRoutes(app: HttpApp, { db }: { db: Db }): void {
         summary: 'Get the results of an experiment',
         description:
           'With `endsAt`, those of the last look, one a day; without, as of now. What each number ' +
-          'means is in docs/experiments.md.',
+          'means is in docs/experiments.md. With `Accept: text/csv` as a table.',
         tags,
         params: IdParams,
         querystring: ResultsQuery,
         response: answers({ 200: Envelope(ResultsAnswer) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { organizationId } = principalOf(request);
       const row = await getExperiment(db, organizationId, request.params.id);
-      return { data: await readReport(db, row, request.query) };
+      const data = await readReport(db, row, request.query);
+      reply.header('vary', 'Accept');
+      if (!wantsCsv(request.headers.accept)) return { data };
+      await reply.type('text/csv; charset=utf-8').send(reportCsv(data));
+      return { data };
     },
   );
   app.post(

@@ -78,9 +78,18 @@ type ViewerDayTable = {
   sessions: Generated<number>;
 };
 
+type ExperimentShareTable = {
+  share_id: string;
+  organization_id: string;
+  experiment_number: number;
+  created_at: DefaultTimestamp;
+  expires_at: Timestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     experiment: ExperimentTable;
+    experiment_share: ExperimentShareTable;
     exposure: ExposureTable;
     experiment_unit: ExperimentUnitTable;
     viewer_day: ViewerDayTable;
