@@ -873,7 +873,7 @@ export interface paths {
         };
         /**
          * Get the results of an experiment
-         * @description With `endsAt`, those of the last look, one a day; without, as of now. What each number means is in docs/experiments.md.
+         * @description With `endsAt`, those of the last look, one a day; without, as of now. What each number means is in docs/experiments.md. With `Accept: text/csv` as a table.
          */
         get: operations["getExperimentResults"];
         put?: never;
@@ -899,6 +899,50 @@ export interface paths {
          */
         post: operations["rollOutExperiment"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the links to the results of an experiment
+         * @description Those that work, newest first.
+         */
+        get: operations["listResultsLinks"];
+        put?: never;
+        /**
+         * Make a link to the results of an experiment
+         * @description A page that anybody who has the link can read, and nobody can change.
+         */
+        post: operations["createResultsLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/shares/{shareId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a link to results
+         * @description It opens nothing from the answer on.
+         */
+        delete: operations["deleteResultsLink"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1263,6 +1307,50 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the metrics of the organization
+         * @description Those that it has defined, oldest first; at most 100.
+         */
+        get: operations["listMetrics"];
+        put?: never;
+        /**
+         * Define a metric
+         * @description Over events of a kind, with conditions on `data`. Events that the log holds already are counted in the background; `computedAt` says when that was done. A definition never changes.
+         */
+        post: operations["createMetric"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/metrics/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a metric
+         * @description Refused (409 `METRIC_IN_USE`) while a draft or a running experiment uses it. Results of experiments that have ended keep it.
+         */
+        delete: operations["deleteMetric"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1983,6 +2071,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "experiment.guardrail_harmed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A guardrail of a running experiment was found to be harmed: surely worse than its margin allows. Once for each guardrail and variant. */
+        post: operations["receive_experiment_guardrail_harmed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "export.ready": {
         parameters: {
             query?: never;
@@ -2266,7 +2371,7 @@ export interface components {
              */
             createdAt: string;
             /** @enum {string} */
-            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             /**
@@ -2305,7 +2410,7 @@ export interface components {
         Error: {
             error: {
                 /** @enum {string} */
-                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "RANGE_NOT_SATISFIABLE" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
+                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "RANGE_NOT_SATISFIABLE" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "METRIC_IN_USE" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
                 details?: {
                     message: string;
                     path: string;
@@ -2611,6 +2716,52 @@ export interface components {
             status: "idle" | "active" | "ended";
             title: string;
         };
+        /** Metric */
+        Metric: {
+            cap: number | null;
+            computedAt: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            denominator: {
+                event: string;
+                field: string | null;
+                where: {
+                    /** @description A key of `data`. */
+                    field: string;
+                    /**
+                     * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                     * @enum {string}
+                     */
+                    operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                    value: (string | number | boolean) | (string | number | boolean)[];
+                }[];
+            } | null;
+            description: string | null;
+            /** @enum {string} */
+            direction: "increase" | "decrease";
+            event: string;
+            field: string | null;
+            /** @example met_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            name: string;
+            /** @enum {string} */
+            type: "count" | "sum" | "mean" | "share" | "ratio";
+            where: {
+                /** @description A key of `data`. */
+                field: string;
+                /**
+                 * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                 * @enum {string}
+                 */
+                operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                value: (string | number | boolean) | (string | number | boolean)[];
+            }[];
+            windowHours: number | null;
+        };
         /** Organization */
         Organization: {
             /** @description Origins whose pages may use publishable keys. Empty: every origin. */
@@ -2640,6 +2791,25 @@ export interface components {
             deletedAt: string;
             /** @enum {string} */
             status: "pending" | "complete";
+        };
+        /** ResultsLink */
+        ResultsLink: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expiresAt: string;
+            /** @example shr_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            /** @description Whoever has it reads the results. With `?format=csv` or `json` as data. */
+            url: string;
         };
         /** RotatedKey */
         RotatedKey: {
@@ -2820,6 +2990,8 @@ export interface components {
          *     `CONTENT_NOT_READY`: The content item is not ready yet.
          *
          *     `DELIVERY_PENDING`: The delivery has not ended yet.
+         *
+         *     `METRIC_IN_USE`: An experiment uses the metric.
          *
          *     `EXPERIMENT_NOT_DRAFT`: Only a draft allows this.
          *
@@ -3010,8 +3182,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7beykrhy1901mrct2f",
-                     *         "asOf": "2026-11-23T15:30:47.154Z"
+                     *         "requestId": "req_01m84k628kevj9wr10ty8vtcna",
+                     *         "asOf": "2026-11-23T16:17:49.371Z"
                      *       }
                      *     }
                      */
@@ -3138,7 +3310,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
+                     *           "contentId": "01a20932-fdbb-72ea-abaa-089fdb295ef3",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3164,10 +3336,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7neex9e4apfzsjxt64",
+                     *         "requestId": "req_01m84k62a1egjr2ph86h7zkt7y",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T15:30:47.165Z"
+                     *         "asOf": "2026-11-23T16:17:49.412Z"
                      *       }
                      *     }
                      */
@@ -3290,7 +3462,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20907-f900-77de-8e17-0f8621e7af5b",
+                     *         "contentId": "01a20933-096f-7576-8548-8690ec66ffd4",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3372,8 +3544,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy84etn9e4nanase97p4",
-                     *         "asOf": "2026-11-23T15:30:47.176Z"
+                     *         "requestId": "req_01m84k62bre3bavb3yjg06t91x",
+                     *         "asOf": "2026-11-23T16:17:49.460Z"
                      *       }
                      *     }
                      */
@@ -3588,8 +3760,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8be2kszs1w3hh5c7hs",
-                     *         "asOf": "2026-11-23T15:30:47.185Z"
+                     *         "requestId": "req_01m84k62cyezarqx4hzdz26s4b",
+                     *         "asOf": "2026-11-23T16:17:49.520Z"
                      *       }
                      *     }
                      */
@@ -3738,8 +3910,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8yej8r4q2sejkz915c",
-                     *         "asOf": "2026-11-23T15:30:47.202Z"
+                     *         "requestId": "req_01m84k62gnes2v90cv5chd9dkm",
+                     *         "asOf": "2026-11-23T16:17:49.610Z"
                      *       }
                      *     }
                      */
@@ -3993,8 +4165,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6ver2v6q2v4c3g97fr",
-                     *         "asOf": "2026-11-23T15:30:47.141Z"
+                     *         "requestId": "req_01m84k623dervry0gh8hbxk2ew",
+                     *         "asOf": "2026-11-23T16:17:49.248Z"
                      *       }
                      *     }
                      */
@@ -4297,8 +4469,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8merya0pxzxr6pa44k",
-                     *         "asOf": "2026-11-23T15:30:47.191Z"
+                     *         "requestId": "req_01m84k62exe44rm69k9csxa79h",
+                     *         "asOf": "2026-11-23T16:17:49.550Z"
                      *       }
                      *     }
                      */
@@ -4463,8 +4635,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8se6gsvc0xyq41j2df",
-                     *         "asOf": "2026-11-23T15:30:47.195Z"
+                     *         "requestId": "req_01m84k62fteb2r1991jwc4aeme",
+                     *         "asOf": "2026-11-23T16:17:49.574Z"
                      *       }
                      *     }
                      */
@@ -4582,8 +4754,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy94epksgmt8ygnce5b7",
-                     *         "asOf": "2026-11-23T15:30:47.206Z"
+                     *         "requestId": "req_01m84k62hkewms6yywdnvse3vc",
+                     *         "asOf": "2026-11-23T16:17:49.627Z"
                      *       }
                      *     }
                      */
@@ -4683,40 +4855,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84gft11ejnspkz6xkr423sk",
-                     *           "recordedAt": "2026-11-23T15:30:42.849Z",
+                     *           "id": "aud_01m84k5ezrexfb6yzz6gepvwz1",
+                     *           "recordedAt": "2026-11-23T16:17:29.593Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84k5as3e3srey7mryz1tpbs",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *           "resourceId": "key_01m84k5ezpe7xrnsd3p489c3w4",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0yez0ry3zr0tjcpyx7"
+                     *           "requestId": "req_01m84k5ezje7ts4gjef6nt4san"
                      *         },
                      *         {
-                     *           "id": "aud_01m84gft0ke8vt7yc9yzjnjj7g",
-                     *           "recordedAt": "2026-11-23T15:30:42.836Z",
+                     *           "id": "aud_01m84k5ez3ejmbjrd9kbk2xgg2",
+                     *           "recordedAt": "2026-11-23T16:17:29.571Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84k5as3e3srey7mryz1tpbs",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft0ke8vt7yc5hkrxssye",
+                     *           "resourceId": "key_01m84k5ez1ey39gnw79c51e123",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0he4w9zvhtyp572cnv"
+                     *           "requestId": "req_01m84k5ez0ehcvaxcrebe5dddb"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft27e44r93qsvq34rtmz",
+                     *         "requestId": "req_01m84k5f4peh7a0xmgamhbvy4f",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4812,7 +4984,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0ten1typth70616b6m",
+                     *         "requestId": "req_01m84k6096e2k9xw4dp54wz8sj",
                      *         "experiments": []
                      *       }
                      *     }
@@ -4921,7 +5093,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e859-77c0-8247-07b30610bfa9",
+                     *           "id": "01a20932-bccd-768b-b1e6-5376ce7edcba",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -4959,11 +5131,11 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.906Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.920Z"
+                     *           "createdAt": "2026-11-23T16:17:29.810Z",
+                     *           "updatedAt": "2026-11-23T16:17:29.852Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-e713-71f7-885d-5618310874c1",
+                     *           "id": "01a20932-b451-779e-b0ec-b35efb291301",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -5001,12 +5173,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.580Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.660Z"
+                     *           "createdAt": "2026-11-23T16:17:27.647Z",
+                     *           "updatedAt": "2026-11-23T16:17:27.983Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft42e669p8d6abyy5gkc",
+                     *         "requestId": "req_01m84k5faqe94rhzjvew6k9jre",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5106,7 +5278,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e894-73a5-8e72-d54db174b646",
+                     *         "id": "01a20932-bd6d-7226-ba8c-bbc420047dc5",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5144,11 +5316,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:42.964Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.964Z"
+                     *         "createdAt": "2026-11-23T16:17:29.966Z",
+                     *         "updatedAt": "2026-11-23T16:17:29.966Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft4deek87f8yjb9s8srp"
+                     *         "requestId": "req_01m84k5fb5epdts731np760gbx"
                      *       }
                      *     }
                      */
@@ -5217,7 +5389,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e89f-72cb-8ad8-21dc08accbe3",
+                     *         "id": "01a20932-bd96-7429-ac2e-8a7e64fe690b",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5266,11 +5438,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.975Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.975Z"
+                     *         "createdAt": "2026-11-23T16:17:30.005Z",
+                     *         "updatedAt": "2026-11-23T16:17:30.005Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft54epq95g6y7wpgzc02"
+                     *         "requestId": "req_01m84k5fd0ebjrfxcd5jmd90pr"
                      *       }
                      *     }
                      */
@@ -5345,11 +5517,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8be-73e5-91bc-5b20fb0e2ffd",
+                     *         "id": "01a20932-be08-76c6-b6a5-5ba237ec1c0e",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft61enyv88t4qx4mzr8w"
+                     *         "requestId": "req_01m84k5fghe0kbha76q7bhc7v1"
                      *       }
                      *     }
                      */
@@ -5480,7 +5652,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8a8-71fd-8fdd-3e828ce6678e",
+                     *         "id": "01a20932-bdb4-75ab-abdb-3d5f4af7000a",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5529,11 +5701,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.985Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.002Z"
+                     *         "createdAt": "2026-11-23T16:17:30.041Z",
+                     *         "updatedAt": "2026-11-23T16:17:30.108Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft5cehcve0f5b073a0ce"
+                     *         "requestId": "req_01m84k5fe6e478svpex7tk2vyn"
                      *       }
                      *     }
                      */
@@ -5601,7 +5773,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxcecwtk2rzmnnzspm3"
+                     *         "requestId": "req_01m84k5qw1egf8cwvya8zsgkgh"
                      *       }
                      *     }
                      */
@@ -5680,17 +5852,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "id": "01a20932-df19-742c-9829-c3c65376f4e5",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/sFKGP-WG5fTTIMFrLXr_dw/a-01a20907-ef9b-746f-89d5-bb912d80cb8e/captions.vtt",
-                     *         "trackId": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "url": "https://feed.example.org/media/yK5-zcAHr9JmmiTKfb2ZZg/a-01a20932-df19-742c-9829-c3c65376f4e5/captions.vtt",
+                     *         "trackId": "01a20932-df19-742c-9829-c3c65376f4e5",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T15:30:44.772Z"
+                     *         "createdAt": "2026-11-23T16:17:38.662Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvwke3zbr0abb887nr2w"
+                     *         "requestId": "req_01m84k5qr9ents06nhnc1edfe8"
                      *       }
                      *     }
                      */
@@ -5761,11 +5933,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efb5-752e-9ffa-e42bf49fddd5",
+                     *         "id": "01a20932-dff8-73b0-ae62-5df78333f39e",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxzen2vxaj3r36g2s9y"
+                     *         "requestId": "req_01m84k5r8zekzaj9d2j9h75tce"
                      *       }
                      *     }
                      */
@@ -5844,7 +6016,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efc6-7092-8449-1e810809aee0",
+                     *         "id": "01a20932-e148-7394-ab74-de63ca06d750",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -5859,18 +6031,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -5895,11 +6067,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:44.807Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.066Z"
+                     *         "createdAt": "2026-11-23T16:17:39.147Z",
+                     *         "updatedAt": "2026-11-23T16:17:40.935Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvyteqhtshnmqhrhdyya"
+                     *         "requestId": "req_01m84k5rh1ejrvj057n9z96c3g"
                      *       }
                      *     }
                      */
@@ -5969,7 +6141,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *         "id": "01a20932-e84c-761c-be75-d88d94305a02",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6007,11 +6179,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:45.072Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.093Z"
+                     *         "createdAt": "2026-11-23T16:17:40.940Z",
+                     *         "updatedAt": "2026-11-23T16:17:41.028Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw71ej79e6q0vf9h69ny"
+                     *         "requestId": "req_01m84k5t52egn9hmwmwtvpb98m"
                      *       }
                      *     }
                      */
@@ -6087,14 +6259,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ea01-73f6-b863-c46cac25751c",
-                     *         "imageUrl": "https://feed.example.org/media/iPmO3MtUdjwP3vwxFphtkg/a-01a20907-ea01-73f6-b863-c46cac25751c/large.jpg",
+                     *         "id": "01a20932-c277-711d-84d7-e3954c17d58b",
+                     *         "imageUrl": "https://feed.example.org/media/qKIiiTwZygu2op18DvwjoA/a-01a20932-c277-711d-84d7-e3954c17d58b/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.643Z"
+                     *         "createdAt": "2026-11-23T16:17:32.742Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftfse3pbsc2ww3zq8my5"
+                     *         "requestId": "req_01m84k5ggpeafvdwxkvkzd869n"
                      *       }
                      *     }
                      */
@@ -6165,11 +6337,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ed89-7367-9be8-85dcc4af1495",
+                     *         "id": "01a20932-d2f9-74e1-bf9e-e2e464139ea4",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvw6ez59tzffhdp38m7b"
+                     *         "requestId": "req_01m84k5qp7ejqr4fxmrwn6699z"
                      *       }
                      *     }
                      */
@@ -6211,8 +6383,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20907-ec7b-711b-8099-8655dd7ea547",
-                 *         "01a20907-eb5a-74d8-a314-34d3c6e5af8c"
+                 *         "01a20932-cc13-7147-8b35-546373f4fa39",
+                 *         "01a20932-c85d-7288-9ddb-b3ec9cfb3f31"
                  *       ]
                  *     }
                  */
@@ -6254,22 +6426,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-ec7b-711b-8099-8655dd7ea547",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-ec7b-711b-8099-8655dd7ea547/large.jpg",
+                     *           "id": "01a20932-cc13-7147-8b35-546373f4fa39",
+                     *           "imageUrl": "https://feed.example.org/media/y8qM5FMgmXO0hegb7rD7uQ/a-01a20932-cc13-7147-8b35-546373f4fa39/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T15:30:44.206Z"
+                     *           "createdAt": "2026-11-23T16:17:35.408Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-eb5a-74d8-a314-34d3c6e5af8c",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-eb5a-74d8-a314-34d3c6e5af8c/large.jpg",
+                     *           "id": "01a20932-c85d-7288-9ddb-b3ec9cfb3f31",
+                     *           "imageUrl": "https://feed.example.org/media/y8qM5FMgmXO0hegb7rD7uQ/a-01a20932-c85d-7288-9ddb-b3ec9cfb3f31/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T15:30:43.950Z"
+                     *           "createdAt": "2026-11-23T16:17:33.670Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvbme93twm9zazjpt4ee"
+                     *         "requestId": "req_01m84k5mnqe81a2vaqnk73r8fc"
                      *       }
                      *     }
                      */
@@ -6339,7 +6511,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKUX9_d0KOactvucRnNplFV_Us8Q/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKfFRLgbraRErSfTwSjDA0uXGsOQ/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6347,11 +6519,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T21:30:42.943Z",
+                     *         "expiresAt": "2026-11-23T22:17:29.931Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft3xem6a17mz14e0swmc"
+                     *         "requestId": "req_01m84k5fa9ere8b2wr9ypbmvd0"
                      *       }
                      *     }
                      */
@@ -6440,7 +6612,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8c6-73c1-855c-52572ec13d7e",
+                     *         "id": "01a20932-be1d-7664-ac5a-fda484c88872",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6478,11 +6650,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.014Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.022Z"
+                     *         "createdAt": "2026-11-23T16:17:30.143Z",
+                     *         "updatedAt": "2026-11-23T16:17:30.159Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6dezcaceh650hfhmk1"
+                     *         "requestId": "req_01m84k5fheeyvb2f61cdmk7mhk"
                      *       }
                      *     }
                      */
@@ -6547,7 +6719,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *         "id": "01a20932-beba-727a-9ac9-3eb9e1ffecff",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6585,11 +6757,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.056Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.084Z"
+                     *         "createdAt": "2026-11-23T16:17:30.300Z",
+                     *         "updatedAt": "2026-11-23T16:17:30.437Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft89ekst6agxgn2f089y"
+                     *         "requestId": "req_01m84k5fsse1frwmxjegq0mhj8"
                      *       }
                      *     }
                      */
@@ -6656,7 +6828,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyeqexmtnt436q19dmy6"
+                     *         "requestId": "req_01m84k63msecdrc54ne7t930qv"
                      *       }
                      *     }
                      */
@@ -6719,18 +6891,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-b8761f280821",
-                     *           "contentId": "01a20907-e99a-7483-80f0-627f42976437",
+                     *           "id": "01a20932-c18a-7542-b86b-30b1e70c3992",
+                     *           "contentId": "01a20932-c14c-7278-9f89-70338b3c929a",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-be0c4f3c74d7",
-                     *           "contentId": "01a20907-e99b-7078-b2dc-6e7ee74ff4da",
+                     *           "id": "01a20932-c18a-7542-b86b-37e1f11a4435",
+                     *           "contentId": "01a20932-c14d-7683-94f5-814354160fe0",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfte2ezkrmdr0xqxyetxm"
+                     *         "requestId": "req_01m84k5gcvegzvhwf7hf6n9kn6"
                      *       }
                      *     }
                      */
@@ -6774,8 +6946,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20907-e9ca-72e6-b4e7-adcace8e5547",
-                 *         "01a20907-e9cb-73c2-96f0-bfc4b7a56f10"
+                 *         "01a20932-c1a6-769f-a42d-655a7e7c9d7e",
+                 *         "01a20932-c1a7-74d5-a709-8efebef45288"
                  *       ]
                  *     }
                  */
@@ -6821,18 +6993,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-adec670b3f90",
-                     *           "contentId": "01a20907-e9ca-72e6-b4e7-adcace8e5547",
+                     *           "id": "01a20932-c1f0-7315-822c-23b2f2ba3c5e",
+                     *           "contentId": "01a20932-c1a6-769f-a42d-655a7e7c9d7e",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-b04d41966a17",
-                     *           "contentId": "01a20907-e9cb-73c2-96f0-bfc4b7a56f10",
+                     *           "id": "01a20932-c1f0-7315-822c-26fc38611f50",
+                     *           "contentId": "01a20932-c1a7-74d5-a709-8efebef45288",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftf1ezera647s41md8cf"
+                     *         "requestId": "req_01m84k5gfbe5pshvzkv8mac6n4"
                      *       }
                      *     }
                      */
@@ -6909,11 +7081,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e988-76ca-88c9-8daa6291dcc8",
+                     *         "id": "01a20932-c0e9-76c3-9b22-d07d890b55f7",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftcdexab406j1c136bd6"
+                     *         "requestId": "req_01m84k5g7sex8tt26y3yq5fvmb"
                      *       }
                      *     }
                      */
@@ -6955,8 +7127,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                 *         "01a20907-e956-70ff-aaca-5a9c48b4ce1c"
+                 *         "01a20932-c02c-755c-a4cf-dfb4ed8226d5",
+                 *         "01a20932-c02c-755c-a4cf-d8fb96c7bd18"
                  *       ]
                  *     }
                  */
@@ -6998,18 +7170,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                     *           "contentId": "01a20907-e92c-742b-9537-ad42e83228f3",
+                     *           "id": "01a20932-c02c-755c-a4cf-dfb4ed8226d5",
+                     *           "contentId": "01a20932-bf98-7773-8969-161d13b00349",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5a9c48b4ce1c",
-                     *           "contentId": "01a20907-e92a-77ab-9d61-7cff65a9b8ab",
+                     *           "id": "01a20932-c02c-755c-a4cf-d8fb96c7bd18",
+                     *           "contentId": "01a20932-bf95-76c1-b48e-c7bf31524ae5",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftaxe9mbw19xpkrhhneb"
+                     *         "requestId": "req_01m84k5g26ejza09b9jhn6mnq0"
                      *       }
                      *     }
                      */
@@ -7056,8 +7228,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f119-7656-b104-e27c0d9ee342",
-                 *         "01a20907-f11a-7170-8456-47907b51a69e"
+                 *         "01a20932-e8d6-757c-9831-64c46eb4f059",
+                 *         "01a20932-e8d6-757c-9831-6eabeafcc989"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7106,11 +7278,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f119-7656-b104-e27c0d9ee342",
+                     *             "id": "01a20932-e8d6-757c-9831-64c46eb4f059",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20907-f11a-7170-8456-47907b51a69e",
+                     *             "id": "01a20932-e8d6-757c-9831-6eabeafcc989",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7128,7 +7300,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw8yeyet367erjpqz7b4"
+                     *         "requestId": "req_01m84k5t70ew6s8hqpy21y0s7v"
                      *       }
                      *     }
                      */
@@ -7217,13 +7389,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *           "jobId": "job_01m84k5ta6e4ms2g6yt1wc6fw2",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T15:30:45.192Z",
+                     *           "createdAt": "2026-11-23T16:17:41.187Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7234,7 +7406,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfwadev0rdjjjb8j8d2ws",
+                     *         "requestId": "req_01m84k5taee6t9jwrfgfcths7r",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7422,14 +7594,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *         "jobId": "job_01m84k5ta6e4ms2g6yt1wc6fw2",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:45.192Z"
+                     *         "createdAt": "2026-11-23T16:17:41.187Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ze70vbsm24rdkzqa9"
+                     *         "requestId": "req_01m84k5t9mesvbkgjhazbqm90r"
                      *       }
                      *     }
                      */
@@ -7507,17 +7679,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxmaen9987bryfx0v6vp",
+                     *         "jobId": "job_01m84k5ypmehxv0z80sb21c5ht",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.538Z",
-                     *         "completedAt": "2026-11-23T15:30:46.552Z"
+                     *         "createdAt": "2026-11-23T16:17:45.678Z",
+                     *         "completedAt": "2026-11-23T16:17:45.776Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxn2esnryn8vpyg15a2p"
+                     *         "requestId": "req_01m84k5yt3e379m8dvmqa06xxp"
                      *       }
                      *     }
                      */
@@ -7582,17 +7754,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxk4e0ra6zvv51mf71eg",
+                     *         "jobId": "job_01m84k5yehes59fqx60zb7pt1g",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.499Z",
-                     *         "completedAt": "2026-11-23T15:30:46.527Z"
+                     *         "createdAt": "2026-11-23T16:17:45.424Z",
+                     *         "completedAt": "2026-11-23T16:17:45.620Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxktemq88hh7yqygvwwa"
+                     *         "requestId": "req_01m84k5ymbek2r0fe2j4ka1hg9"
                      *       }
                      *     }
                      */
@@ -7660,7 +7832,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnjewk9n5253qqbcca4",
+                     *         "requestId": "req_01m84k5yvde3jay2pbdr399g9a",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7708,8 +7880,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f129-73f9-92dc-34f8640fb1fe",
-                 *         "01a20907-f129-73f9-92dc-3cee8c53bd93"
+                 *         "01a20932-e8f1-759e-a03e-2268ec68ac2b",
+                 *         "01a20932-e8f1-759e-a03e-186791a2b8e6"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7762,13 +7934,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-34f8640fb1fe",
+                     *             "id": "01a20932-e8f1-759e-a03e-2268ec68ac2b",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-3cee8c53bd93",
+                     *             "id": "01a20932-e8f1-759e-a03e-186791a2b8e6",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7788,7 +7960,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ce9s8bk25pmxh4r4r"
+                     *         "requestId": "req_01m84k5t7segjahjfq76evesqk"
                      *       }
                      *     }
                      */
@@ -7846,11 +8018,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                 *           "id": "01a20932-e8a9-7073-91fc-702da6bb1b51",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                 *           "id": "01a20932-e8b0-70de-ae19-a4014dcdd0e8",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -7920,11 +8092,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                     *             "id": "01a20932-e8a9-7073-91fc-702da6bb1b51",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                     *             "id": "01a20932-e8b0-70de-ae19-a4014dcdd0e8",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -7942,7 +8114,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw89emw8bmrv4qvqyjk1"
+                     *         "requestId": "req_01m84k5t5ze7dtc5s4w391ay6a"
                      *       }
                      *     }
                      */
@@ -8000,8 +8172,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f134-769b-bdc8-57534bb12c33",
-                 *         "01a20907-f134-769b-bdc8-5e7009c7063c"
+                 *         "01a20932-e910-7141-abba-ff80394b6937",
+                 *         "01a20932-e90e-774a-b56f-902a4048c79a"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8047,11 +8219,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-57534bb12c33",
+                     *             "id": "01a20932-e910-7141-abba-ff80394b6937",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-5e7009c7063c",
+                     *             "id": "01a20932-e90e-774a-b56f-902a4048c79a",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8069,7 +8241,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9rejpse3yes3r3928t"
+                     *         "requestId": "req_01m84k5t8wewha1nscvtvw15aj"
                      *       }
                      *     }
                      */
@@ -8224,7 +8396,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft8herh8v7nf13629cjb"
+                     *         "requestId": "req_01m84k5ftwe2xrb2bwefk2ydk7"
                      *       }
                      *     }
                      */
@@ -8370,7 +8542,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d0-749f-bc5a-474ef0926568",
+                     *         "id": "01a20932-be33-7318-9753-635394745e86",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8408,14 +8580,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.025Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.025Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/NL_vYIYoAApvRGtX9KSzmk9OzMvO0oV_",
+                     *         "createdAt": "2026-11-23T16:17:30.163Z",
+                     *         "updatedAt": "2026-11-23T16:17:30.163Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/hmowlJc5Ow10IKjD3x9wZkMYrPitTrbk",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T15:30:43.025Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:17:30.163Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6gejfvrpj21aafggyf"
+                     *         "requestId": "req_01m84k5fhjehbry3n9gp6x1pnt"
                      *       }
                      *     }
                      */
@@ -8541,19 +8713,19 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
-                 *       "eventId": "01a20907-f773-73a7-a425-bd68a577c244",
+                 *       "contentId": "01a20932-fdbb-72ea-abaa-089fdb295ef3",
+                 *       "eventId": "01a20932-fdbf-72ef-b8e3-506f8292e80e",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T15:30:46.771Z",
+                 *       "timestamp": "2026-11-23T16:17:46.431Z",
                  *       "data": {}
                  *     }
                  */
                 "application/json": {
                     /** @description Version of the app. Reports can be filtered by it. */
                     appVersion?: string;
-                    /** @description The content item; of a swipe, the one that was swiped to. */
+                    /** @description The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without. */
                     contentId: string;
                     /** @description ISO 3166-1 alpha-2. */
                     country?: string;
@@ -8581,11 +8753,8 @@ export interface operations {
                     /** @enum {string} */
                     device?: "ios" | "android" | "web";
                     deviceId?: string;
-                    /**
-                     * @description What happened.
-                     * @enum {string}
-                     */
-                    event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error";
+                    /** @description What happened. Kinds `custom.…` are taken once a metric has declared them. */
+                    event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
                     /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
                     eventId?: string;
                     /**
@@ -8640,10 +8809,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20907-f773-73a7-a425-bd68a577c244"
+                     *         "eventId": "01a20932-fdbf-72ef-b8e3-506f8292e80e"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxvkeekt89e1azf2m5ds"
+                     *         "requestId": "req_01m84k5zdzebqvhrtm6c1k5687"
                      *       }
                      *     }
                      */
@@ -8702,22 +8871,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20907-f780-7183-ba77-4dcfd03874a0",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-d8b90837a417",
+                 *           "contentId": "01a20932-fe21-72ed-a121-aae875237521",
+                 *           "eventId": "01a20932-fe49-7228-ae68-0c483ce7ca8d",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:17:46.569Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                 *           "eventId": "01a20932-fe49-7228-ae68-13ae95396e99",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:17:46.569Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8727,7 +8896,7 @@ export interface operations {
                     events: ({
                         /** @description Version of the app. Reports can be filtered by it. */
                         appVersion?: string;
-                        /** @description The content item; of a swipe, the one that was swiped to. */
+                        /** @description The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without. */
                         contentId: string;
                         /** @description ISO 3166-1 alpha-2. */
                         country?: string;
@@ -8755,11 +8924,8 @@ export interface operations {
                         /** @enum {string} */
                         device?: "ios" | "android" | "web";
                         deviceId?: string;
-                        /**
-                         * @description What happened.
-                         * @enum {string}
-                         */
-                        event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error";
+                        /** @description What happened. Kinds `custom.…` are taken once a metric has declared them. */
+                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
                         /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
                         eventId?: string;
                         /**
@@ -8824,14 +8990,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                     *             "eventId": "01a20932-fe49-7228-ae68-13ae95396e99",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwfermbj141159bda93"
+                     *         "requestId": "req_01m84k5zjcecbadt3st2czjha9"
                      *       }
                      *     }
                      */
@@ -8982,7 +9148,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84gfy18eqrszgx0289qk93p",
+                     *           "id": "exp_01m84k60ame3nsyaadqjr6pnar",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -9005,20 +9171,21 @@ export interface operations {
                      *             "retention"
                      *           ],
                      *           "primaryMetric": "watchTime",
+                     *           "guardrails": [],
                      *           "targetingRules": {
                      *             "countries": [],
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T15:30:46.984Z",
+                     *           "startedAt": "2026-11-23T16:17:47.457Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T15:30:46.951Z"
+                     *           "createdAt": "2026-11-23T16:17:47.346Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2cekysxv3zwd5shwqp",
+                     *         "requestId": "req_01m84k60f0e5ereqh4ge7emxr6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9035,11 +9202,14 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
@@ -9130,13 +9300,23 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                    /** @description Metrics beside `metrics` that a winner must not worsen by more than a margin. */
+                    guardrails?: {
+                        /** @description The share of the control by which it may get worse: 0.02 is 2 %. */
+                        margin: number;
+                        /**
+                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or a metric of your own by its name.
+                         * @example watchTime
+                         */
+                        metric: string;
+                    }[];
+                    metrics: string[];
                     name: string;
                     /**
                      * @description What decides about the winner. Default: the first of `metrics`.
-                     * @enum {string}
+                     * @example watchTime
                      */
-                    primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                    primaryMetric?: string;
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9202,7 +9382,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2jejvve65kvbht10a2",
+                     *         "id": "exp_01m84k60fze4gas9czgz5x9maz",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -9230,6 +9410,7 @@ export interface operations {
                      *           "completionRate"
                      *         ],
                      *         "primaryMetric": "completionRate",
+                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [
                      *             "DE"
@@ -9245,11 +9426,11 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.994Z",
+                     *         "createdAt": "2026-11-23T16:17:47.515Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2hese9wkkbbt7mdjp3"
+                     *         "requestId": "req_01m84k60fse008978p62kpbrzs"
                      *       }
                      *     }
                      */
@@ -9264,11 +9445,14 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
@@ -9356,7 +9540,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2qehgabbf9y04pq782",
+                     *         "id": "exp_01m84k60gnekqs2asps2kympqd",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -9385,20 +9569,21 @@ export interface operations {
                      *           "retention"
                      *         ],
                      *         "primaryMetric": "watchTime",
+                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [],
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T15:30:47.004Z",
+                     *         "startedAt": "2026-11-23T16:17:47.565Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.998Z",
+                     *         "createdAt": "2026-11-23T16:17:47.536Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy31e0z9995fc9zww260"
+                     *         "requestId": "req_01m84k60vzeg29vhye36x8c7kt"
                      *       }
                      *     }
                      */
@@ -9413,11 +9598,14 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
@@ -9507,11 +9695,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy3we9w87j6h1jd3401w",
+                     *         "id": "exp_01m84k6152e90vpwp5fnac5bga",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3ye22rrcfb7x2wwark"
+                     *         "requestId": "req_01m84k615ye4y8ew1x0z8b1kwf"
                      *       }
                      *     }
                      */
@@ -9560,13 +9748,23 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    metrics?: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                    /** @description Metrics beside `metrics` that a winner must not worsen by more than a margin. */
+                    guardrails?: {
+                        /** @description The share of the control by which it may get worse: 0.02 is 2 %. */
+                        margin: number;
+                        /**
+                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or a metric of your own by its name.
+                         * @example watchTime
+                         */
+                        metric: string;
+                    }[];
+                    metrics?: string[];
                     name?: string;
                     /**
                      * @description What decides about the winner. Default: the first of `metrics`.
-                     * @enum {string}
+                     * @example watchTime
                      */
-                    primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                    primaryMetric?: string;
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9632,7 +9830,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy36exkbfdkarqg8szew",
+                     *         "id": "exp_01m84k6127e9kvr84ksq3a23kh",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -9659,6 +9857,7 @@ export interface operations {
                      *           "retention"
                      *         ],
                      *         "primaryMetric": "watchTime",
+                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [],
                      *           "devices": [],
@@ -9668,11 +9867,11 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:47.013Z",
+                     *         "createdAt": "2026-11-23T16:17:48.091Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3aejrss240enqw3438"
+                     *         "requestId": "req_01m84k612jeaqaszsqcbcgxq0h"
                      *       }
                      *     }
                      */
@@ -9687,11 +9886,14 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
@@ -9741,7 +9943,14 @@ export interface operations {
     };
     getExperimentResults: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Adds one metric over the days. */
+                granularity?: "day";
+                /** @description The metric of `segment` and `granularity`; any, also one that the experiment does not name. Default: its primary metric. */
+                metric?: string;
+                /** @description Adds the results of one metric by segment. */
+                segment?: "country" | "device" | "newOrReturning";
+            };
             header?: never;
             path: {
                 id: string;
@@ -9780,13 +9989,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84gfy67etps39yw5cbad2cc",
+                     *         "experimentId": "exp_01m84k61pte8yt25sntnczzreg",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T15:30:47.116Z"
+                     *           "startedAt": "2026-11-23T16:17:48.778Z"
                      *         },
-                     *         "asOf": "2026-11-23T15:30:47.120Z",
+                     *         "asOf": "2026-11-23T16:17:48.798Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -9839,6 +10048,7 @@ export interface operations {
                      *           "minimumDetectableEffect": null,
                      *           "reason": "min_runtime"
                      *         },
+                     *         "guardrails": [],
                      *         "health": {
                      *           "srm": {
                      *             "pValue": 1,
@@ -9846,10 +10056,43 @@ export interface operations {
                      *             "segments": []
                      *           },
                      *           "unitsInSeveralVariants": 0
+                     *         },
+                     *         "segments": {
+                     *           "dimension": "country",
+                     *           "metric": "watchTime",
+                     *           "correction": "holm",
+                     *           "comparisons": 0,
+                     *           "leftOut": 0,
+                     *           "values": []
+                     *         },
+                     *         "timeline": {
+                     *           "metric": "watchTime",
+                     *           "points": [
+                     *             {
+                     *               "date": "2026-11-23",
+                     *               "variants": [
+                     *                 {
+                     *                   "id": "control",
+                     *                   "participants": 0,
+                     *                   "value": 0,
+                     *                   "lift": null,
+                     *                   "liftInterval": null
+                     *                 },
+                     *                 {
+                     *                   "id": "b",
+                     *                   "participants": 0,
+                     *                   "value": 0,
+                     *                   "lift": null,
+                     *                   "liftInterval": null
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "novelty": []
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6fe1a8pgjw34a16r0t"
+                     *         "requestId": "req_01m84k61qge0g8m030w6d0ps19"
                      *       }
                      *     }
                      */
@@ -9861,6 +10104,22 @@ export interface operations {
                                 startedAt: string | null;
                             };
                             experimentId: string;
+                            /** @description Of treatments; missing in results that were frozen without any. */
+                            guardrails?: {
+                                margin: number;
+                                metric: string;
+                                variants: {
+                                    harmedAt: string | null;
+                                    id: string;
+                                    lift: number | null;
+                                    liftInterval: number[] | null;
+                                    /**
+                                     * @description `passed`: surely not worse by the margin. `harmed`: surely worse by more than it; that is looked for every 30 seconds, also between looks.
+                                     * @enum {string}
+                                     */
+                                    status: "passed" | "harmed" | "undecided";
+                                }[];
+                            }[];
                             health: {
                                 srm: {
                                     ok: boolean;
@@ -9880,8 +10139,64 @@ export interface operations {
                                 reason: ("min_runtime" | "min_sample" | "srm" | "not_significant" | "guardrail" | "no_data" | "zero_variance" | "zero_baseline") | null;
                                 winner: string | null;
                             };
+                            /** @description With `segment`. What a participant was at the exposure, judged as of now. */
+                            segments?: {
+                                /** @description The size of that family. */
+                                comparisons: number;
+                                /**
+                                 * @description All comparisons of the table are one family, corrected by the method of Holm.
+                                 * @enum {string}
+                                 */
+                                correction: "holm";
+                                /** @enum {string} */
+                                dimension: "country" | "device" | "newOrReturning";
+                                /** @description Smaller segments that are not in the table. */
+                                leftOut: number;
+                                metric: string;
+                                values: {
+                                    value: string;
+                                    variants: {
+                                        /** @description 1 − p of the comparison that the variant takes part in, after all corrections. */
+                                        confidence: number;
+                                        id: string;
+                                        interval?: number[] | null;
+                                        lift?: number | null;
+                                        liftInterval?: number[] | null;
+                                        participants: number;
+                                        pValue?: number | null;
+                                        reason: ("min_runtime" | "min_sample" | "srm" | "not_significant" | "guardrail" | "no_data" | "zero_variance" | "zero_baseline") | null;
+                                        significant?: boolean;
+                                        value: number;
+                                    }[];
+                                }[];
+                            };
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            /** @description With `granularity`. */
+                            timeline?: {
+                                metric: string;
+                                /** @description The first half of the days against the second; empty before the fourth day. */
+                                novelty: {
+                                    earlyLift: number;
+                                    /** @description The effect of the second half is surely smaller. */
+                                    isFading: boolean;
+                                    lateLift: number;
+                                    pValue: number;
+                                    variant: string;
+                                }[];
+                                /** @description What was known at the end of each UTC day, at most the last 34, and now. The intervals of all points hold at once. */
+                                points: {
+                                    /** Format: date */
+                                    date: string;
+                                    variants: {
+                                        id: string;
+                                        lift: number | null;
+                                        liftInterval: number[] | null;
+                                        participants: number;
+                                        value: number;
+                                    }[];
+                                }[];
+                            };
                             variants: {
                                 id: string;
                                 metrics: {
@@ -9973,13 +10288,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy5aeg5b2ymahsyxx6gk",
+                     *         "id": "exp_01m84k61hper5955zzq0yqhx8q",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T15:30:47.107Z"
+                     *         "rolledOutAt": "2026-11-23T16:17:48.731Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy5ze32ahs6earry6zxb"
+                     *         "requestId": "req_01m84k61naebcbvekby5t6a106"
                      *       }
                      *     }
                      */
@@ -10011,6 +10326,243 @@ export interface operations {
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listResultsLinks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "shr_01m84k61whenfbgw125skn9658",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m84k61whenfbgw125skn9658/LWxOM26XDPRwdsDykBZy6aJRaRqLbymj",
+                     *           "createdAt": "2026-11-23T16:17:48.945Z",
+                     *           "expiresAt": "2026-12-23T16:17:48.945Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84k61x0ef58pvv17q46mfed",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ResultsLink"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createResultsLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "expiresInDays": 7
+                 *     }
+                 */
+                "application/json": {
+                    /** @default 30 */
+                    expiresInDays?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "shr_01m84k61zqe5dt4y77f33jsaa7",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m84k61zqe5dt4y77f33jsaa7/d2lvWDXqypiHwRLn2HDHzzM-oekCT6YR",
+                     *         "createdAt": "2026-11-23T16:17:49.048Z",
+                     *         "expiresAt": "2026-11-30T16:17:49.048Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84k61z6ejstanvfg17k4krt"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ResultsLink"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteResultsLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+                shareId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "shr_01m84k621pew4br80wp78fsxct",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84k622qe58s201ehezq3991"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -10062,12 +10614,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy44eq1b3jvs76js89j9",
+                     *         "id": "exp_01m84k617yedwa833x0xt7bcjt",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T15:30:47.048Z"
+                     *         "startedAt": "2026-11-23T16:17:48.312Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy47eg69dn6vjvdypcpt"
+                     *         "requestId": "req_01m84k618ce2e87e85pqgt7rsy"
                      *       }
                      *     }
                      */
@@ -10158,14 +10710,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy4eemx8a5mw2zsdmbzt",
+                     *         "id": "exp_01m84k61c4ebdt3h0vdgc1jc19",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T15:30:47.072Z",
+                     *         "stoppedAt": "2026-11-23T16:17:48.537Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy4sejsb8s1gn4fpz7q7"
+                     *         "requestId": "req_01m84k61ewefz80rw2vy612fez"
                      *       }
                      *     }
                      */
@@ -10286,7 +10838,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6mecrastt14e43wszh"
+                     *         "requestId": "req_01m84k61rqe8dr57phq7f99173"
                      *       }
                      *     }
                      */
@@ -10365,7 +10917,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *           "id": "dex_01m84k62jqegqr19bgzkcjwyyg",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -10376,13 +10928,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T15:30:47.211Z",
+                     *           "createdAt": "2026-11-23T16:17:49.648Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9fe5wtvtjjg3ndwevs",
+                     *         "requestId": "req_01m84k62mae20a8dj6cstmzjkd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10485,7 +11037,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *         "id": "dex_01m84k62jqegqr19bgzkcjwyyg",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10496,12 +11048,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.211Z",
+                     *         "createdAt": "2026-11-23T16:17:49.648Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy98e3yr4gvj9qnwemx8"
+                     *         "requestId": "req_01m84k62j5ekjbbhxb71sjpa1t"
                      *       }
                      *     }
                      */
@@ -10567,7 +11119,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9sev9rr1ecatde44py",
+                     *         "id": "dex_01m84k62pmecrrtxx3d7apz99b",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10578,12 +11130,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.221Z",
+                     *         "createdAt": "2026-11-23T16:17:49.768Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9wezjb0m0p883mkvdw"
+                     *         "requestId": "req_01m84k62q3eg2tgwh9gb05rv72"
                      *       }
                      *     }
                      */
@@ -10667,7 +11219,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *           "id": "01a20932-e148-7394-ab74-de63ca06d750",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -10682,101 +11234,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
-                     *           "thumbnailHash": null,
-                     *           "thumbnailTime": null,
-                     *           "thumbnails": [],
-                     *           "previewUrl": null,
-                     *           "storyboardUrl": null,
-                     *           "downloadUrl": null,
-                     *           "customMetadata": {},
-                     *           "captionTracks": [],
-                     *           "images": [],
-                     *           "width": null,
-                     *           "height": null,
-                     *           "aspectRatio": null,
-                     *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
-                     *           "resolutionTier": null,
-                     *           "autoScrollInterval": null,
-                     *           "articleUrl": null,
-                     *           "externalId": null,
-                     *           "errorReason": null,
-                     *           "sourceTracks": [],
-                     *           "warnings": [],
-                     *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:45.072Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.093Z",
-                     *           "isLive": false,
-                     *           "liveStreamId": null,
-                     *           "liveStreamStatus": null,
-                     *           "currentViewers": 0,
-                     *           "engagement": {
-                     *             "views": 0,
-                     *             "likes": 0,
-                     *             "shares": 0,
-                     *             "saves": 0
-                     *           },
-                     *           "ranking": {
-                     *             "score": 0.6249954365593744,
-                     *             "signals": {
-                     *               "recency": 0.9999817462374975,
-                     *               "engagement": 0.5,
-                     *               "topicAffinity": 0.5,
-                     *               "geoRelevance": 0.5,
-                     *               "completionRate": 0.5,
-                     *               "creatorAffinity": 0.5
-                     *             },
-                     *             "weights": {
-                     *               "recency": 0.25,
-                     *               "engagement": 0.2,
-                     *               "topicAffinity": 0.2,
-                     *               "geoRelevance": 0.15,
-                     *               "completionRate": 0.1,
-                     *               "creatorAffinity": 0.1
-                     *             },
-                     *             "contributions": {
-                     *               "recency": 0.24999543655937437,
-                     *               "engagement": 0.1,
-                     *               "topicAffinity": 0.1,
-                     *               "geoRelevance": 0.075,
-                     *               "completionRate": 0.05,
-                     *               "creatorAffinity": 0.05
-                     *             },
-                     *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
-                     *             ]
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *           "contentType": "video",
-                     *           "title": "Item 0",
-                     *           "description": null,
-                     *           "uploadStatus": "ready",
-                     *           "publishStatus": "published",
-                     *           "visibility": "public",
-                     *           "streamingUrl": null,
-                     *           "section": null,
-                     *           "author": null,
-                     *           "tags": [],
-                     *           "publishAt": null,
-                     *           "expiresAt": null,
-                     *           "duration": null,
-                     *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -10801,8 +11270,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:44.807Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.066Z",
+                     *           "createdAt": "2026-11-23T16:17:39.147Z",
+                     *           "updatedAt": "2026-11-23T16:17:40.935Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10814,9 +11283,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249949050765773,
+                     *             "score": 0.6249770453276962,
                      *             "signals": {
-                     *               "recency": 0.9999796203063092,
+                     *               "recency": 0.9999081813107844,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10832,7 +11301,98 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499949050765773,
+                     *               "recency": 0.2499770453276961,
+                     *               "engagement": 0.1,
+                     *               "topicAffinity": 0.1,
+                     *               "geoRelevance": 0.075,
+                     *               "completionRate": 0.05,
+                     *               "creatorAffinity": 0.05
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "engagement"
+                     *             ]
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "01a20932-d2e5-757a-9893-89865dd0b540",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/_iZw49OP4MJ8tySBSOqejQ/a-01a20932-da37-7173-8f0a-83ad6632bebe/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a20932-da37-7173-8f0a-83ad6632bebe",
+                     *               "imageUrl": "https://feed.example.org/media/_iZw49OP4MJ8tySBSOqejQ/a-01a20932-da37-7173-8f0a-83ad6632bebe/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-23T16:17:38.473Z"
+                     *             }
+                     *           ],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": null,
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "sourceTracks": [],
+                     *           "warnings": [],
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-23T16:17:35.462Z",
+                     *           "updatedAt": "2026-11-23T16:17:38.532Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.6249696553535038,
+                     *             "signals": {
+                     *               "recency": 0.9998786214140148,
+                     *               "engagement": 0.5,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "contributions": {
+                     *               "recency": 0.2499696553535037,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10847,10 +11407,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfycce8er1fsq7aqwtmzv",
-                     *         "nextCursor": "AjVsZkA9j4Twg7Xih2ZlZF8wMW04NGdmeWNmZXQyOXZwNzJxbTMxN3ZtbRQFCAEBMAcAAQoCAQEBAQEBAQECAQECAQEBBAE",
+                     *         "requestId": "req_01m84k6324ezhacxc4hj8rv5y4",
+                     *         "nextCursor": "Aio0yewPcDkOneIW0GZlZF8wMW04NGs2MzJqZWhqYm42YWNjYTdxcXgwMBQFBgEBKgMBBAQHAgEBAQEBAQICAQEBAQEBAQQB",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84gfycfet29vp72qm317vmm",
+                     *         "feedId": "fed_01m84k632jehjbn6acca7qqx00",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -10933,11 +11493,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T15:30:46.908Z"
+                     *           "updatedAt": "2026-11-23T16:17:46.937Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy00extv73mb6dyg7qjh",
+                     *         "requestId": "req_01m84k5zyjev5rce6fc4c54c45",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11016,10 +11576,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T15:30:46.916Z"
+                     *         "updatedAt": "2026-11-23T16:17:46.984Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy09ewt910426rx1y574"
+                     *         "requestId": "req_01m84k600ke52sjba5z9mqcwjj"
                      *       }
                      *     }
                      */
@@ -11119,10 +11679,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T15:30:46.924Z"
+                     *         "updatedAt": "2026-11-23T16:17:47.045Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0cev0vjsr36wyatcbp"
+                     *         "requestId": "req_01m84k6014evnrzwgx0g394kd8"
                      *       }
                      *     }
                      */
@@ -11207,7 +11767,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0penhar90h1sqgztc3"
+                     *         "requestId": "req_01m84k6030etqbz24a0vzaywx8"
                      *       }
                      *     }
                      */
@@ -11277,11 +11837,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84gfs9xe6y97z0zagcr7h9h",
+                     *           "id": "key_01m84k5as7evh8907hzxhc34n1",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:17:25.270Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11289,11 +11849,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84gfs9veq99z3merf4gnn05",
+                     *           "id": "key_01m84k5as3e3srey7mryz1tpbs",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:17:25.270Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11302,7 +11862,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszye199xdxw08p603y6",
+                     *         "requestId": "req_01m84k5exken0bm9fc43h1f4n5",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11386,11 +11946,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0cexrs4ks1pe8rmref",
+                     *         "id": "key_01m84k5eyte7ns2fxh16dg8ech",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.830Z",
+                     *         "createdAt": "2026-11-23T16:17:29.563Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -11399,7 +11959,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft06e1f8h32998npjjrc"
+                     *         "requestId": "req_01m84k5eymebxv7298aa1sj6q9"
                      *       }
                      *     }
                      */
@@ -11468,19 +12028,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *         "id": "key_01m84k5ezpe7xrnsd3p489c3w4",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.848Z",
+                     *         "createdAt": "2026-11-23T16:17:29.591Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T15:30:42.852Z",
+                     *         "revokedAt": "2026-11-23T16:17:29.597Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft12eh8sysndcw5zcxxx"
+                     *         "requestId": "req_01m84k5ezvex3vdf9hg5ezt5rg"
                      *       }
                      *     }
                      */
@@ -11550,7 +12110,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1de7przjp4nvhnfhcf",
+                     *         "requestId": "req_01m84k5f09e1sar8t3tt622fsz",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -11635,21 +12195,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0ve8sagycm9ykrmnrb",
+                     *         "id": "key_01m84k5ezdevcvz5738mv20mgg",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.842Z",
+                     *         "createdAt": "2026-11-23T16:17:29.581Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84gft0ke8vt7yc5hkrxssye"
+                     *         "replaces": "key_01m84k5ez1ey39gnw79c51e123"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft0pe3ra2r18ak3ystds"
+                     *         "requestId": "req_01m84k5ez7e599626rhb68yv95"
                      *       }
                      *     }
                      */
@@ -11720,8 +12280,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *           "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *           "id": "lst_01m84k62qvej5t6jwwq6sj7cbd",
+                     *           "contentId": "01a20933-0af4-73db-b82f-68ea1670c6f2",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -11729,13 +12289,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T15:30:47.235Z",
+                     *           "createdAt": "2026-11-23T16:17:49.814Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfya8e88s2gzp4bf2swm7",
+                     *         "requestId": "req_01m84k62rae1vr7ng4tmh1wy8b",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11844,8 +12404,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *         "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *         "id": "lst_01m84k62qvej5t6jwwq6sj7cbd",
+                     *         "contentId": "01a20933-0af4-73db-b82f-68ea1670c6f2",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11853,13 +12413,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.235Z",
+                     *         "createdAt": "2026-11-23T16:17:49.814Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9yesktta76g4g9djwy"
+                     *         "requestId": "req_01m84k62q9e90txk6ah3hrztv9"
                      *       }
                      *     }
                      */
@@ -11958,8 +12518,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyaeet7vrj401f5mvdst",
-                     *         "contentId": "01a20907-f94d-74e4-8f65-5d7ff5e61ef3",
+                     *         "id": "lst_01m84k62wke9xrg1frp9tpnpxq",
+                     *         "contentId": "01a20933-0b8b-758f-b7c6-7568029310ff",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11967,12 +12527,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.245Z",
+                     *         "createdAt": "2026-11-23T16:17:49.967Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyajep598vqv36nbm9y5"
+                     *         "requestId": "req_01m84k62wreg1rqpyrf7tmtjvs"
                      *       }
                      *     }
                      */
@@ -12037,11 +12597,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyazervvrdq6b9jre529",
+                     *         "id": "lst_01m84k62xkembbwe1dtw7f2bhx",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyb2emqv9dj8xgbea8af"
+                     *         "requestId": "req_01m84k62xyeqrbgax7dfsxhyy2"
                      *       }
                      *     }
                      */
@@ -12110,8 +12670,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybpeg1r3h27w2c26826",
-                     *         "contentId": "01a20907-f975-7175-a056-0bc7798f0019",
+                     *         "id": "lst_01m84k6300ezxsscv790z60zyb",
+                     *         "contentId": "01a20933-0bfe-772c-af58-ef01921d7a1d",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -12119,12 +12679,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.285Z",
+                     *         "createdAt": "2026-11-23T16:17:50.079Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T15:30:47.292Z"
+                     *         "endedAt": "2026-11-23T16:17:50.095Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybsepcrjsvjx5b6fdqc"
+                     *         "requestId": "req_01m84k6308erpvjb4jtd84xv8r"
                      *       }
                      *     }
                      */
@@ -12189,8 +12749,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyc3ekdvbyvse2ms8jmm",
-                     *         "contentId": "01a20907-f981-71b6-a076-9430f1e6806f",
+                     *         "id": "lst_01m84k6311edrt3r7ac9b88e7g",
+                     *         "contentId": "01a20933-0c1d-7516-b82e-7d70f554b4f6",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12198,13 +12758,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.298Z",
+                     *         "createdAt": "2026-11-23T16:17:50.111Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyc6e1jtkj2b5heyzx5d"
+                     *         "requestId": "req_01m84k631denjax2c9pgvybtfx"
                      *       }
                      *     }
                      */
@@ -12299,8 +12859,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybeecx9zstrhygdta7x",
-                     *         "contentId": "01a20907-f96d-779a-83f1-c197ce77db77",
+                     *         "id": "lst_01m84k62zaexhvzpgk7n0veecf",
+                     *         "contentId": "01a20933-0be7-74f5-9a7b-5356cbf08a17",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -12308,7 +12868,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybje2v8nh2zkrkgf3t2"
+                     *         "requestId": "req_01m84k62zme0s8ms69dd5577fa"
                      *       }
                      *     }
                      */
@@ -12329,6 +12889,316 @@ export interface operations {
                              * @enum {string}
                              */
                             status: "idle" | "active" | "ended";
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "met_01m84k605meh3vr67rc245np4v",
+                     *           "name": "sample_1",
+                     *           "description": null,
+                     *           "type": "count",
+                     *           "event": "custom.signup",
+                     *           "field": null,
+                     *           "where": [],
+                     *           "denominator": null,
+                     *           "windowHours": null,
+                     *           "cap": null,
+                     *           "direction": "increase",
+                     *           "createdAt": "2026-11-23T16:17:47.188Z",
+                     *           "computedAt": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84k606gemmtnv6c724x1h9g",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Metric"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createMetric: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "revenue",
+                 *       "description": "What participants spend in a week.",
+                 *       "type": "sum",
+                 *       "event": "custom.purchase",
+                 *       "field": "amount",
+                 *       "where": [
+                 *         {
+                 *           "field": "currency",
+                 *           "operator": "eq",
+                 *           "value": "EUR"
+                 *         }
+                 *       ],
+                 *       "windowHours": 168,
+                 *       "cap": 500
+                 *     }
+                 */
+                "application/json": {
+                    cap?: number | null;
+                    denominator?: {
+                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                        field?: string | null;
+                        /** @description All of them must hold. */
+                        where?: {
+                            /** @description A key of `data`. */
+                            field: string;
+                            /**
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @enum {string}
+                             */
+                            operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                            value: (string | number | boolean) | (string | number | boolean)[];
+                        }[];
+                    } | null;
+                    description?: string | null;
+                    /**
+                     * @description Which direction is better. Default: `increase`.
+                     * @enum {string}
+                     */
+                    direction?: "increase" | "decrease";
+                    /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                    event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                    field?: string | null;
+                    /** @description What experiments call it: letters, digits and `_`, a letter first. */
+                    name: string;
+                    /**
+                     * @description `count`: events per participant; `sum`: a field, added up per participant; `share`: participants with such an event; `mean`: a field over all events; `ratio`: Σ numerator ÷ Σ denominator.
+                     * @enum {string}
+                     */
+                    type: "count" | "sum" | "mean" | "share" | "ratio";
+                    /** @description All of them must hold. */
+                    where?: {
+                        /** @description A key of `data`. */
+                        field: string;
+                        /**
+                         * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                         * @enum {string}
+                         */
+                        operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                        value: (string | number | boolean) | (string | number | boolean)[];
+                    }[];
+                    windowHours?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "met_01m84k606xeybrjbp673bnxxdm",
+                     *         "name": "revenue",
+                     *         "description": "What participants spend in a week.",
+                     *         "type": "sum",
+                     *         "event": "custom.purchase",
+                     *         "field": "amount",
+                     *         "where": [
+                     *           {
+                     *             "field": "currency",
+                     *             "value": "EUR",
+                     *             "operator": "eq"
+                     *           }
+                     *         ],
+                     *         "denominator": null,
+                     *         "windowHours": 168,
+                     *         "cap": 500,
+                     *         "direction": "increase",
+                     *         "createdAt": "2026-11-23T16:17:47.230Z",
+                     *         "computedAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84k606nezsrj9j9r2hbk6t6"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Metric"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteMetric: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "met_01m84k6078e14a0f7154d7bekb",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84k6082eqa8e76fmpe1jxr9"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
                         };
                         meta?: {
                             requestId: string;
@@ -12384,7 +13254,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84k5arsenrs0krq5ar64npc",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12394,7 +13264,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszdeneaxzm9p446vmzw"
+                     *         "requestId": "req_01m84k5em8e9xsmb6p7489q04h"
                      *       }
                      *     }
                      */
@@ -12473,7 +13343,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84k5arsenrs0krq5ar64npc",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12483,7 +13353,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszke0htrbd9ttnqskzt"
+                     *         "requestId": "req_01m84k5ev5ezzs8z4nv6a3an6h"
                      *       }
                      *     }
                      */
@@ -12554,20 +13424,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f11a-7170-8456-47907b51a69e",
+                     *           "contentId": "01a20932-e8d6-757c-9831-6eabeafcc989",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
+                     *           "deletedAt": "2026-11-23T16:17:41.091Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20907-f119-7656-b104-e27c0d9ee342",
+                     *           "contentId": "01a20932-e8d6-757c-9831-64c46eb4f059",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
+                     *           "deletedAt": "2026-11-23T16:17:41.091Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy7ecxr1yke4xs5wcfr",
+                     *         "requestId": "req_01m84k5znne818d3hehf7akxvr",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12653,7 +13523,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyewehav7vpmbaxxxscx"
+                     *         "requestId": "req_01m84k63nsetv9tfkp0bmhhyg5"
                      *       }
                      *     }
                      */
@@ -12825,7 +13695,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyezebq9xf15g0egmrps"
+                     *         "requestId": "req_01m84k63p5egcb2yrgsn4y3jy4"
                      *       }
                      *     }
                      */
@@ -12956,12 +13826,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84gfs9veq99z3merf4gnn05",
-                     *           "createdAt": "2026-11-23T15:30:47.395Z"
+                     *           "keyId": "key_01m84k5as3e3srey7mryz1tpbs",
+                     *           "createdAt": "2026-11-23T16:17:50.817Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyf6e5m9wrzxagrtw2zp",
+                     *         "requestId": "req_01m84k63qae6kvhdmm6y7jbjcp",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13090,7 +13960,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfce71vq2mgqvrr3vdf"
+                     *         "requestId": "req_01m84k63rmek9rg5mep35se8h9"
                      *       }
                      *     }
                      */
@@ -13269,10 +14139,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a20933-0e40-7138-9be2-3035dae21786",
+                     *                 "score": 0.6999987057702599,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.9999967644256497,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 1"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20932-e148-7394-ab74-de63ca06d750",
+                     *                 "score": 0.6999617365397537,
+                     *                 "signals": {
+                     *                   "recency": 0.9999043413493842,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -13280,19 +14163,6 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
-                     *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           },
@@ -13313,10 +14183,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a20933-0e40-7138-9be2-3035dae21786",
+                     *                 "score": 0.6999987057702599,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.9999967644256497,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 1"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20932-e148-7394-ab74-de63ca06d750",
+                     *                 "score": 0.6999617365397537,
+                     *                 "signals": {
+                     *                   "recency": 0.9999043413493842,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -13324,26 +14207,13 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
-                     *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygve6za1qqe7hkcayw3"
+                     *         "requestId": "req_01m84k63yve54r9hzvbbejx9de"
                      *       }
                      *     }
                      */
@@ -13457,7 +14327,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfgex0rvxrefjdes6yw",
+                     *         "requestId": "req_01m84k63sfesbtz5d3t3yh4rv7",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13583,7 +14453,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfpe9pv2sgmsce5p1sz",
+                     *         "id": "rul_01m84k63tnea4vdd3a05bnw1fr",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13594,11 +14464,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.416Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.416Z"
+                     *         "createdAt": "2026-11-23T16:17:50.961Z",
+                     *         "updatedAt": "2026-11-23T16:17:50.961Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfke2bv1xjkf5hvjkfw"
+                     *         "requestId": "req_01m84k63tfenkbv2ccxbqqf51p"
                      *       }
                      *     }
                      */
@@ -13694,11 +14564,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyg3ebsagjhnmt23hsk1",
+                     *         "id": "rul_01m84k63y0emwbp7qxmg02dpra",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygrej2v661vwz2b2vf8"
+                     *         "requestId": "req_01m84k63ymecka8qqrgh75cymy"
                      *       }
                      *     }
                      */
@@ -13791,7 +14661,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfte339dw9pxm0vxb0j",
+                     *         "id": "rul_01m84k63vredpagn2rdjvqq4j6",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13802,11 +14672,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.419Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.425Z"
+                     *         "createdAt": "2026-11-23T16:17:50.980Z",
+                     *         "updatedAt": "2026-11-23T16:17:51.020Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfwes1r1t16ryrznjhs"
+                     *         "requestId": "req_01m84k63w8em78mgdt9v77fn5w"
                      *       }
                      *     }
                      */
@@ -13914,7 +14784,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyevef1rrb0v1q16z55s"
+                     *         "requestId": "req_01m84k63nnecatwfrer8bsxf5d"
                      *       }
                      *     }
                      */
@@ -13989,11 +14859,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T15:30:46.862Z"
+                     *           "updatedAt": "2026-11-23T16:17:46.718Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxyperja6jqdnqfcde69",
+                     *         "requestId": "req_01m84k5zrfen9sv2rkzsfkktap",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14072,10 +14942,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T15:30:46.876Z"
+                     *         "updatedAt": "2026-11-23T16:17:46.797Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz5e2xrxj1tm08xw590"
+                     *         "requestId": "req_01m84k5zt8e6fr9ahtpnrxq34d"
                      *       }
                      *     }
                      */
@@ -14165,10 +15035,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T15:30:46.889Z"
+                     *         "updatedAt": "2026-11-23T16:17:46.836Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz7er4tb2ajytr10har"
+                     *         "requestId": "req_01m84k5ztmej082w7eenm4a1dh"
                      *       }
                      *     }
                      */
@@ -14253,7 +15123,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxznee3t3bv8xs301yre"
+                     *         "requestId": "req_01m84k5zwde7aahvdpn36rjd40"
                      *       }
                      *     }
                      */
@@ -14323,7 +15193,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *         "id": "01a20932-be3b-70a5-8615-50a22bd7a1f9",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -14361,11 +15231,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.028Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.049Z"
+                     *         "createdAt": "2026-11-23T16:17:30.175Z",
+                     *         "updatedAt": "2026-11-23T16:17:30.268Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6ve39r9nc2kenfzd49"
+                     *         "requestId": "req_01m84k5fjce4wtk6hjwh2fn629"
                      *       }
                      *     }
                      */
@@ -14431,13 +15301,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.824Z",
+                     *         "requestedAt": "2026-11-23T16:17:46.617Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxgeqn8hayrj00rkdac"
+                     *         "requestId": "req_01m84k5zm9eahar8apjdqhr8qt"
                      *       }
                      *     }
                      */
@@ -14518,13 +15388,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.817Z",
+                     *         "requestedAt": "2026-11-23T16:17:46.590Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwyek7shvhzet7k7ta1"
+                     *         "requestId": "req_01m84k5zjqes6ss8rg2b1xxkbk"
                      *       }
                      *     }
                      */
@@ -14602,13 +15472,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.844Z",
+                     *         "requestedAt": "2026-11-23T16:17:46.665Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy2esv94sx36n831fa5"
+                     *         "requestId": "req_01m84k5zndev7a4j40mq08r75m"
                      *       }
                      *     }
                      */
@@ -14688,13 +15558,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.839Z",
+                     *         "requestedAt": "2026-11-23T16:17:46.658Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxneka89zbzcxvc1bbg"
+                     *         "requestId": "req_01m84k5zmxenh9my7346dvc6w0"
                      *       }
                      *     }
                      */
@@ -14768,7 +15638,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1jea5821raj2qa9qs6",
+                     *         "requestId": "req_01m84k5f0hedabde9bk8k91xpm",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14846,14 +15716,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft1qeb6t55db8gcdee4d",
+                     *         "id": "vky_01m84k5f12enpty7bztvve725m",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T15:30:42.872Z",
+                     *         "createdAt": "2026-11-23T16:17:29.642Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_Tg34lH7xFKCDu5Bjfa44Z0b8-vOnUyMVCij-th1hrXU"
+                     *         "key": "rf_vk_bSrHubwBOjnaEGYz5cpVTBtotxhvUsBfrjBxGfZSmog"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1neb6t5q1azmwjtw05"
+                     *         "requestId": "req_01m84k5f0ne4ar176bkkbqwzxv"
                      *       }
                      *     }
                      */
@@ -14922,13 +15792,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft23ep2bj8pcprj2svsb",
+                     *         "id": "vky_01m84k5f3te3k8wjarsnahc28q",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.884Z",
+                     *         "createdAt": "2026-11-23T16:17:29.723Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft25e2ysvqnejsqmyrdk"
+                     *         "requestId": "req_01m84k5f40edqtqyxn3bz5be6p"
                      *       }
                      *     }
                      */
@@ -15008,15 +15878,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft20efrt9y6ypq1pjk73",
+                     *         "id": "vky_01m84k5f34e5brxxsv0d7fqg2n",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.880Z",
+                     *         "createdAt": "2026-11-23T16:17:29.703Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_AfjeDvBcEIyLzMQadvgFgt8QiCwiPqHCvaYd0U-rXhc",
-                     *         "replaces": "vky_01m84gft1vev9rc4aqcsm86n33"
+                     *         "key": "rf_vk_DruRj9BVsTQ2mGs0UW443a18RE21mWd0q2jdoVOhdXQ",
+                     *         "replaces": "vky_01m84k5f2be8288et5n7b5ct8x"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1xe1zvtz9yf255sbew"
+                     *         "requestId": "req_01m84k5f2metbbc8jvh14v68yr"
                      *       }
                      *     }
                      */
@@ -15231,7 +16101,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnqedw8frf62gc2th6s"
+                     *         "requestId": "req_01m84k5yvme8s8gvead7mm7nyw"
                      *       }
                      *     }
                      */
@@ -15239,7 +16109,7 @@ export interface operations {
                         data: {
                             description: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             /** @description A body. */
                             example: {
                                 [key: string]: unknown;
@@ -15310,21 +16180,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ef5b73ed-84ce-4430-9afc-5da17e71b95d",
+                     *           "id": "bfb331ca-5130-4a69-b9e5-4cc11fa119fb",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *             "contentId": "01a20932-be3b-70a5-8615-50a22bd7a1f9",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.894Z"
+                     *           "timestamp": "2026-11-23T16:17:33.154Z"
                      *         },
                      *         {
-                     *           "id": "734619f3-f893-4d05-818b-9832fa060299",
+                     *           "id": "e8f5e97e-c778-4b4a-b3a8-46abcfec63ce",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *             "contentId": "01a20932-beba-727a-9ac9-3eb9e1ffecff",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -15332,11 +16202,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.919Z"
+                     *           "timestamp": "2026-11-23T16:17:33.275Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnve87asjnpd5jcf4b8"
+                     *         "requestId": "req_01m84k5yvsed2ttnckpnszbhxh"
                      *       }
                      *     }
                      */
@@ -15346,7 +16216,7 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             id: string;
                             /**
                              * Format: date-time
@@ -15391,7 +16261,7 @@ export interface operations {
                      * @description The kind to make up an event of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 };
             };
         };
@@ -15429,14 +16299,14 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxp5e0xrsyep8n9vr8kn"
+                     *         "requestId": "req_01m84k5yw2ek8v02xfpzxay432"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                         };
                         meta?: {
                             requestId: string;
@@ -15502,7 +16372,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpbehws389s9hsmremj",
+                     *         "requestId": "req_01m84k5yx1ex6vxx9ptq4x4e32",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15551,7 +16421,7 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
                     headers?: {
                         [key: string]: string;
                     } | null;
@@ -15595,7 +16465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "id": "whk_01m84k5yykejtajqwdn33x4y26",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15607,12 +16477,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.610Z",
-                     *         "webhookId": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "createdAt": "2026-11-23T16:17:45.933Z",
+                     *         "webhookId": "whk_01m84k5yykejtajqwdn33x4y26",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpeer6s990qgd12nzk9"
+                     *         "requestId": "req_01m84k5yy1ed495krgq85nm6m5"
                      *       }
                      *     }
                      */
@@ -15703,7 +16573,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpre8kv8616mjb46k61",
+                     *         "id": "whk_01m84k5yyte5hrs9kvh0hzddn1",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15715,7 +16585,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.615Z",
+                     *         "createdAt": "2026-11-23T16:17:45.945Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -15724,7 +16594,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqhe5yrkwqh44j6csz8"
+                     *         "requestId": "req_01m84k5z1qevf9emmt61s6nssk"
                      *       }
                      *     }
                      */
@@ -15818,11 +16688,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr1egssfjzkrb45p062",
+                     *         "id": "whk_01m84k5z45een87s1spsjjqbkx",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr3eemb81pywvyqw21b"
+                     *         "requestId": "req_01m84k5z49e39bvf7wxf5eqjsk"
                      *       }
                      *     }
                      */
@@ -15869,7 +16739,7 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
                     headers?: {
                         [key: string]: string;
                     } | null;
@@ -15918,7 +16788,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxqpe029rm5tv37mah5n",
+                     *         "id": "whk_01m84k5z28e25rxz089dxccf4j",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15930,10 +16800,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.645Z"
+                     *         "createdAt": "2026-11-23T16:17:46.055Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqrebcv27wva4gjemgw"
+                     *         "requestId": "req_01m84k5z2pedfr7gzrqgppg5wt"
                      *       }
                      *     }
                      */
@@ -15964,7 +16834,7 @@ export interface operations {
             query?: {
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
-                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 /** @description Items on a page. */
                 limit?: number;
                 /**
@@ -16020,7 +16890,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84gfxrheckrm3k1vev6xxa1",
+                     *           "id": "dlv_01m84k5z51ehdthnhapgstkngr",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -16032,18 +16902,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T15:30:46.673Z",
-                     *             "webhookId": "whk_01m84gfxrdekqvqnn859mctj6r"
+                     *             "timestamp": "2026-11-23T16:17:46.145Z",
+                     *             "webhookId": "whk_01m84k5z4weqx811cmay14egnz"
                      *           },
-                     *           "createdAt": "2026-11-23T15:30:46.673Z",
+                     *           "createdAt": "2026-11-23T16:17:46.145Z",
                      *           "statusCode": 204,
                      *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-23T15:30:46.673Z",
+                     *           "lastAttemptAt": "2026-11-23T16:17:46.145Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxrne4kvd8987d37ngf7",
+                     *         "requestId": "req_01m84k5z5gertt97qs69ya3ff1",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16085,7 +16955,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.717Z"
+                 *       "since": "2026-11-23T16:16:46.308Z"
                  *     }
                  */
                 "application/json": {
@@ -16135,14 +17005,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxsvedzbfsmqmpc08v3t",
-                     *         "since": "2026-11-23T15:29:46.717Z",
-                     *         "until": "2026-11-23T15:30:46.721Z",
+                     *         "id": "whk_01m84k5z9bea0st63vytbb1rhm",
+                     *         "since": "2026-11-23T16:16:46.308Z",
+                     *         "until": "2026-11-23T16:17:46.361Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsyec892rq0dqa0qsgn"
+                     *         "requestId": "req_01m84k5za5e1e9hfhctj8wm32g"
                      *       }
                      *     }
                      */
@@ -16202,7 +17072,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.738Z"
+                 *       "since": "2026-11-23T16:16:46.397Z"
                  *     }
                  */
                 "application/json": {
@@ -16246,13 +17116,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxtge73rz5w0ab0k5z9n",
-                     *         "since": "2026-11-23T15:29:46.738Z",
+                     *         "id": "whk_01m84k5zcpetqvc6zdd3b1z9ek",
+                     *         "since": "2026-11-23T16:16:46.397Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxtke7e9t5rt79wn080w"
+                     *         "requestId": "req_01m84k5zcze7c8h9aeafsrnpzr"
                      *       }
                      *     }
                      */
@@ -16334,12 +17204,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr6ef495pvkb6w8ekn1",
+                     *         "id": "whk_01m84k5z4eekqa8t0gtg97yw2t",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T16:30:46.666Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T17:17:46.133Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr8ej4st4mtkty13tbr"
+                     *         "requestId": "req_01m84k5z4kea99tkdxmr5craxd"
                      *       }
                      *     }
                      */
@@ -16394,7 +17264,7 @@ export interface operations {
                      * @description The kind to send made-up data of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 };
             };
         };
@@ -16429,14 +17299,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84gfxv9enhsy7ncenssfqtt",
+                     *         "deliveryId": "dlv_01m84k5zdpe02svw5fep8msqph",
                      *         "status": "success",
                      *         "statusCode": 204,
                      *         "responseTime": 2,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxv7ep68sz14hb1dyfxg"
+                     *         "requestId": "req_01m84k5zdnec6bfbaa0tsng6rc"
                      *       }
                      *     }
                      */
@@ -16514,7 +17384,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxs1e8bb445ecwmc953s",
+                     *         "id": "dlv_01m84k5z6je70vrhs1gyzspj36",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -16526,17 +17396,17 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:46.689Z",
-                     *           "webhookId": "whk_01m84gfxrxe0w8e13dv9skd51m"
+                     *           "timestamp": "2026-11-23T16:17:46.194Z",
+                     *           "webhookId": "whk_01m84k5z68ex8reanbzz5r3avh"
                      *         },
-                     *         "createdAt": "2026-11-23T15:30:46.689Z",
+                     *         "createdAt": "2026-11-23T16:17:46.194Z",
                      *         "statusCode": 204,
                      *         "responseTime": 3,
-                     *         "lastAttemptAt": "2026-11-23T15:30:46.689Z",
+                     *         "lastAttemptAt": "2026-11-23T16:17:46.194Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T15:30:46.689Z",
+                     *             "startedAt": "2026-11-23T16:17:46.194Z",
                      *             "responseTime": 3,
                      *             "statusCode": 204,
                      *             "error": null,
@@ -16545,7 +17415,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxs6e458sc1wkcegf3v1"
+                     *         "requestId": "req_01m84k5z6respvm6c1v9ncjxcd"
                      *       }
                      *     }
                      */
@@ -16572,7 +17442,7 @@ export interface operations {
                              */
                             createdAt: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
                             /**
@@ -16664,13 +17534,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxseek59c13ycf9p6n1g",
+                     *         "id": "dlv_01m84k5z7de13bhvx32zdbkr7g",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T15:30:46.710Z"
+                     *         "nextAttemptAt": "2026-11-23T16:17:46.250Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsmecc9vhwqyhvwfh2m"
+                     *         "requestId": "req_01m84k5z84ebw87mhfymccce3e"
                      *       }
                      *     }
                      */
@@ -17107,6 +17977,99 @@ export interface operations {
                     };
                     /** @constant */
                     event: "experiment.completed";
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    timestamp: string;
+                    webhookId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Received. Anything else is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Ends the delivery: no further attempt is made. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receive_experiment_guardrail_harmed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the delivery, by Standard Webhooks */
+                "webhook-id": string;
+                /** @description the signatures of Standard Webhooks */
+                "webhook-signature": string;
+                /** @description when the request was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description the number of the attempt */
+                "X-Service-Attempt": string;
+                /** @description the delivery, the same on every attempt */
+                "X-Service-Delivery-ID": string;
+                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
+                "X-Service-Signature": string;
+                /** @description when the event happened */
+                "X-Service-Timestamp": string;
+                /** @description the webhook */
+                "X-Service-Webhook-ID": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "experiment.guardrail_harmed",
+                 *       "data": {
+                 *         "experimentId": "exp_00000000000000000000000000",
+                 *         "name": "Test event",
+                 *         "metric": "retention",
+                 *         "variant": "b",
+                 *         "margin": 0.02,
+                 *         "lift": -0.11,
+                 *         "liftInterval": [
+                 *           -0.16,
+                 *           -0.06
+                 *         ],
+                 *         "harmedAt": "2026-01-31T12:00:00.000Z"
+                 *       },
+                 *       "timestamp": "2026-01-31T12:00:00.000Z",
+                 *       "webhookId": "whk_00000000000000000000000000"
+                 *     }
+                 */
+                "application/json": {
+                    data: {
+                        experimentId: string;
+                        /**
+                         * Format: date-time
+                         * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                         * @example 2026-01-31T12:00:00.000Z
+                         */
+                        harmedAt: string;
+                        /** @description Relative to the control. */
+                        lift: number;
+                        liftInterval: number[];
+                        margin: number;
+                        metric: string;
+                        name: string;
+                        /** @description The id of the variant. */
+                        variant: string;
+                    };
+                    /** @constant */
+                    event: "experiment.guardrail_harmed";
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.

@@ -110,8 +110,10 @@ test('what an experiment leaves at its end has its days', async () => {
     const [row] = await query(service, 'select results from experiment where experiment_id = $1', [
       id,
     ]);
-    const { timelines } = row?.['results'] as { timelines?: { metric: string }[] };
-    return timelines?.map(({ metric }) => metric).join() === 'watchTime,retention' ? true : null;
+    const found = row?.['results'] as { timelines?: { metric: string }[] } | undefined;
+    return found?.timelines?.map(({ metric }) => metric).join() === 'watchTime,retention'
+      ? true
+      : null;
   });
   const { body } = await results('?granularity=day');
   assert.equal(body.data.timeline.points.length, 1);

@@ -10,6 +10,7 @@ import { controlOf, planOf, type ExperimentRow } from './experiment.ts';
 import { decreasingOf, readOwnMetrics } from './own-metrics.ts';
 import { addHarms, guardedExperiments, lockExperiment } from './queries.ts';
 import { alwaysValid } from './statistics/always-valid.ts';
+import { testGuardrails } from './statistics/analysis.ts';
 import { findHarms } from './statistics/guardrails.ts';
 import { checkSampleRatio } from './statistics/sample-ratio.ts';
 
@@ -48,7 +49,7 @@ export async function harmsOf(db: Db, row: ExperimentRow, now: Date): Promise<Ha
     decreasing: decreasingOf(await readOwnMetrics(db, row)),
     controlId: controlOf(row.variants).id,
   };
-  return findHarms(arms, plan, alwaysValid({ tunedTo, alpha })).map(
+  return findHarms(testGuardrails(arms, plan, null), plan, alwaysValid({ tunedTo, alpha })).map(
     ({ metric, armIndex, lift, liftInterval }) => ({
       metric,
       variant: row.variants[armIndex]?.id ?? '',

@@ -64,7 +64,7 @@ function wholeOf({ variants }: Report): Line[] {
   );
 }
 
-function guardrailsOf({ guardrails = [] }: Partial<Pick<Report, 'guardrails'>>): Line[] {
+function guardrailsOf({ guardrails }: Report): Line[] {
   return guardrails.flatMap(({ metric, variants }) =>
     variants.map(({ id: variant, status, lift, liftInterval }) => ({
       part: 'guardrail',

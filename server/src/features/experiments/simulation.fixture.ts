@@ -171,7 +171,7 @@ export class SimulatedWorld {
 const curves = new Map<string, Curve>();
 
 /** The inference of a moment, in this thread. */
-function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
+export function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
   const inference = inferenceAt(row, now);
   if (inference === 'always-valid' || inference.length === 0) {
     return monitoringWith(row, inference, null);
@@ -225,11 +225,11 @@ function sumsOf(units: readonly SimulatedUnit[], capMs: number, now: Date): ArmR
   };
 }
 
-function mean(values: readonly number[]): number {
+export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-function covariance(some: readonly number[], others: readonly number[]): number {
+export function covariance(some: readonly number[], others: readonly number[]): number {
   if (some.length < 2) return 0;
   const [x, y] = [mean(some), mean(others)];
   let sum = 0;

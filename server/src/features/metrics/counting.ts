@@ -2,7 +2,7 @@
 import type { Db } from '../../platform/database/database.ts';
 import { hashViewer, viewerOf } from '../analytics/analytics.ts';
 import type { LoggedEvent } from '../events/events.ts';
-import { ViewerSecrets } from '../organizations/organizations.ts';
+import type { ViewerSecrets } from '../organizations/organizations.ts';
 import { countEvent, kindsOf } from './definition.ts';
 import { selectAllMetrics, type CountedEvent, type MetricRow } from './queries.ts';
 

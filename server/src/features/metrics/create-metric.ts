@@ -119,8 +119,14 @@ function checked(condition: Condition, path: string): Condition {
     case 'ne':
       if (Array.isArray(value)) throw fieldError(path, `must be one value for \`${operator}\``);
       break;
-    default:
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
       if (typeof value !== 'number') throw fieldError(path, `must be a number for \`${operator}\``);
+      break;
+    default:
+      operator satisfies never;
   }
   return condition;
 }

@@ -24,7 +24,7 @@ test('counts, sums, means and ratios are whole numbers of millionths', () => {
   assert.equal(countEvent(sum, eventOf({ amount: 0.1 }))?.numerator, 100_000);
   assert.equal(countEvent(sum, eventOf({ amount: -2.5 }))?.numerator, -2_500_000);
   for (const amount of ['3', null, 2e9, Number.NaN, {}]) {
-    assert.equal(countEvent(sum, eventOf({ amount })), null, String(amount));
+    assert.equal(countEvent(sum, eventOf({ amount })), null, JSON.stringify(amount));
   }
   assert.equal(countEvent(sum, eventOf({})), null);
   const mean = { ...sum, type: 'mean' as const, cap: 5 };

@@ -31,16 +31,7 @@ export function sharedPage(
   row: Pick<ExperimentRow, 'name' | 'description'>,
   report: Report,
 ): string {
-  const {
-    status,
-    duration,
-    asOf,
-    variants,
-    recommendation,
-    guardrails = [],
-  } = report as Report & {
-    guardrails?: Report['guardrails'];
-  };
+  const { status, duration, asOf, variants, recommendation, guardrails } = report;
   const nameOf = (id: string) => variants.find((variant) => variant.id === id)?.name ?? id;
   const metrics = [...new Set(variants.flatMap((variant) => Object.keys(variant.metrics)))];
   const verdict =

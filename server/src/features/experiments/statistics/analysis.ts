@@ -12,7 +12,12 @@ import {
   type Sample,
   type ShareEstimate,
 } from './estimates.ts';
-import { judgeGuardrails, type GuardrailPlan, type GuardrailResult } from './guardrails.ts';
+import {
+  judgeGuardrails,
+  type Guarded,
+  type GuardrailPlan,
+  type GuardrailResult,
+} from './guardrails.ts';
 import { holm } from './holm.ts';
 import type { BuiltInMetric } from './metric-names.ts';
 import type { Monitoring } from './monitoring.ts';
@@ -105,10 +110,7 @@ export function analyse(
   );
   const withheld = withholding(plan, sampleRatio, days);
   const tests = plan.metrics.map((metric) => testMetric(metric, arms, plan, withheld));
-  const guarded = (plan.guardrails ?? []).map((guardrail) => ({
-    ...guardrail,
-    test: testMetric(guardrail.metric, arms, plan, withheld),
-  }));
+  const guarded = testGuardrails(arms, plan, withheld);
   const guardrails = judgeGuardrails(guarded, plan, monitoring);
   judge(
     tests.filter(({ metric }) => metric === plan.primaryMetric),
@@ -135,6 +137,18 @@ export function analyse(
     sampleRatio,
     guardrails,
   };
+}
+
+/** The comparisons of guardrails, of which nothing is decided yet. */
+export function testGuardrails(
+  arms: readonly ArmData[],
+  plan: Omit<AnalysisPlan, 'metrics' | 'primaryMetric' | 'minimumDays'>,
+  withheld: Reason | null,
+): Guarded[] {
+  return (plan.guardrails ?? []).map((guardrail) => ({
+    ...guardrail,
+    test: testMetric(guardrail.metric, arms, plan, withheld),
+  }));
 }
 
 /** The reason why no metric is tested; null if they may be. */

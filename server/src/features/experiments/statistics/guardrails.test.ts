@@ -1,7 +1,7 @@
 /** Proves what passes a guardrail and what harms it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { analyse, type AnalysisPlan, type ArmData } from './analysis.ts';
+import { analyse, testGuardrails, type AnalysisPlan, type ArmData } from './analysis.ts';
 import { alwaysValid } from './always-valid.ts';
 import type { Sample } from './estimates.ts';
 import { findHarms } from './guardrails.ts';
@@ -48,7 +48,11 @@ function judged(control: number, treatment: number, plan: Partial<AnalysisPlan> 
     ...plan,
   };
   const { recommendation, guardrails, arms: results } = analyse(arms, whole, singleLook, 7);
-  const harms = findHarms(arms, whole, alwaysValid({ tunedTo: 5_000, alpha: 0.05 }));
+  const harms = findHarms(
+    testGuardrails(arms, whole, null),
+    whole,
+    alwaysValid({ tunedTo: 5_000, alpha: 0.05 }),
+  );
   const value = results[1]?.metrics['own']?.value;
   return {
     winner: recommendation.winnerIndex,

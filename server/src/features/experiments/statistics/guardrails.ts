@@ -8,7 +8,7 @@
  * intersection-union test: R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling",
  * 1982). An alarm is raised by any of them, so alarms share alpha (Bonferroni).
  */
-import { testMetric, type AnalysisPlan, type ArmData, type MetricTest } from './analysis.ts';
+import type { AnalysisPlan, MetricTest } from './analysis.ts';
 import type { Interval } from './comparison.ts';
 import type { Monitoring } from './monitoring.ts';
 
@@ -29,10 +29,15 @@ export type GuardrailResult = GuardrailPlan & {
   readonly arms: readonly (GuardedArm | null)[];
 };
 
+/** A guardrail and its comparisons, of which nothing is decided yet. */
+export type Guarded = GuardrailPlan & { readonly test: MetricTest };
+
+type Levels = Pick<AnalysisPlan, 'alpha' | 'decreasing'>;
+
 /** Which treatments have passed at this look. */
 export function judgeGuardrails(
-  guarded: readonly (GuardrailPlan & { readonly test: MetricTest })[],
-  plan: AnalysisPlan,
+  guarded: readonly Guarded[],
+  plan: Levels,
   monitoring: Monitoring,
 ): GuardrailResult[] {
   return guarded.map(({ metric, margin, test }) => ({
@@ -61,15 +66,14 @@ export type Harm = {
  * allows that: the chance that this ever names one which is not is at most alpha.
  */
 export function findHarms(
-  arms: readonly ArmData[],
-  plan: Omit<AnalysisPlan, 'metrics' | 'primaryMetric' | 'minimumDays'>,
+  guarded: readonly Guarded[],
+  { alpha, decreasing }: Levels,
   monitoring: Monitoring,
 ): Harm[] {
-  const { guardrails = [], alpha } = plan;
-  const level = alpha / Math.max(1, guardrails.length * (arms.length - 1));
-  return guardrails.flatMap(({ metric, margin }) => {
-    const test = testMetric(metric, arms, plan, null);
-    const isLess = plan.decreasing?.has(metric) === true;
+  const comparisons = guarded.flatMap(({ test }) => test.results.filter((one) => one !== null));
+  const level = alpha / Math.max(1, comparisons.length);
+  return guarded.flatMap(({ metric, margin, test }) => {
+    const isLess = decreasing?.has(metric) === true;
     return test.results.flatMap((result, armIndex): Harm[] => {
       const liftInterval = intervalOf(test, armIndex, level, monitoring);
       if (result === null || result.lift === null || liftInterval === null) return [];
