@@ -3182,8 +3182,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k628kevj9wr10ty8vtcna",
-                     *         "asOf": "2026-11-23T16:17:49.371Z"
+                     *         "requestId": "req_01m84mcft4e26v6wqd6mwv4r3j",
+                     *         "asOf": "2026-11-23T16:38:48.524Z"
                      *       }
                      *     }
                      */
@@ -3310,7 +3310,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20932-fdbb-72ea-abaa-089fdb295ef3",
+                     *           "contentId": "01a20946-2ff2-7402-817d-524f4fde8317",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3336,10 +3336,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k62a1egjr2ph86h7zkt7y",
+                     *         "requestId": "req_01m84mcg43ekaa8qtecgqv7e35",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T16:17:49.412Z"
+                     *         "asOf": "2026-11-23T16:38:48.907Z"
                      *       }
                      *     }
                      */
@@ -3462,7 +3462,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20933-096f-7576-8548-8690ec66ffd4",
+                     *         "contentId": "01a20946-4192-72c6-af3f-e2d22fad7896",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3544,8 +3544,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62bre3bavb3yjg06t91x",
-                     *         "asOf": "2026-11-23T16:17:49.460Z"
+                     *         "requestId": "req_01m84mcgeqeab8y52tavtaa0fq",
+                     *         "asOf": "2026-11-23T16:38:49.160Z"
                      *       }
                      *     }
                      */
@@ -3760,8 +3760,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62cyezarqx4hzdz26s4b",
-                     *         "asOf": "2026-11-23T16:17:49.520Z"
+                     *         "requestId": "req_01m84mcgm3etn9ajfkd2g62j04",
+                     *         "asOf": "2026-11-23T16:38:49.264Z"
                      *       }
                      *     }
                      */
@@ -3910,8 +3910,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84k62gnes2v90cv5chd9dkm",
-                     *         "asOf": "2026-11-23T16:17:49.610Z"
+                     *         "requestId": "req_01m84mcgrye8za6yygy141jb6a",
+                     *         "asOf": "2026-11-23T16:38:49.401Z"
                      *       }
                      *     }
                      */
@@ -4165,8 +4165,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k623dervry0gh8hbxk2ew",
-                     *         "asOf": "2026-11-23T16:17:49.248Z"
+                     *         "requestId": "req_01m84mcfmdep8abgc6maz6nsrq",
+                     *         "asOf": "2026-11-23T16:38:48.309Z"
                      *       }
                      *     }
                      */
@@ -4469,8 +4469,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62exe44rm69k9csxa79h",
-                     *         "asOf": "2026-11-23T16:17:49.550Z"
+                     *         "requestId": "req_01m84mcgp2env8etn6psx17e93",
+                     *         "asOf": "2026-11-23T16:38:49.321Z"
                      *       }
                      *     }
                      */
@@ -4635,8 +4635,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62fteb2r1991jwc4aeme",
-                     *         "asOf": "2026-11-23T16:17:49.574Z"
+                     *         "requestId": "req_01m84mcgqpegzvkpj5pfxaaffs",
+                     *         "asOf": "2026-11-23T16:38:49.352Z"
                      *       }
                      *     }
                      */
@@ -4754,8 +4754,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62hkewms6yywdnvse3vc",
-                     *         "asOf": "2026-11-23T16:17:49.627Z"
+                     *         "requestId": "req_01m84mcgtcey7rca974f55dkzh",
+                     *         "asOf": "2026-11-23T16:38:49.432Z"
                      *       }
                      *     }
                      */
@@ -4855,40 +4855,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84k5ezrexfb6yzz6gepvwz1",
-                     *           "recordedAt": "2026-11-23T16:17:29.593Z",
+                     *           "id": "aud_01m84mbmvfedz8zbmvk31k3ymn",
+                     *           "recordedAt": "2026-11-23T16:38:20.790Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84k5as3e3srey7mryz1tpbs",
+                     *             "keyId": "key_01m84mbex5enmvnxfjqcg14tyt",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84k5ezpe7xrnsd3p489c3w4",
+                     *           "resourceId": "key_01m84mbmvceyybq9c9c6jq5bd0",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84k5ezje7ts4gjef6nt4san"
+                     *           "requestId": "req_01m84mbmv7esrtbve8rfvdgd29"
                      *         },
                      *         {
-                     *           "id": "aud_01m84k5ez3ejmbjrd9kbk2xgg2",
-                     *           "recordedAt": "2026-11-23T16:17:29.571Z",
+                     *           "id": "aud_01m84mbm8ge7ps4f3bwwdx5awk",
+                     *           "recordedAt": "2026-11-23T16:38:20.189Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84k5as3e3srey7mryz1tpbs",
+                     *             "keyId": "key_01m84mbex5enmvnxfjqcg14tyt",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84k5ez1ey39gnw79c51e123",
+                     *           "resourceId": "key_01m84mbm7he0htp2xk2wdd7n3g",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84k5ez0ehcvaxcrebe5dddb"
+                     *           "requestId": "req_01m84mbm3tewmshd8ym3ma5svg"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5f4peh7a0xmgamhbvy4f",
+                     *         "requestId": "req_01m84mbmzme2gt8gkxv764r2sc",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4984,7 +4984,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k6096e2k9xw4dp54wz8sj",
+                     *         "requestId": "req_01m84mcd7ze1ht4c7gyhgqn773",
                      *         "experiments": []
                      *       }
                      *     }
@@ -5093,7 +5093,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20932-bccd-768b-b1e6-5376ce7edcba",
+                     *           "id": "01a20945-d406-7735-9250-b860b3d8195a",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5131,13 +5131,13 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:17:29.810Z",
-                     *           "updatedAt": "2026-11-23T16:17:29.852Z"
+                     *           "createdAt": "2026-11-23T16:38:20.939Z",
+                     *           "updatedAt": "2026-11-23T16:38:20.968Z"
                      *         },
                      *         {
-                     *           "id": "01a20932-b451-779e-b0ec-b35efb291301",
+                     *           "id": "01a20945-ca09-719f-ae3e-17de83a4aec3",
                      *           "contentType": "video",
-                     *           "title": "Item 2",
+                     *           "title": "Item 1",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -5173,12 +5173,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:17:27.647Z",
-                     *           "updatedAt": "2026-11-23T16:17:27.983Z"
+                     *           "createdAt": "2026-11-23T16:38:18.388Z",
+                     *           "updatedAt": "2026-11-23T16:38:18.926Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5faqe94rhzjvew6k9jre",
+                     *         "requestId": "req_01m84mbn3de4qvyjjbc15yg8kt",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5278,7 +5278,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-bd6d-7226-ba8c-bbc420047dc5",
+                     *         "id": "01a20945-d4b2-7713-9ba9-e3c39802c99d",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5316,11 +5316,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:17:29.966Z",
-                     *         "updatedAt": "2026-11-23T16:17:29.966Z"
+                     *         "createdAt": "2026-11-23T16:38:21.106Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.106Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5fb5epdts731np760gbx"
+                     *         "requestId": "req_01m84mbn4eepyb0shzekn6zam6"
                      *       }
                      *     }
                      */
@@ -5389,7 +5389,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-bd96-7429-ac2e-8a7e64fe690b",
+                     *         "id": "01a20945-d4db-7606-9b00-1d07f6a24251",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5438,11 +5438,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:17:30.005Z",
-                     *         "updatedAt": "2026-11-23T16:17:30.005Z"
+                     *         "createdAt": "2026-11-23T16:38:21.139Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.139Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5fd0ebjrfxcd5jmd90pr"
+                     *         "requestId": "req_01m84mbn7ned8a9ybaf2f06rmh"
                      *       }
                      *     }
                      */
@@ -5517,11 +5517,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-be08-76c6-b6a5-5ba237ec1c0e",
+                     *         "id": "01a20945-d56d-7760-a5b2-82ef5ba5fab8",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5fghe0kbha76q7bhc7v1"
+                     *         "requestId": "req_01m84mbncpehkazahhwxczap58"
                      *       }
                      *     }
                      */
@@ -5652,7 +5652,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-bdb4-75ab-abdb-3d5f4af7000a",
+                     *         "id": "01a20945-d504-7211-ba17-b2d7ee22078d",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5701,11 +5701,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:17:30.041Z",
-                     *         "updatedAt": "2026-11-23T16:17:30.108Z"
+                     *         "createdAt": "2026-11-23T16:38:21.188Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.274Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5fe6e478svpex7tk2vyn"
+                     *         "requestId": "req_01m84mbn99exprp8c69qxdjvay"
                      *       }
                      *     }
                      */
@@ -5773,7 +5773,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5qw1egf8cwvya8zsgkgh"
+                     *         "requestId": "req_01m84mbyq0ea8sy5epq84gg0rp"
                      *       }
                      *     }
                      */
@@ -5852,17 +5852,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-df19-742c-9829-c3c65376f4e5",
+                     *         "id": "01a20945-f944-7494-9117-d6a3eebf7c04",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/yK5-zcAHr9JmmiTKfb2ZZg/a-01a20932-df19-742c-9829-c3c65376f4e5/captions.vtt",
-                     *         "trackId": "01a20932-df19-742c-9829-c3c65376f4e5",
+                     *         "url": "https://feed.example.org/media/lYrs857XEOL86r5A70iIeQ/a-01a20945-f944-7494-9117-d6a3eebf7c04/captions.vtt",
+                     *         "trackId": "01a20945-f944-7494-9117-d6a3eebf7c04",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T16:17:38.662Z"
+                     *         "createdAt": "2026-11-23T16:38:30.707Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5qr9ents06nhnc1edfe8"
+                     *         "requestId": "req_01m84mby95e00rczyyvew33jkc"
                      *       }
                      *     }
                      */
@@ -5933,11 +5933,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-dff8-73b0-ae62-5df78333f39e",
+                     *         "id": "01a20945-fbaa-7281-92a3-09903ff9e136",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5r8zekzaj9d2j9h75tce"
+                     *         "requestId": "req_01m84mbz1aexd977306v9dp4gp"
                      *       }
                      *     }
                      */
@@ -6016,7 +6016,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-e148-7394-ab74-de63ca06d750",
+                     *         "id": "01a20945-fc74-7583-b0bc-d8564782df3e",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6031,18 +6031,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -6067,11 +6067,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:17:39.147Z",
-                     *         "updatedAt": "2026-11-23T16:17:40.935Z"
+                     *         "createdAt": "2026-11-23T16:38:31.284Z",
+                     *         "updatedAt": "2026-11-23T16:38:32.864Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5rh1ejrvj057n9z96c3g"
+                     *         "requestId": "req_01m84mbz7ce4r8acrr2q5w0k79"
                      *       }
                      *     }
                      */
@@ -6141,7 +6141,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-e84c-761c-be75-d88d94305a02",
+                     *         "id": "01a20946-02b1-745f-bc20-9ca4ca478b53",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6179,11 +6179,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:17:40.940Z",
-                     *         "updatedAt": "2026-11-23T16:17:41.028Z"
+                     *         "createdAt": "2026-11-23T16:38:32.882Z",
+                     *         "updatedAt": "2026-11-23T16:38:32.995Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5t52egn9hmwmwtvpb98m"
+                     *         "requestId": "req_01m84mc0rxe1prnmpq8c2j18xw"
                      *       }
                      *     }
                      */
@@ -6259,14 +6259,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-c277-711d-84d7-e3954c17d58b",
-                     *         "imageUrl": "https://feed.example.org/media/qKIiiTwZygu2op18DvwjoA/a-01a20932-c277-711d-84d7-e3954c17d58b/large.jpg",
+                     *         "id": "01a20945-da16-74a3-bd08-6c1028e27e05",
+                     *         "imageUrl": "https://feed.example.org/media/6tuurY7Gc6w7W0b6CgA-1Q/a-01a20945-da16-74a3-bd08-6c1028e27e05/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T16:17:32.742Z"
+                     *         "createdAt": "2026-11-23T16:38:23.480Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5ggpeafvdwxkvkzd869n"
+                     *         "requestId": "req_01m84mbpf8ef48a5zxfc4v666n"
                      *       }
                      *     }
                      */
@@ -6337,11 +6337,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-d2f9-74e1-bf9e-e2e464139ea4",
+                     *         "id": "01a20945-f02f-762e-b9cc-972ebd887f8e",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5qp7ejqr4fxmrwn6699z"
+                     *         "requestId": "req_01m84mby4hekcaj1w9yn5q9mar"
                      *       }
                      *     }
                      */
@@ -6383,8 +6383,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20932-cc13-7147-8b35-546373f4fa39",
-                 *         "01a20932-c85d-7288-9ddb-b3ec9cfb3f31"
+                 *         "01a20945-e837-7485-98f0-a9be924d80e2",
+                 *         "01a20945-de1c-764d-bb1e-0388f29a30fe"
                  *       ]
                  *     }
                  */
@@ -6426,22 +6426,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20932-cc13-7147-8b35-546373f4fa39",
-                     *           "imageUrl": "https://feed.example.org/media/y8qM5FMgmXO0hegb7rD7uQ/a-01a20932-cc13-7147-8b35-546373f4fa39/large.jpg",
+                     *           "id": "01a20945-e837-7485-98f0-a9be924d80e2",
+                     *           "imageUrl": "https://feed.example.org/media/4RH_2YWj3b4qMjJhA20xag/a-01a20945-e837-7485-98f0-a9be924d80e2/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T16:17:35.408Z"
+                     *           "createdAt": "2026-11-23T16:38:27.983Z"
                      *         },
                      *         {
-                     *           "id": "01a20932-c85d-7288-9ddb-b3ec9cfb3f31",
-                     *           "imageUrl": "https://feed.example.org/media/y8qM5FMgmXO0hegb7rD7uQ/a-01a20932-c85d-7288-9ddb-b3ec9cfb3f31/large.jpg",
+                     *           "id": "01a20945-de1c-764d-bb1e-0388f29a30fe",
+                     *           "imageUrl": "https://feed.example.org/media/4RH_2YWj3b4qMjJhA20xag/a-01a20945-de1c-764d-bb1e-0388f29a30fe/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T16:17:33.670Z"
+                     *           "createdAt": "2026-11-23T16:38:25.981Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5mnqe81a2vaqnk73r8fc"
+                     *         "requestId": "req_01m84mbvy5eczaent0xyj6fa4y"
                      *       }
                      *     }
                      */
@@ -6511,7 +6511,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKfFRLgbraRErSfTwSjDA0uXGsOQ/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKj2tmdVVTDqby1sH_Jg3TLwYrmA/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6519,11 +6519,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T22:17:29.931Z",
+                     *         "expiresAt": "2026-11-23T22:38:21.030Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5fa9ere8b2wr9ypbmvd0"
+                     *         "requestId": "req_01m84mbn2teq4tsahab8rjjcem"
                      *       }
                      *     }
                      */
@@ -6612,7 +6612,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-be1d-7664-ac5a-fda484c88872",
+                     *         "id": "01a20945-d5b3-7145-9c5e-c5f483034dfa",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6650,11 +6650,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:17:30.143Z",
-                     *         "updatedAt": "2026-11-23T16:17:30.159Z"
+                     *         "createdAt": "2026-11-23T16:38:21.363Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.428Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5fheeyvb2f61cdmk7mhk"
+                     *         "requestId": "req_01m84mbnfhes0ay3279wz04pd6"
                      *       }
                      *     }
                      */
@@ -6719,7 +6719,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-beba-727a-9ac9-3eb9e1ffecff",
+                     *         "id": "01a20945-d646-74ed-8ea0-4ed111c99deb",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6757,11 +6757,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:17:30.300Z",
-                     *         "updatedAt": "2026-11-23T16:17:30.437Z"
+                     *         "createdAt": "2026-11-23T16:38:21.514Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.624Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5fsse1frwmxjegq0mhj8"
+                     *         "requestId": "req_01m84mbnnkef7vvvj0a82vca1q"
                      *       }
                      *     }
                      */
@@ -6828,7 +6828,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84k63msecdrc54ne7t930qv"
+                     *         "requestId": "req_01m84mcj5jee8syr0s7bkc12m3"
                      *       }
                      *     }
                      */
@@ -6891,18 +6891,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20932-c18a-7542-b86b-30b1e70c3992",
-                     *           "contentId": "01a20932-c14c-7278-9f89-70338b3c929a",
+                     *           "id": "01a20945-d91a-73eb-89dc-3d5ef8044caf",
+                     *           "contentId": "01a20945-d865-777d-b2bc-0a7968e19f4d",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20932-c18a-7542-b86b-37e1f11a4435",
-                     *           "contentId": "01a20932-c14d-7683-94f5-814354160fe0",
+                     *           "id": "01a20945-d91a-73eb-89dc-4170a80dcd49",
+                     *           "contentId": "01a20945-d863-7342-89b5-1fe8eb140634",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5gcvegzvhwf7hf6n9kn6"
+                     *         "requestId": "req_01m84mbp92enz8vsag5r88p0bz"
                      *       }
                      *     }
                      */
@@ -6946,8 +6946,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20932-c1a6-769f-a42d-655a7e7c9d7e",
-                 *         "01a20932-c1a7-74d5-a709-8efebef45288"
+                 *         "01a20945-d936-7652-af2a-48ae7fcd2f49",
+                 *         "01a20945-d936-7652-af2a-43fb05561b47"
                  *       ]
                  *     }
                  */
@@ -6993,18 +6993,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20932-c1f0-7315-822c-23b2f2ba3c5e",
-                     *           "contentId": "01a20932-c1a6-769f-a42d-655a7e7c9d7e",
+                     *           "id": "01a20945-d9a3-711d-b23c-922b5a972abb",
+                     *           "contentId": "01a20945-d936-7652-af2a-48ae7fcd2f49",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20932-c1f0-7315-822c-26fc38611f50",
-                     *           "contentId": "01a20932-c1a7-74d5-a709-8efebef45288",
+                     *           "id": "01a20945-d9a3-711d-b23c-9786c37fc5d4",
+                     *           "contentId": "01a20945-d936-7652-af2a-43fb05561b47",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5gfbe5pshvzkv8mac6n4"
+                     *         "requestId": "req_01m84mbpcmeqbbt73pz2z882pa"
                      *       }
                      *     }
                      */
@@ -7081,11 +7081,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-c0e9-76c3-9b22-d07d890b55f7",
+                     *         "id": "01a20945-d845-7434-9315-4fee4ade2518",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5g7sex8tt26y3yq5fvmb"
+                     *         "requestId": "req_01m84mbp2ae28svs4vpt7r0mrj"
                      *       }
                      *     }
                      */
@@ -7127,8 +7127,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20932-c02c-755c-a4cf-dfb4ed8226d5",
-                 *         "01a20932-c02c-755c-a4cf-d8fb96c7bd18"
+                 *         "01a20945-d7b3-766a-b986-e87281e1314c",
+                 *         "01a20945-d7b3-766a-b986-e4edb1a5f4a8"
                  *       ]
                  *     }
                  */
@@ -7170,18 +7170,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20932-c02c-755c-a4cf-dfb4ed8226d5",
-                     *           "contentId": "01a20932-bf98-7773-8969-161d13b00349",
+                     *           "id": "01a20945-d7b3-766a-b986-e87281e1314c",
+                     *           "contentId": "01a20945-d726-72a2-b606-fedddfb9bcda",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20932-c02c-755c-a4cf-d8fb96c7bd18",
-                     *           "contentId": "01a20932-bf95-76c1-b48e-c7bf31524ae5",
+                     *           "id": "01a20945-d7b3-766a-b986-e4edb1a5f4a8",
+                     *           "contentId": "01a20945-d724-7139-9fe9-c562a68e57af",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5g26ejza09b9jhn6mnq0"
+                     *         "requestId": "req_01m84mbnyhed2bh5nk6vd16y3g"
                      *       }
                      *     }
                      */
@@ -7228,8 +7228,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20932-e8d6-757c-9831-64c46eb4f059",
-                 *         "01a20932-e8d6-757c-9831-6eabeafcc989"
+                 *         "01a20946-03ad-73d2-8bd9-68ca4f9a7702",
+                 *         "01a20946-03ae-74c8-a659-7c3d2b5c68ed"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7278,11 +7278,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20932-e8d6-757c-9831-64c46eb4f059",
+                     *             "id": "01a20946-03ad-73d2-8bd9-68ca4f9a7702",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20932-e8d6-757c-9831-6eabeafcc989",
+                     *             "id": "01a20946-03ae-74c8-a659-7c3d2b5c68ed",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7300,7 +7300,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5t70ew6s8hqpy21y0s7v"
+                     *         "requestId": "req_01m84mc0y4ey1brmsgdq5e5ad0"
                      *       }
                      *     }
                      */
@@ -7389,13 +7389,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84k5ta6e4ms2g6yt1wc6fw2",
+                     *           "jobId": "job_01m84mc16me24bddjf25ejtjk8",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T16:17:41.187Z",
+                     *           "createdAt": "2026-11-23T16:38:33.428Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7406,7 +7406,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5taee6t9jwrfgfcths7r",
+                     *         "requestId": "req_01m84mc16ye94b9rygnzdknpe6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7594,14 +7594,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84k5ta6e4ms2g6yt1wc6fw2",
+                     *         "jobId": "job_01m84mc16me24bddjf25ejtjk8",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T16:17:41.187Z"
+                     *         "createdAt": "2026-11-23T16:38:33.428Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5t9mesvbkgjhazbqm90r"
+                     *         "requestId": "req_01m84mc14re6s9wpvq7q46ttt7"
                      *       }
                      *     }
                      */
@@ -7679,17 +7679,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84k5ypmehxv0z80sb21c5ht",
+                     *         "jobId": "job_01m84mc9d1e3wr18v9x9k73w3x",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:17:45.678Z",
-                     *         "completedAt": "2026-11-23T16:17:45.776Z"
+                     *         "createdAt": "2026-11-23T16:38:41.825Z",
+                     *         "completedAt": "2026-11-23T16:38:42.193Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5yt3e379m8dvmqa06xxp"
+                     *         "requestId": "req_01m84mc9vjeje8tydvd5pb2tth"
                      *       }
                      *     }
                      */
@@ -7754,17 +7754,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84k5yehes59fqx60zb7pt1g",
+                     *         "jobId": "job_01m84mc923efqv3enmvhfq5hq6",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:17:45.424Z",
-                     *         "completedAt": "2026-11-23T16:17:45.620Z"
+                     *         "createdAt": "2026-11-23T16:38:41.474Z",
+                     *         "completedAt": "2026-11-23T16:38:41.729Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5ymbek2r0fe2j4ka1hg9"
+                     *         "requestId": "req_01m84mc997e2a9hycv11e7kf2q"
                      *       }
                      *     }
                      */
@@ -7832,7 +7832,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5yvde3jay2pbdr399g9a",
+                     *         "requestId": "req_01m84mca0wecmbpwyybywe3p1x",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7880,8 +7880,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20932-e8f1-759e-a03e-2268ec68ac2b",
-                 *         "01a20932-e8f1-759e-a03e-186791a2b8e6"
+                 *         "01a20946-0429-7657-af31-8806c9970bc7",
+                 *         "01a20946-041a-7334-bb0b-8f421b8fcfb9"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7934,13 +7934,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20932-e8f1-759e-a03e-2268ec68ac2b",
+                     *             "id": "01a20946-0429-7657-af31-8806c9970bc7",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20932-e8f1-759e-a03e-186791a2b8e6",
+                     *             "id": "01a20946-041a-7334-bb0b-8f421b8fcfb9",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7960,7 +7960,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5t7segjahjfq76evesqk"
+                     *         "requestId": "req_01m84mc12bewav3c1d9cf02x39"
                      *       }
                      *     }
                      */
@@ -8018,11 +8018,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20932-e8a9-7073-91fc-702da6bb1b51",
+                 *           "id": "01a20946-035c-7401-9a82-3974e06aad90",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20932-e8b0-70de-ae19-a4014dcdd0e8",
+                 *           "id": "01a20946-0365-77d5-9fbf-43026446fc77",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -8092,11 +8092,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20932-e8a9-7073-91fc-702da6bb1b51",
+                     *             "id": "01a20946-035c-7401-9a82-3974e06aad90",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20932-e8b0-70de-ae19-a4014dcdd0e8",
+                     *             "id": "01a20946-0365-77d5-9fbf-43026446fc77",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -8114,7 +8114,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5t5ze7dtc5s4w391ay6a"
+                     *         "requestId": "req_01m84mc0vme2pbqgyhzcrxsa4n"
                      *       }
                      *     }
                      */
@@ -8172,8 +8172,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20932-e910-7141-abba-ff80394b6937",
-                 *         "01a20932-e90e-774a-b56f-902a4048c79a"
+                 *         "01a20946-0474-76a2-9ff2-a8e7befd8d0c",
+                 *         "01a20946-046c-716b-a5e1-a0eb7652f7ee"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8219,11 +8219,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20932-e910-7141-abba-ff80394b6937",
+                     *             "id": "01a20946-0474-76a2-9ff2-a8e7befd8d0c",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20932-e90e-774a-b56f-902a4048c79a",
+                     *             "id": "01a20946-046c-716b-a5e1-a0eb7652f7ee",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8241,7 +8241,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5t8wewha1nscvtvw15aj"
+                     *         "requestId": "req_01m84mc142ecrs9n1h3q09c2d8"
                      *       }
                      *     }
                      */
@@ -8396,7 +8396,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5ftwe2xrb2bwefk2ydk7"
+                     *         "requestId": "req_01m84mbnpfev4byyxqmm614swa"
                      *       }
                      *     }
                      */
@@ -8542,7 +8542,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-be33-7318-9753-635394745e86",
+                     *         "id": "01a20945-d607-740b-a80b-e5f7bb12f774",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8580,14 +8580,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:17:30.163Z",
-                     *         "updatedAt": "2026-11-23T16:17:30.163Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/hmowlJc5Ow10IKjD3x9wZkMYrPitTrbk",
+                     *         "createdAt": "2026-11-23T16:38:21.448Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.448Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/-UYEoYUKsiNFvXLzy_MaEUqv7INi2OL4",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T16:17:30.163Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:38:21.448Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5fhjehbry3n9gp6x1pnt"
+                     *         "requestId": "req_01m84mbng4emsaw5y2rez48axw"
                      *       }
                      *     }
                      */
@@ -8713,12 +8713,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20932-fdbb-72ea-abaa-089fdb295ef3",
-                 *       "eventId": "01a20932-fdbf-72ef-b8e3-506f8292e80e",
+                 *       "contentId": "01a20946-2ff2-7402-817d-524f4fde8317",
+                 *       "eventId": "01a20946-3006-7298-ae05-09dc09b95dc4",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T16:17:46.431Z",
+                 *       "timestamp": "2026-11-23T16:38:44.486Z",
                  *       "data": {}
                  *     }
                  */
@@ -8809,10 +8809,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20932-fdbf-72ef-b8e3-506f8292e80e"
+                     *         "eventId": "01a20946-3006-7298-ae05-09dc09b95dc4"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zdzebqvhrtm6c1k5687"
+                     *         "requestId": "req_01m84mcc07ev8vsqs3j6apjczx"
                      *       }
                      *     }
                      */
@@ -8871,22 +8871,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20932-fe21-72ed-a121-aae875237521",
-                 *           "eventId": "01a20932-fe49-7228-ae68-0c483ce7ca8d",
+                 *           "contentId": "01a20946-3058-72b5-91fd-1758e899c5d9",
+                 *           "eventId": "01a20946-3077-75f6-a1c8-6d97d512b1b7",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:17:46.569Z",
+                 *           "timestamp": "2026-11-23T16:38:44.599Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20932-fe49-7228-ae68-13ae95396e99",
+                 *           "eventId": "01a20946-3077-75f6-a1c8-7324418fccf1",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:17:46.569Z",
+                 *           "timestamp": "2026-11-23T16:38:44.599Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8990,14 +8990,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20932-fe49-7228-ae68-13ae95396e99",
+                     *             "eventId": "01a20946-3077-75f6-a1c8-7324418fccf1",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zjcecbadt3st2czjha9"
+                     *         "requestId": "req_01m84mcc4ce56b3d2eghx5xs7p"
                      *       }
                      *     }
                      */
@@ -9148,7 +9148,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84k60ame3nsyaadqjr6pnar",
+                     *           "id": "exp_01m84mcdbee62tehpxvaaqq4k1",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -9177,15 +9177,15 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T16:17:47.457Z",
+                     *           "startedAt": "2026-11-23T16:38:46.199Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T16:17:47.346Z"
+                     *           "createdAt": "2026-11-23T16:38:45.831Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k60f0e5ereqh4ge7emxr6",
+                     *         "requestId": "req_01m84mcdq8ejw9a4vt7jf0dmhf",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9382,7 +9382,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84k60fze4gas9czgz5x9maz",
+                     *         "id": "exp_01m84mcdrxek1bh2a5cehqn0p1",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -9426,11 +9426,11 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:17:47.515Z",
+                     *         "createdAt": "2026-11-23T16:38:46.291Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k60fse008978p62kpbrzs"
+                     *         "requestId": "req_01m84mcdrhee092tbnqejd6teg"
                      *       }
                      *     }
                      */
@@ -9540,7 +9540,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84k60gnekqs2asps2kympqd",
+                     *         "id": "exp_01m84mcdxae4qa0z8g6bf8wv90",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -9575,15 +9575,15 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T16:17:47.565Z",
+                     *         "startedAt": "2026-11-23T16:38:46.506Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:17:47.536Z",
+                     *         "createdAt": "2026-11-23T16:38:46.436Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k60vzeg29vhye36x8c7kt"
+                     *         "requestId": "req_01m84mce0pep88tqs79r3h0p2h"
                      *       }
                      *     }
                      */
@@ -9695,11 +9695,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84k6152e90vpwp5fnac5bga",
+                     *         "id": "exp_01m84mce8zecrt12j4h4eekm8x",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k615ye4y8ew1x0z8b1kwf"
+                     *         "requestId": "req_01m84mce9res1az25fp4152785"
                      *       }
                      *     }
                      */
@@ -9830,7 +9830,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84k6127e9kvr84ksq3a23kh",
+                     *         "id": "exp_01m84mce1weezbwve8sy41fg4x",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -9867,11 +9867,11 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:17:48.091Z",
+                     *         "createdAt": "2026-11-23T16:38:46.573Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k612jeaqaszsqcbcgxq0h"
+                     *         "requestId": "req_01m84mce2aej6s8cdzckwgdqys"
                      *       }
                      *     }
                      */
@@ -9949,7 +9949,7 @@ export interface operations {
                 /** @description The metric of `segment` and `granularity`; any, also one that the experiment does not name. Default: its primary metric. */
                 metric?: string;
                 /** @description Adds the results of one metric by segment. */
-                segment?: "country" | "device" | "newOrReturning";
+                segment?: "country" | "device" | "newOrReturning" | "appVersion";
             };
             header?: never;
             path: {
@@ -9989,13 +9989,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84k61pte8yt25sntnczzreg",
+                     *         "experimentId": "exp_01m84mcewseqf9yghaccts187r",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T16:17:48.778Z"
+                     *           "startedAt": "2026-11-23T16:38:47.499Z"
                      *         },
-                     *         "asOf": "2026-11-23T16:17:48.798Z",
+                     *         "asOf": "2026-11-23T16:38:47.580Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -10048,7 +10048,6 @@ export interface operations {
                      *           "minimumDetectableEffect": null,
                      *           "reason": "min_runtime"
                      *         },
-                     *         "guardrails": [],
                      *         "health": {
                      *           "srm": {
                      *             "pValue": 1,
@@ -10057,6 +10056,7 @@ export interface operations {
                      *           },
                      *           "unitsInSeveralVariants": 0
                      *         },
+                     *         "guardrails": [],
                      *         "segments": {
                      *           "dimension": "country",
                      *           "metric": "watchTime",
@@ -10092,7 +10092,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k61qge0g8m030w6d0ps19"
+                     *         "requestId": "req_01m84mcezhen5br9ykk0y0tkv3"
                      *       }
                      *     }
                      */
@@ -10149,7 +10149,7 @@ export interface operations {
                                  */
                                 correction: "holm";
                                 /** @enum {string} */
-                                dimension: "country" | "device" | "newOrReturning";
+                                dimension: "country" | "device" | "newOrReturning" | "appVersion";
                                 /** @description Smaller segments that are not in the table. */
                                 leftOut: number;
                                 metric: string;
@@ -10288,13 +10288,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84k61hper5955zzq0yqhx8q",
+                     *         "id": "exp_01m84mcepte3sszfs968nv757d",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T16:17:48.731Z"
+                     *         "rolledOutAt": "2026-11-23T16:38:47.401Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k61naebcbvekby5t6a106"
+                     *         "requestId": "req_01m84mcetfe3k9p494zmjfa8s3"
                      *       }
                      *     }
                      */
@@ -10373,14 +10373,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m84k61whenfbgw125skn9658",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m84k61whenfbgw125skn9658/LWxOM26XDPRwdsDykBZy6aJRaRqLbymj",
-                     *           "createdAt": "2026-11-23T16:17:48.945Z",
-                     *           "expiresAt": "2026-12-23T16:17:48.945Z"
+                     *           "id": "shr_01m84mcfb4e40b6f67w1dvq4ev",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m84mcfb4e40b6f67w1dvq4ev/c4L539oDxFo30Du1IVZchL5yjU5rZrge",
+                     *           "createdAt": "2026-11-23T16:38:47.909Z",
+                     *           "expiresAt": "2026-12-23T16:38:47.909Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k61x0ef58pvv17q46mfed",
+                     *         "requestId": "req_01m84mcfbye5xr8pp5dfvpch3a",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10462,13 +10462,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m84k61zqe5dt4y77f33jsaa7",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m84k61zqe5dt4y77f33jsaa7/d2lvWDXqypiHwRLn2HDHzzM-oekCT6YR",
-                     *         "createdAt": "2026-11-23T16:17:49.048Z",
-                     *         "expiresAt": "2026-11-30T16:17:49.048Z"
+                     *         "id": "shr_01m84mcfg9eqrv1hajnjph0j2e",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m84mcfg9eqrv1hajnjph0j2e/X3gq8BHi0mFORUZ9VsNChsTKIJjbAf96",
+                     *         "createdAt": "2026-11-23T16:38:48.073Z",
+                     *         "expiresAt": "2026-11-30T16:38:48.073Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k61z6ejstanvfg17k4krt"
+                     *         "requestId": "req_01m84mcffnewsref4bejr2s38g"
                      *       }
                      *     }
                      */
@@ -10539,11 +10539,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m84k621pew4br80wp78fsxct",
+                     *         "id": "shr_01m84mcfhre08v5s0dqy9t84dz",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k622qe58s201ehezq3991"
+                     *         "requestId": "req_01m84mcfj4ed2tdqjawpx27sgz"
                      *       }
                      *     }
                      */
@@ -10614,12 +10614,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84k617yedwa833x0xt7bcjt",
+                     *         "id": "exp_01m84mceccee09rmcexe6r8b7g",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T16:17:48.312Z"
+                     *         "startedAt": "2026-11-23T16:38:47.012Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k618ce2e87e85pqgt7rsy"
+                     *         "requestId": "req_01m84mcedwey49wrdjda71s2jh"
                      *       }
                      *     }
                      */
@@ -10710,14 +10710,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84k61c4ebdt3h0vdgc1jc19",
+                     *         "id": "exp_01m84mcehpe1wrqnt1yyq3pgvz",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T16:17:48.537Z",
+                     *         "stoppedAt": "2026-11-23T16:38:47.176Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k61ewefz80rw2vy612fez"
+                     *         "requestId": "req_01m84mcekde31td2s0p0za38se"
                      *       }
                      *     }
                      */
@@ -10838,7 +10838,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k61rqe8dr57phq7f99173"
+                     *         "requestId": "req_01m84mcf2me96b5f1d5xtz1qeq"
                      *       }
                      *     }
                      */
@@ -10917,7 +10917,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84k62jqegqr19bgzkcjwyyg",
+                     *           "id": "dex_01m84mcgwpehtbctqs93tnrspq",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -10928,13 +10928,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T16:17:49.648Z",
+                     *           "createdAt": "2026-11-23T16:38:49.488Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k62mae20a8dj6cstmzjkd",
+                     *         "requestId": "req_01m84mcgx6ebca3wq2mr3bx9r9",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11037,7 +11037,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84k62jqegqr19bgzkcjwyyg",
+                     *         "id": "dex_01m84mcgwpehtbctqs93tnrspq",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -11048,12 +11048,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:17:49.648Z",
+                     *         "createdAt": "2026-11-23T16:38:49.488Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62j5ekjbbhxb71sjpa1t"
+                     *         "requestId": "req_01m84mcgvxebrr2npwvry5rt5w"
                      *       }
                      *     }
                      */
@@ -11119,7 +11119,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84k62pmecrrtxx3d7apz99b",
+                     *         "id": "dex_01m84mcgznepavgrfh3nsqxvjr",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -11130,12 +11130,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:17:49.768Z",
+                     *         "createdAt": "2026-11-23T16:38:49.561Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62q3eg2tgwh9gb05rv72"
+                     *         "requestId": "req_01m84mch15e7d8920es14twegv"
                      *       }
                      *     }
                      */
@@ -11219,7 +11219,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20932-e148-7394-ab74-de63ca06d750",
+                     *           "id": "01a20945-fc74-7583-b0bc-d8564782df3e",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11234,18 +11234,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/DHT1UW_zVFVU93_NYrR4iw/a-01a20932-e812-7217-ab52-38b459849503/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -11270,8 +11270,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:17:39.147Z",
-                     *           "updatedAt": "2026-11-23T16:17:40.935Z",
+                     *           "createdAt": "2026-11-23T16:38:31.284Z",
+                     *           "updatedAt": "2026-11-23T16:38:32.864Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -11283,9 +11283,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249770453276962,
+                     *             "score": 0.6249615183882012,
                      *             "signals": {
-                     *               "recency": 0.9999081813107844,
+                     *               "recency": 0.9998460735528049,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -11301,7 +11301,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499770453276961,
+                     *               "recency": 0.24996151838820121,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -11315,7 +11315,7 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20932-d2e5-757a-9893-89865dd0b540",
+                     *           "id": "01a20945-eff0-72c5-a87c-f8a557c84df1",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -11330,7 +11330,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/_iZw49OP4MJ8tySBSOqejQ/a-01a20932-da37-7173-8f0a-83ad6632bebe/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/URJmkyWjKcZJH7COkpHbUg/a-01a20945-f4de-72e1-9d8b-8b35f9b629e7/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
                      *           "thumbnails": [],
@@ -11341,11 +11341,11 @@ export interface operations {
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a20932-da37-7173-8f0a-83ad6632bebe",
-                     *               "imageUrl": "https://feed.example.org/media/_iZw49OP4MJ8tySBSOqejQ/a-01a20932-da37-7173-8f0a-83ad6632bebe/large.jpg",
+                     *               "id": "01a20945-f4de-72e1-9d8b-8b35f9b629e7",
+                     *               "imageUrl": "https://feed.example.org/media/URJmkyWjKcZJH7COkpHbUg/a-01a20945-f4de-72e1-9d8b-8b35f9b629e7/large.jpg",
                      *               "altText": null,
                      *               "position": 0,
-                     *               "createdAt": "2026-11-23T16:17:38.473Z"
+                     *               "createdAt": "2026-11-23T16:38:30.270Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -11361,8 +11361,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:17:35.462Z",
-                     *           "updatedAt": "2026-11-23T16:17:38.532Z",
+                     *           "createdAt": "2026-11-23T16:38:28.080Z",
+                     *           "updatedAt": "2026-11-23T16:38:30.362Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -11374,9 +11374,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249696553535038,
+                     *             "score": 0.624955093407929,
                      *             "signals": {
-                     *               "recency": 0.9998786214140148,
+                     *               "recency": 0.9998203736317159,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -11392,7 +11392,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499696553535037,
+                     *               "recency": 0.24995509340792899,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -11407,10 +11407,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k6324ezhacxc4hj8rv5y4",
-                     *         "nextCursor": "Aio0yewPcDkOneIW0GZlZF8wMW04NGs2MzJqZWhqYm42YWNjYTdxcXgwMBQFBgEBKgMBBAQHAgEBAQEBAQICAQEBAQEBAQQB",
+                     *         "requestId": "req_01m84mchnte9jbbzs4r98mtxgd",
+                     *         "nextCursor": "Amf2KBpjT4aQYUbCKGZlZF8wMW04NG1jaHBiZWtxYTB5OGJqanFwMTNuOBQFBgEBBj4ACwIBAQEBAQEBAQEBAQEBAQEBAQQ",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84k632jehjbn6acca7qqx00",
+                     *         "feedId": "fed_01m84mchpbekqa0y8bjjqp13n8",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -11493,11 +11493,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T16:17:46.937Z"
+                     *           "updatedAt": "2026-11-23T16:38:45.283Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zyjev5rce6fc4c54c45",
+                     *         "requestId": "req_01m84mccsve9nrczg18e2nh9ra",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11576,10 +11576,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T16:17:46.984Z"
+                     *         "updatedAt": "2026-11-23T16:38:45.339Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k600ke52sjba5z9mqcwjj"
+                     *         "requestId": "req_01m84mccwbebgsdrmgm3c61zqv"
                      *       }
                      *     }
                      */
@@ -11679,10 +11679,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T16:17:47.045Z"
+                     *         "updatedAt": "2026-11-23T16:38:45.401Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k6014evnrzwgx0g394kd8"
+                     *         "requestId": "req_01m84mccwre9qrmmkzs9za10db"
                      *       }
                      *     }
                      */
@@ -11767,7 +11767,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k6030etqbz24a0vzaywx8"
+                     *         "requestId": "req_01m84mccz6epnrq6mh9kd1jwbw"
                      *       }
                      *     }
                      */
@@ -11837,11 +11837,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84k5as7evh8907hzxhc34n1",
+                     *           "id": "key_01m84mbex8eada223d1jmkx3p9",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T16:17:25.270Z",
+                     *           "createdAt": "2026-11-23T16:38:14.687Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11849,11 +11849,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84k5as3e3srey7mryz1tpbs",
+                     *           "id": "key_01m84mbex5enmvnxfjqcg14tyt",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T16:17:25.270Z",
+                     *           "createdAt": "2026-11-23T16:38:14.687Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11862,7 +11862,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5exken0bm9fc43h1f4n5",
+                     *         "requestId": "req_01m84mbm1heqjsad034hh7mcav",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11946,11 +11946,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84k5eyte7ns2fxh16dg8ech",
+                     *         "id": "key_01m84mbm2xec58pqyrk9x0g0m9",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:17:29.563Z",
+                     *         "createdAt": "2026-11-23T16:38:19.998Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -11959,7 +11959,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5eymebxv7298aa1sj6q9"
+                     *         "requestId": "req_01m84mbm2getptkf939jrdjysg"
                      *       }
                      *     }
                      */
@@ -12028,19 +12028,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84k5ezpe7xrnsd3p489c3w4",
+                     *         "id": "key_01m84mbmvceyybq9c9c6jq5bd0",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:17:29.591Z",
+                     *         "createdAt": "2026-11-23T16:38:20.780Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T16:17:29.597Z",
+                     *         "revokedAt": "2026-11-23T16:38:20.803Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5ezvex3vdf9hg5ezt5rg"
+                     *         "requestId": "req_01m84mbmvxedyb0r9tb1n15903"
                      *       }
                      *     }
                      */
@@ -12110,7 +12110,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5f09e1sar8t3tt622fsz",
+                     *         "requestId": "req_01m84mbmwje7mv59612c3j21mz",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -12195,21 +12195,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84k5ezdevcvz5738mv20mgg",
+                     *         "id": "key_01m84mbmtees4tgat18pdnxzjd",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:17:29.581Z",
+                     *         "createdAt": "2026-11-23T16:38:20.746Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84k5ez1ey39gnw79c51e123"
+                     *         "replaces": "key_01m84mbm7he0htp2xk2wdd7n3g"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5ez7e599626rhb68yv95"
+                     *         "requestId": "req_01m84mbmd1exmr5w43avn8dp3x"
                      *       }
                      *     }
                      */
@@ -12280,8 +12280,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84k62qvej5t6jwwq6sj7cbd",
-                     *           "contentId": "01a20933-0af4-73db-b82f-68ea1670c6f2",
+                     *           "id": "lst_01m84mch34ehet4y7r8v8a2s3r",
+                     *           "contentId": "01a20946-445d-7238-81cf-4ef10695173b",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -12289,13 +12289,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T16:17:49.814Z",
+                     *           "createdAt": "2026-11-23T16:38:49.694Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k62rae1vr7ng4tmh1wy8b",
+                     *         "requestId": "req_01m84mch3fe8wvngpmz4revs95",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12404,8 +12404,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84k62qvej5t6jwwq6sj7cbd",
-                     *         "contentId": "01a20933-0af4-73db-b82f-68ea1670c6f2",
+                     *         "id": "lst_01m84mch34ehet4y7r8v8a2s3r",
+                     *         "contentId": "01a20946-445d-7238-81cf-4ef10695173b",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12413,13 +12413,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:17:49.814Z",
+                     *         "createdAt": "2026-11-23T16:38:49.694Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62q9e90txk6ah3hrztv9"
+                     *         "requestId": "req_01m84mch1je97axnxjnmzhjp1p"
                      *       }
                      *     }
                      */
@@ -12518,8 +12518,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84k62wke9xrg1frp9tpnpxq",
-                     *         "contentId": "01a20933-0b8b-758f-b7c6-7568029310ff",
+                     *         "id": "lst_01m84mch9xezzanc4799a00m6r",
+                     *         "contentId": "01a20946-448e-752e-9f63-e2ad4ea5fcd4",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12527,12 +12527,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:17:49.967Z",
+                     *         "createdAt": "2026-11-23T16:38:49.743Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62wreg1rqpyrf7tmtjvs"
+                     *         "requestId": "req_01m84mchb5e9crnwgjqprkkxfd"
                      *       }
                      *     }
                      */
@@ -12597,11 +12597,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84k62xkembbwe1dtw7f2bhx",
+                     *         "id": "lst_01m84mchc5edc96dw9z80kdzyp",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62xyeqrbgax7dfsxhyy2"
+                     *         "requestId": "req_01m84mchcxe1gv7nyqqw0q34jy"
                      *       }
                      *     }
                      */
@@ -12670,8 +12670,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84k6300ezxsscv790z60zyb",
-                     *         "contentId": "01a20933-0bfe-772c-af58-ef01921d7a1d",
+                     *         "id": "lst_01m84mchh4eg0rnpb5v5xemv72",
+                     *         "contentId": "01a20946-4619-76ce-9062-eaa313ae4ed7",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -12679,12 +12679,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:17:50.079Z",
+                     *         "createdAt": "2026-11-23T16:38:50.137Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T16:17:50.095Z"
+                     *         "endedAt": "2026-11-23T16:38:50.209Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k6308erpvjb4jtd84xv8r"
+                     *         "requestId": "req_01m84mchj8e07bzesw1bkhhgrh"
                      *       }
                      *     }
                      */
@@ -12749,8 +12749,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84k6311edrt3r7ac9b88e7g",
-                     *         "contentId": "01a20933-0c1d-7516-b82e-7d70f554b4f6",
+                     *         "id": "lst_01m84mchmje3pr90g0f1j0n74j",
+                     *         "contentId": "01a20946-4689-7461-b2c0-2bc70fadd0f4",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12758,13 +12758,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:17:50.111Z",
+                     *         "createdAt": "2026-11-23T16:38:50.251Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k631denjax2c9pgvybtfx"
+                     *         "requestId": "req_01m84mchn1emwvyst1bar6856s"
                      *       }
                      *     }
                      */
@@ -12859,8 +12859,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84k62zaexhvzpgk7n0veecf",
-                     *         "contentId": "01a20933-0be7-74f5-9a7b-5356cbf08a17",
+                     *         "id": "lst_01m84mchfpebzry7r7z322mdq4",
+                     *         "contentId": "01a20946-45f4-7482-a7af-0419eaf2296f",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -12868,7 +12868,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k62zme0s8ms69dd5577fa"
+                     *         "requestId": "req_01m84mchg5ehe95w2zyd5k3rhv"
                      *       }
                      *     }
                      */
@@ -12945,7 +12945,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m84k605meh3vr67rc245np4v",
+                     *           "id": "met_01m84mcd18et1b5tb0bpm4rgcf",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -12956,12 +12956,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-23T16:17:47.188Z",
+                     *           "createdAt": "2026-11-23T16:38:45.545Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k606gemmtnv6c724x1h9g",
+                     *         "requestId": "req_01m84mcd2fe89b0f619azv5tby",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13096,7 +13096,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m84k606xeybrjbp673bnxxdm",
+                     *         "id": "met_01m84mcd3wefqtx2hzhaxcctc8",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -13113,11 +13113,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-23T16:17:47.230Z",
+                     *         "createdAt": "2026-11-23T16:38:45.629Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k606nezsrj9j9r2hbk6t6"
+                     *         "requestId": "req_01m84mcd3jegfa0e6k9yfve4vr"
                      *       }
                      *     }
                      */
@@ -13186,11 +13186,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m84k6078e14a0f7154d7bekb",
+                     *         "id": "met_01m84mcd5re71b0w0zh3191nnn",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k6082eqa8e76fmpe1jxr9"
+                     *         "requestId": "req_01m84mcd78e4r9ng78ms070fa1"
                      *       }
                      *     }
                      */
@@ -13254,7 +13254,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84k5arsenrs0krq5ar64npc",
+                     *         "id": "org_01m84mbex2e4n98n84g8heh9a9",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13264,7 +13264,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5em8e9xsmb6p7489q04h"
+                     *         "requestId": "req_01m84mbkyce8vrh08p5b988dpj"
                      *       }
                      *     }
                      */
@@ -13343,7 +13343,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84k5arsenrs0krq5ar64npc",
+                     *         "id": "org_01m84mbex2e4n98n84g8heh9a9",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13353,7 +13353,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5ev5ezzs8z4nv6a3an6h"
+                     *         "requestId": "req_01m84mbkzne45rn2j8sp8b2kdj"
                      *       }
                      *     }
                      */
@@ -13424,20 +13424,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20932-e8d6-757c-9831-6eabeafcc989",
+                     *           "contentId": "01a20946-03ae-74c8-a659-7c3d2b5c68ed",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T16:17:41.091Z",
+                     *           "deletedAt": "2026-11-23T16:38:33.159Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20932-e8d6-757c-9831-64c46eb4f059",
+                     *           "contentId": "01a20946-03ad-73d2-8bd9-68ca4f9a7702",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T16:17:41.091Z",
+                     *           "deletedAt": "2026-11-23T16:38:33.159Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5znne818d3hehf7akxvr",
+                     *         "requestId": "req_01m84mccjgepdvj2pgqwz1rckt",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -13523,7 +13523,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k63nsetv9tfkp0bmhhyg5"
+                     *         "requestId": "req_01m84mcj6de1d9sc7dytfcz775"
                      *       }
                      *     }
                      */
@@ -13695,7 +13695,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k63p5egcb2yrgsn4y3jy4"
+                     *         "requestId": "req_01m84mcj6pe0zrfcqcnsch332y"
                      *       }
                      *     }
                      */
@@ -13826,12 +13826,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84k5as3e3srey7mryz1tpbs",
-                     *           "createdAt": "2026-11-23T16:17:50.817Z"
+                     *           "keyId": "key_01m84mbex5enmvnxfjqcg14tyt",
+                     *           "createdAt": "2026-11-23T16:38:50.850Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k63qae6kvhdmm6y7jbjcp",
+                     *         "requestId": "req_01m84mcj7eed2srj46fkmfe7fw",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13960,7 +13960,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k63rmek9rg5mep35se8h9"
+                     *         "requestId": "req_01m84mcj9dekrba0hsv9xbhmad"
                      *       }
                      *     }
                      */
@@ -14139,23 +14139,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20933-0e40-7138-9be2-3035dae21786",
-                     *                 "score": 0.6999987057702599,
+                     *                 "contentId": "01a20946-4824-71f4-973f-df0739d472ec",
+                     *                 "score": 0.6999985560791666,
                      *                 "signals": {
-                     *                   "recency": 0.9999967644256497,
+                     *                   "recency": 0.9999963901979165,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 1"
+                     *                 "title": "Item 2"
                      *               },
                      *               {
-                     *                 "contentId": "01a20932-e148-7394-ab74-de63ca06d750",
-                     *                 "score": 0.6999617365397537,
+                     *                 "contentId": "01a20945-fc74-7583-b0bc-d8564782df3e",
+                     *                 "score": 0.6999363640156242,
                      *                 "signals": {
-                     *                   "recency": 0.9999043413493842,
+                     *                   "recency": 0.9998409100390605,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -14183,23 +14183,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20933-0e40-7138-9be2-3035dae21786",
-                     *                 "score": 0.6999987057702599,
+                     *                 "contentId": "01a20946-4824-71f4-973f-df0739d472ec",
+                     *                 "score": 0.6999985560791666,
                      *                 "signals": {
-                     *                   "recency": 0.9999967644256497,
+                     *                   "recency": 0.9999963901979165,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 1"
+                     *                 "title": "Item 2"
                      *               },
                      *               {
-                     *                 "contentId": "01a20932-e148-7394-ab74-de63ca06d750",
-                     *                 "score": 0.6999617365397537,
+                     *                 "contentId": "01a20945-fc74-7583-b0bc-d8564782df3e",
+                     *                 "score": 0.6999363640156242,
                      *                 "signals": {
-                     *                   "recency": 0.9999043413493842,
+                     *                   "recency": 0.9998409100390605,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -14213,7 +14213,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k63yve54r9hzvbbejx9de"
+                     *         "requestId": "req_01m84mcjdjey9aakjenjj5yva0"
                      *       }
                      *     }
                      */
@@ -14327,7 +14327,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84k63sfesbtz5d3t3yh4rv7",
+                     *         "requestId": "req_01m84mcja9eaj93p8ehfeb8f25",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14453,7 +14453,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84k63tnea4vdd3a05bnw1fr",
+                     *         "id": "rul_01m84mcjaqets96t8zajwz5e8q",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -14464,11 +14464,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:17:50.961Z",
-                     *         "updatedAt": "2026-11-23T16:17:50.961Z"
+                     *         "createdAt": "2026-11-23T16:38:50.973Z",
+                     *         "updatedAt": "2026-11-23T16:38:50.973Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k63tfenkbv2ccxbqqf51p"
+                     *         "requestId": "req_01m84mcjagedrbmxv502j1dw0y"
                      *       }
                      *     }
                      */
@@ -14564,11 +14564,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84k63y0emwbp7qxmg02dpra",
+                     *         "id": "rul_01m84mcjcbe5789ca869x7ks24",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k63ymecka8qqrgh75cymy"
+                     *         "requestId": "req_01m84mcjcre7z8j7rvb72dqzy1"
                      *       }
                      *     }
                      */
@@ -14661,7 +14661,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84k63vredpagn2rdjvqq4j6",
+                     *         "id": "rul_01m84mcjb1ea98hj70h9cs0r6z",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -14672,11 +14672,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:17:50.980Z",
-                     *         "updatedAt": "2026-11-23T16:17:51.020Z"
+                     *         "createdAt": "2026-11-23T16:38:50.988Z",
+                     *         "updatedAt": "2026-11-23T16:38:51.012Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k63w8em78mgdt9v77fn5w"
+                     *         "requestId": "req_01m84mcjbeectbhw1p30zrbd97"
                      *       }
                      *     }
                      */
@@ -14784,7 +14784,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k63nnecatwfrer8bsxf5d"
+                     *         "requestId": "req_01m84mcj61eykrckb48nk1an33"
                      *       }
                      *     }
                      */
@@ -14859,11 +14859,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T16:17:46.718Z"
+                     *           "updatedAt": "2026-11-23T16:38:45.125Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zrfen9sv2rkzsfkktap",
+                     *         "requestId": "req_01m84mccmhefev7exdqkdhqtga",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14942,10 +14942,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T16:17:46.797Z"
+                     *         "updatedAt": "2026-11-23T16:38:45.152Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zt8e6fr9ahtpnrxq34d"
+                     *         "requestId": "req_01m84mccq5exftktqxgh4d2hzc"
                      *       }
                      *     }
                      */
@@ -15035,10 +15035,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T16:17:46.836Z"
+                     *         "updatedAt": "2026-11-23T16:38:45.252Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5ztmej082w7eenm4a1dh"
+                     *         "requestId": "req_01m84mccr2ekxsh67qsnkx9ya0"
                      *       }
                      *     }
                      */
@@ -15123,7 +15123,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zwde7aahvdpn36rjd40"
+                     *         "requestId": "req_01m84mccrte6p9tkc0gs8a9ykr"
                      *       }
                      *     }
                      */
@@ -15193,7 +15193,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20932-be3b-70a5-8615-50a22bd7a1f9",
+                     *         "id": "01a20945-d613-75d2-afda-b9e020e72017",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -15231,11 +15231,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:17:30.175Z",
-                     *         "updatedAt": "2026-11-23T16:17:30.268Z"
+                     *         "createdAt": "2026-11-23T16:38:21.459Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.505Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5fjce4wtk6hjwh2fn629"
+                     *         "requestId": "req_01m84mbngxeambd3cqryypvpsf"
                      *       }
                      *     }
                      */
@@ -15301,13 +15301,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:17:46.617Z",
+                     *         "requestedAt": "2026-11-23T16:38:44.890Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zm9eahar8apjdqhr8qt"
+                     *         "requestId": "req_01m84mccdfesf8zn6bqgezdyn6"
                      *       }
                      *     }
                      */
@@ -15388,13 +15388,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:17:46.590Z",
+                     *         "requestedAt": "2026-11-23T16:38:44.808Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zjqes6ss8rg2b1xxkbk"
+                     *         "requestId": "req_01m84mcc9jekh9v6gatr3r7hyf"
                      *       }
                      *     }
                      */
@@ -15472,13 +15472,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:17:46.665Z",
+                     *         "requestedAt": "2026-11-23T16:38:44.954Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zndev7a4j40mq08r75m"
+                     *         "requestId": "req_01m84mcceyexpvp5kbrw4h823j"
                      *       }
                      *     }
                      */
@@ -15558,13 +15558,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:17:46.658Z",
+                     *         "requestedAt": "2026-11-23T16:38:44.942Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zmxenh9my7346dvc6w0"
+                     *         "requestId": "req_01m84mccebezg9dr1f8nbvc9ew"
                      *       }
                      *     }
                      */
@@ -15638,7 +15638,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5f0hedabde9bk8k91xpm",
+                     *         "requestId": "req_01m84mbmwte2vb5xhbbe3nrs20",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15716,14 +15716,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84k5f12enpty7bztvve725m",
+                     *         "id": "vky_01m84mbmxcewp9a3v1v8xs9mey",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T16:17:29.642Z",
+                     *         "createdAt": "2026-11-23T16:38:20.845Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_bSrHubwBOjnaEGYz5cpVTBtotxhvUsBfrjBxGfZSmog"
+                     *         "key": "rf_vk_HVRMV1R-Preh8FYxyWrZ3Kaaa74VeAee4WuFIxADqew"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5f0ne4ar176bkkbqwzxv"
+                     *         "requestId": "req_01m84mbmx9e5vst7qjx63a6egz"
                      *       }
                      *     }
                      */
@@ -15792,13 +15792,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84k5f3te3k8wjarsnahc28q",
+                     *         "id": "vky_01m84mbmyhef9b4f04s62qe3hn",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:17:29.723Z",
+                     *         "createdAt": "2026-11-23T16:38:20.882Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5f40edqtqyxn3bz5be6p"
+                     *         "requestId": "req_01m84mbmz8ew8s9sbwfvac3n5q"
                      *       }
                      *     }
                      */
@@ -15878,15 +15878,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84k5f34e5brxxsv0d7fqg2n",
+                     *         "id": "vky_01m84mbmxweddrc6vgt7en89y7",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:17:29.703Z",
+                     *         "createdAt": "2026-11-23T16:38:20.861Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_DruRj9BVsTQ2mGs0UW443a18RE21mWd0q2jdoVOhdXQ",
-                     *         "replaces": "vky_01m84k5f2be8288et5n7b5ct8x"
+                     *         "key": "rf_vk_CBkDrbp0jg13DKF6yLoFdnz7p_oHLArNLalzbcErWcI",
+                     *         "replaces": "vky_01m84mbmxke0b90kr18q0nz969"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5f2metbbc8jvh14v68yr"
+                     *         "requestId": "req_01m84mbmxnep6s0h0rrcwzh566"
                      *       }
                      *     }
                      */
@@ -16101,7 +16101,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5yvme8s8gvead7mm7nyw"
+                     *         "requestId": "req_01m84mca2hertv7mvx317dkje1"
                      *       }
                      *     }
                      */
@@ -16180,21 +16180,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "bfb331ca-5130-4a69-b9e5-4cc11fa119fb",
+                     *           "id": "14ff4330-b4f5-41d7-84ef-718ccd0e3c11",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20932-be3b-70a5-8615-50a22bd7a1f9",
+                     *             "contentId": "01a20945-d613-75d2-afda-b9e020e72017",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:17:33.154Z"
+                     *           "timestamp": "2026-11-23T16:38:23.790Z"
                      *         },
                      *         {
-                     *           "id": "e8f5e97e-c778-4b4a-b3a8-46abcfec63ce",
+                     *           "id": "41805018-821e-4e39-b4ec-b088a8b2c162",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20932-beba-727a-9ac9-3eb9e1ffecff",
+                     *             "contentId": "01a20945-d646-74ed-8ea0-4ed111c99deb",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -16202,11 +16202,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T16:17:33.275Z"
+                     *           "timestamp": "2026-11-23T16:38:23.955Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5yvsed2ttnckpnszbhxh"
+                     *         "requestId": "req_01m84mca39e9xvsj3b3hj71hpt"
                      *       }
                      *     }
                      */
@@ -16299,7 +16299,7 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5yw2ek8v02xfpzxay432"
+                     *         "requestId": "req_01m84mca4he11tcmnd8j9arx61"
                      *       }
                      *     }
                      */
@@ -16372,7 +16372,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5yx1ex6vxx9ptq4x4e32",
+                     *         "requestId": "req_01m84mca5gexcvfdxgp4tz0wze",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16465,7 +16465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84k5yykejtajqwdn33x4y26",
+                     *         "id": "whk_01m84mca84e46s16jxy51wyrxj",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16477,12 +16477,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:17:45.933Z",
-                     *         "webhookId": "whk_01m84k5yykejtajqwdn33x4y26",
+                     *         "createdAt": "2026-11-23T16:38:42.676Z",
+                     *         "webhookId": "whk_01m84mca84e46s16jxy51wyrxj",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5yy1ed495krgq85nm6m5"
+                     *         "requestId": "req_01m84mca6cefprf5fgfbsb2ecn"
                      *       }
                      *     }
                      */
@@ -16573,7 +16573,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84k5yyte5hrs9kvh0hzddn1",
+                     *         "id": "whk_01m84mcaaqehz8g0f83j3cxpgj",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16585,7 +16585,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:17:45.945Z",
+                     *         "createdAt": "2026-11-23T16:38:42.761Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -16594,7 +16594,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5z1qevf9emmt61s6nssk"
+                     *         "requestId": "req_01m84mcahge2pb1chyfz70jfhv"
                      *       }
                      *     }
                      */
@@ -16688,11 +16688,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84k5z45een87s1spsjjqbkx",
+                     *         "id": "whk_01m84mcanbejs982qe7x6zrz6v",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5z49e39bvf7wxf5eqjsk"
+                     *         "requestId": "req_01m84mcanze9gves6bm4bwjwbw"
                      *       }
                      *     }
                      */
@@ -16788,7 +16788,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84k5z28e25rxz089dxccf4j",
+                     *         "id": "whk_01m84mcajbem7rz713bnxy13az",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16800,10 +16800,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:17:46.055Z"
+                     *         "createdAt": "2026-11-23T16:38:43.006Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5z2pedfr7gzrqgppg5wt"
+                     *         "requestId": "req_01m84mcak1ecssg7cvpxtrm23h"
                      *       }
                      *     }
                      */
@@ -16890,7 +16890,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84k5z51ehdthnhapgstkngr",
+                     *           "id": "dlv_01m84mcaweegqvfg379s57ejh8",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -16902,18 +16902,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T16:17:46.145Z",
-                     *             "webhookId": "whk_01m84k5z4weqx811cmay14egnz"
+                     *             "timestamp": "2026-11-23T16:38:43.342Z",
+                     *             "webhookId": "whk_01m84mcavfeedafrx1e5wjv3v0"
                      *           },
-                     *           "createdAt": "2026-11-23T16:17:46.145Z",
+                     *           "createdAt": "2026-11-23T16:38:43.342Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-23T16:17:46.145Z",
+                     *           "responseTime": 23,
+                     *           "lastAttemptAt": "2026-11-23T16:38:43.342Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84k5z5gertt97qs69ya3ff1",
+                     *         "requestId": "req_01m84mcaxre02sbg8j14d258gg",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16955,7 +16955,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:16:46.308Z"
+                 *       "since": "2026-11-23T16:37:44.058Z"
                  *     }
                  */
                 "application/json": {
@@ -17005,14 +17005,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84k5z9bea0st63vytbb1rhm",
-                     *         "since": "2026-11-23T16:16:46.308Z",
-                     *         "until": "2026-11-23T16:17:46.361Z",
+                     *         "id": "whk_01m84mcbdrexc9sfpdkfxx5v2b",
+                     *         "since": "2026-11-23T16:37:44.058Z",
+                     *         "until": "2026-11-23T16:38:44.162Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5za5e1e9hfhctj8wm32g"
+                     *         "requestId": "req_01m84mcbkee7qan7kjn9ak7zdr"
                      *       }
                      *     }
                      */
@@ -17072,7 +17072,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:16:46.397Z"
+                 *       "since": "2026-11-23T16:37:44.212Z"
                  *     }
                  */
                 "application/json": {
@@ -17116,13 +17116,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84k5zcpetqvc6zdd3b1z9ek",
-                     *         "since": "2026-11-23T16:16:46.397Z",
+                     *         "id": "whk_01m84mcbqheh9vnjf5kf15vpmq",
+                     *         "since": "2026-11-23T16:37:44.212Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zcze7c8h9aeafsrnpzr"
+                     *         "requestId": "req_01m84mcbqnef8b3zvmdsjn9s4k"
                      *       }
                      *     }
                      */
@@ -17204,12 +17204,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84k5z4eekqa8t0gtg97yw2t",
+                     *         "id": "whk_01m84mcaqse3v81e97rva86313",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T17:17:46.133Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T17:38:43.261Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5z4kea99tkdxmr5craxd"
+                     *         "requestId": "req_01m84mcasben0ah0bppyfbg462"
                      *       }
                      *     }
                      */
@@ -17299,14 +17299,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84k5zdpe02svw5fep8msqph",
+                     *         "deliveryId": "dlv_01m84mcbxxep6agzbckka610g6",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 2,
+                     *         "responseTime": 19,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5zdnec6bfbaa0tsng6rc"
+                     *         "requestId": "req_01m84mcbxhe5ktzg3r6b8ja7fw"
                      *       }
                      *     }
                      */
@@ -17384,7 +17384,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84k5z6je70vrhs1gyzspj36",
+                     *         "id": "dlv_01m84mcb0neshbqs3me6r807t4",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -17396,18 +17396,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:17:46.194Z",
-                     *           "webhookId": "whk_01m84k5z68ex8reanbzz5r3avh"
+                     *           "timestamp": "2026-11-23T16:38:43.477Z",
+                     *           "webhookId": "whk_01m84mcazwekzbstsnfk59cj4j"
                      *         },
-                     *         "createdAt": "2026-11-23T16:17:46.194Z",
+                     *         "createdAt": "2026-11-23T16:38:43.477Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 3,
-                     *         "lastAttemptAt": "2026-11-23T16:17:46.194Z",
+                     *         "responseTime": 5,
+                     *         "lastAttemptAt": "2026-11-23T16:38:43.477Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T16:17:46.194Z",
-                     *             "responseTime": 3,
+                     *             "startedAt": "2026-11-23T16:38:43.477Z",
+                     *             "responseTime": 5,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -17415,7 +17415,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5z6respvm6c1v9ncjxcd"
+                     *         "requestId": "req_01m84mcb21eqcv0z98n9m12nz1"
                      *       }
                      *     }
                      */
@@ -17534,13 +17534,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84k5z7de13bhvx32zdbkr7g",
+                     *         "id": "dlv_01m84mcb5gevfb4d74pyg9fh6s",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T16:17:46.250Z"
+                     *         "nextAttemptAt": "2026-11-23T16:38:43.693Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84k5z84ebw87mhfymccce3e"
+                     *         "requestId": "req_01m84mcb6xekdbsdx1yv04v7vx"
                      *       }
                      *     }
                      */

@@ -51,6 +51,20 @@ test('results come by segment and by day, with what the correction was', async (
   assert.equal((await results()).body.data.segments, undefined);
 });
 
+test('participants are told apart by the version of the app that their events tell', async () => {
+  const event = { event: 'custom.opened', userId: 'viewer-1', appVersion: '3.1' };
+  const metric = { name: 'opened', type: 'count', event: 'custom.opened' };
+  assert.equal((await service.call('POST', '/v1/metrics', { body: metric })).status, 201);
+  await eventually('the event is taken', async () =>
+    (await service.call('POST', '/v1/events', { body: event })).status === 200 ? true : null,
+  );
+  await eventually('the version', async () => {
+    const { body } = await results('?segment=appVersion&metric=opened');
+    const values = body.data.segments.values.map(({ value }: Reply['body']) => value);
+    return values.join() === 'unknown,3.1' ? true : null;
+  });
+});
+
 test('results come as CSV', async () => {
   const path = `/v1/experiments/${id}/results?segment=device&granularity=day`;
   const reply = await send(`${service.url}${path}`, 'GET', {

@@ -66,7 +66,8 @@ async function valuesOf(experimentId: string, metric: string): Promise<Record<st
 async function rowsOf(): Promise<string[]> {
   const rows = await query(
     service,
-    'select metric_event::text as row from metric_event order by 1',
+    `select metric_event::text as row from metric_event
+     union all select viewer_version::text from viewer_version order by 1`,
   );
   return rows.map(({ row }) => String(row));
 }
@@ -93,6 +94,10 @@ test('a custom kind is taken once a metric has declared it, with and without an 
   await sender.flush();
   await sender.close();
   assert.deepEqual(rejected, []);
+  await sendEvents([
+    { ...purchase('buyer-3', 1), appVersion: '2.0' },
+    { ...purchase('lena', 1), appVersion: 'buyer-3' },
+  ]);
   const wrong = await sendEvents([
     { ...purchase('x', 1), contentId: 'none' },
     { event: 'custom.other' },
@@ -212,6 +217,9 @@ test('unknown metrics and wrong guardrails are refused', async () => {
 });
 
 test('a rebuild gives the same rows, and an erased viewer is in none', async () => {
+  await eventually('the versions', async () =>
+    (await rowsOf()).join().includes('2.0') ? true : null,
+  );
   const live = await rowsOf();
   assert.ok(live.length > 100);
   const projection = allProjections(readConfig({})).find(({ name }) => name === 'metrics');
@@ -232,6 +240,7 @@ test('a rebuild gives the same rows, and an erased viewer is in none', async () 
     return body.data.status === 'complete' ? true : null;
   });
   const left = await rowsOf();
+  assert.ok(!left.join().includes('buyer-3') && live.join().includes('buyer-3'));
   assert.ok(left.length < live.length && left.length > live.length - 20);
   await rebuildProjection(projection, { db, eventLog: openEventLog(db), signal });
   assert.deepEqual(await rowsOf(), left);

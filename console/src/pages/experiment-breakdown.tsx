@@ -16,6 +16,7 @@ const dimensions = [
   { value: 'country', label: 'Country' },
   { value: 'device', label: 'Device' },
   { value: 'newOrReturning', label: 'New or returning' },
+  { value: 'appVersion', label: 'Version of the app' },
 ] as const;
 type Dimension = (typeof dimensions)[number]['value'];
 

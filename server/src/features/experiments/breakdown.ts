@@ -32,7 +32,7 @@ import {
   type ValueRow,
 } from './units/value-queries.ts';
 
-export const segmentNames = ['country', 'device', 'newOrReturning'] as const;
+export const segmentNames = ['country', 'device', 'newOrReturning', 'appVersion'] as const;
 export type SegmentName = (typeof segmentNames)[number];
 const maxSegments = 20;
 

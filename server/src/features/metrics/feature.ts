@@ -28,7 +28,7 @@ export const metrics = defineFeature({
   },
   areas: { metrics: 'experiments' },
   errors: metricErrors,
-  tables: ['metric', 'metric_event'],
+  tables: ['metric', 'metric_event', 'viewer_version'],
   extensions: [
     extend(declaredKinds, async (db, organizationId) =>
       (await selectMetrics(db, organizationId))

@@ -13,6 +13,7 @@ export {
   type MetricType,
 } from './definition.ts';
 export { eventsOfMetric, holdMetrics, selectMetrics, type MetricRow } from './queries.ts';
+export { versionAt } from './version-queries.ts';
 export { metricNamePattern } from './schemas.ts';
 
 /** Finds what still uses a metric, in words that end the sentence "It is used by …"; null: nothing. */

@@ -28,9 +28,17 @@ type MetricEventTable = {
   denominator: number;
 };
 
+type ViewerVersionTable = {
+  viewer_key: Buffer;
+  version: string;
+  organization_id: string;
+  first_at: Timestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     metric: MetricTable;
     metric_event: MetricEventTable;
+    viewer_version: ViewerVersionTable;
   }
 }

@@ -4,7 +4,7 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
-import { eventsOfMetric, unitOfCounts, type MetricRow } from '../../metrics/metrics.ts';
+import { eventsOfMetric, unitOfCounts, versionAt, type MetricRow } from '../../metrics/metrics.ts';
 import type { Sample } from '../statistics/estimates.ts';
 import type { BuiltInMetric } from '../statistics/metric-names.ts';
 import { historyDays } from './contribution.ts';
@@ -54,6 +54,8 @@ export const segmentExpressions = {
   device: sql`coalesce(exposure.device, 'unknown')`,
   /** Those are returning who had a session in the seven days before the day of their exposure. */
   newOrReturning: sql`case when unit.earlier_sessions > 0 then 'returning' else 'new' end`,
+  /** The version that the unit used at its exposure, else the first that was told later. */
+  appVersion: sql`coalesce(${versionAt(sql`unit.unit_key`, sql`unit.exposed_at`)}, 'unknown')`,
 } as const;
 
 export async function selectValues(db: Db, question: ValueQuestion): Promise<ValueRow[]> {
