@@ -77,7 +77,7 @@ async function buy(experimentId: string, by: string): Promise<void> {
   await service.call('POST', '/v1/events/batch', { body: { events } });
   await eventually('the participants', async () => {
     const { body } = await service.call('GET', `/v1/experiments/${experimentId}/results`);
-    const { variants } = body.data as Reply['body'];
+    const { variants } = body.data;
     const count = variants.reduce((sum: number, one: Reply['body']) => sum + one.participants, 0);
     return count === 40 ? true : null;
   });

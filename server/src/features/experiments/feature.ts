@@ -21,7 +21,7 @@ import { openExperiments } from './experiments.ts';
 import { freezeTimelinesHandler } from './freeze.ts';
 import { watchGuardrails } from './harms.ts';
 import { addLifecycleRoutes } from './lifecycle-routes.ts';
-import { experimentNaming } from './queries.ts';
+import { experimentNaming } from './guardrail-queries.ts';
 import { addResultRoutes } from './result-routes.ts';
 import { addExperimentRoutes } from './routes.ts';
 import { deleteExpiredShares } from './shares/queries.ts';

@@ -11,7 +11,8 @@ import type { OrganizationId } from '../../platform/ids.ts';
 import { openMeasure } from './breakdown.ts';
 import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { metricsNamed } from './own-metrics.ts';
-import { findExperiment, saveTimelines } from './queries.ts';
+import { saveTimelines } from './guardrail-queries.ts';
+import { findExperiment } from './queries.ts';
 import { freezeResults, type Results } from './results.ts';
 import { readTimeline, type Timeline } from './timeline.ts';
 
