@@ -1,8 +1,8 @@
 /**
  * How often are experiments wrong? A/A experiments of 14 days through the real assignment, reducers of
  * the projection, looks and statistics, each read every day, split 50/50 and 90/10, with a planned end
- * and without, and with traffic that grows; the power to find an effect of known size; and whether a
- * split of 51/49 raises the alarm. RUNS experiments each; a test holds this simulation equal to the service's database.
+ * and without, and with traffic that grows; own metrics, guardrails and segments; the power to find an
+ * effect of known size; and whether a split of 51/49 raises the alarm. RUNS experiments each; a test holds this simulation equal to the service's database.
  */
 import { assignVariant } from '@reelfeed/client/assignment';
 import type { ExperimentRow } from '../server/src/features/experiments/experiment.ts';
@@ -17,6 +17,10 @@ import {
   type TreatmentResult,
 } from '../server/src/features/experiments/statistics/analysis.ts';
 import { checkSampleRatio } from '../server/src/features/experiments/statistics/sample-ratio.ts';
+import {
+  tallyGuardrails,
+  tallyOwnFindings,
+} from '../server/src/features/experiments/simulation-own.fixture.ts';
 import { report, type Row } from './lib/report.ts';
 
 const runs = Number(process.env['RUNS'] ?? 1_000);
@@ -55,6 +59,35 @@ addErrorRows('A/A 90/10', { viewers: 1_300, seed: 100_000, split: 0.9 });
 // The traffic grows from 30 % to all viewers on the third day, and who comes then watches for longer.
 addErrorRows('A/A 50/50, ramp', { viewers: 500, seed: 500_000, split: 0.5, ramp });
 addErrorRows('A/A 50/50, no end', { viewers: 400, seed: 200_000, split: 0.5, isPlanned: false });
+
+/** Own metrics, guardrails and segments, whose errors are those of the statement that is made. */
+function addOwnRows(): void {
+  const add = (what: string, count: number, limit: number) =>
+    rows.push({
+      what,
+      figure: percent(count / runs),
+      limit: `${percent(limit)} and noise`,
+      kept: count / runs <= withNoise(limit),
+    });
+  const own = tallyOwnFindings(runs, { viewers: 1_300, seed: 500_000, split: 0.5 });
+  add('A/A: a ratio of the own, any difference', own.ratio, 0.05);
+  add('A/A: a ratio of the own names a winner', own.winners, 0.05);
+  add('A/A: any of four segments', own.segments, 0.05);
+  const atMargin = { viewers: 400, split: 0.5, margin: 0.2 };
+  const just = tallyGuardrails(runs, { ...atMargin, seed: 600_000, longer: 0.8 });
+  add('worse by exactly the margin: alarm of the guardrail', just.harmed, 0.05);
+  add('worse by exactly the margin: guardrail passed', just.passed, 0.025);
+  const open = tallyGuardrails(runs, {
+    ...atMargin,
+    seed: 700_000,
+    longer: 0.8,
+    isPlanned: false,
+  });
+  add('worse by exactly the margin, no end: guardrail passed', open.passed, 0.025);
+  const far = tallyGuardrails(Math.ceil(runs / 5), { ...atMargin, seed: 800_000, longer: 0.3 });
+  const share = far.harmed / Math.ceil(runs / 5);
+  rows.push({ what: 'worse by 70 %, margin 20 %: alarm within 14 days', figure: percent(share) });
+}
 
 /** The effect that results call detectable with 80 % power, and how often it is found. */
 function powerRow(): Row {
@@ -121,5 +154,6 @@ function alarmRow(): Row {
   };
 }
 
+addOwnRows();
 rows.push(powerRow(), alarmRow());
 report(rows);

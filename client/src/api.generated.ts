@@ -858,94 +858,10 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a draft; raise the traffic or move the end of a running experiment
-         * @description Once it was started, `traffic` can grow and `endsAt` can be moved later until it is reached; nobody who takes part is moved. Everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed since.
+         * Change a draft, or move the end of a running experiment
+         * @description Once it was started, `endsAt` can be moved later until it is reached; everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed since.
          */
         patch: operations["updateExperiment"];
-        trace?: never;
-    };
-    "/v1/experiments/{id}/assignments": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List who takes part in an experiment
-         * @description Each unit with its first exposure. With `Accept: text/csv` it answers with all of them as CSV. Forced viewers take no part. Ids are null of exposures that are older than this list.
-         */
-        get: operations["listAssignments"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/experiments/{id}/clone": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Make a draft like an experiment
-         * @description With everything that defines it, but for an `endsAt` that has passed.
-         */
-        post: operations["cloneExperiment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/experiments/{id}/decisions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List what was decided about an experiment
-         * @description Newest first: starts, changes, pauses, ends, roll-outs and notes.
-         */
-        get: operations["listDecisions"];
-        put?: never;
-        /**
-         * Note a decision about an experiment
-         * @description At any time; the note stays as it is.
-         */
-        post: operations["addDecision"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/experiments/{id}/pause": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Pause a running experiment
-         * @description Everybody gets the base values and nobody enters, until it is resumed. Its status stays `running`, and its end comes as planned.
-         */
-        post: operations["pauseExperiment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
         trace?: never;
     };
     "/v1/experiments/{id}/results": {
@@ -957,31 +873,11 @@ export interface paths {
         };
         /**
          * Get the results of an experiment
-         * @description With `endsAt`, those of the last look, one a day; without, as of now. What each number means is in docs/experiments.md.
+         * @description With `endsAt`, those of the last look, one a day; without, as of now. What each number means is in docs/experiments.md. With `Accept: text/csv` as a table.
          */
         get: operations["getExperimentResults"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/experiments/{id}/resume": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Resume a paused experiment
-         * @description Whoever took part before has the same variant again.
-         */
-        post: operations["resumeExperiment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1003,6 +899,50 @@ export interface paths {
          */
         post: operations["rollOutExperiment"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the links to the results of an experiment
+         * @description Those that work, newest first.
+         */
+        get: operations["listResultsLinks"];
+        put?: never;
+        /**
+         * Make a link to the results of an experiment
+         * @description A page that anybody who has the link can read, and nobody can change.
+         */
+        post: operations["createResultsLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/shares/{shareId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a link to results
+         * @description It opens nothing from the answer on.
+         */
+        delete: operations["deleteResultsLink"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1048,50 +988,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/experiments/{id}/variants/{variantId}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Rename a variant
-         * @description At any time. Its id, by which everything else knows it, stays.
-         */
-        patch: operations["renameVariant"];
-        trace?: never;
-    };
-    "/v1/experiments/holdout": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the share of viewers who see no experiment
-         * @description Get the share of viewers who see no experiment.
-         */
-        get: operations["getHoldout"];
-        /**
-         * Set the share of viewers who see no experiment
-         * @description Always the same viewers; a larger share adds others. It is for experiments that start later: those that run keep the holdout of their start, so nobody is moved.
-         */
-        put: operations["putHoldout"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/experiments/plan": {
         parameters: {
             query?: never;
@@ -1103,7 +999,7 @@ export interface paths {
         put?: never;
         /**
          * How many participants and days an effect needs
-         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows in advance who will come with a segment. The days are those until so many different viewers have come, so who returns counts once.
+         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows in advance who will come with a segment.
          */
         post: operations["planExperiment"];
         delete?: never;
@@ -1411,6 +1307,50 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the metrics of the organization
+         * @description Those that it has defined, oldest first; at most 100.
+         */
+        get: operations["listMetrics"];
+        put?: never;
+        /**
+         * Define a metric
+         * @description Over events of a kind, with conditions on `data`. Events that the log holds already are counted in the background; `computedAt` says when that was done. A definition never changes.
+         */
+        post: operations["createMetric"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/metrics/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a metric
+         * @description Refused (409 `METRIC_IN_USE`) while a draft or a running experiment uses it. Results of experiments that have ended keep it.
+         */
+        delete: operations["deleteMetric"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2131,6 +2071,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "experiment.guardrail_harmed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A guardrail of a running experiment was found to be harmed: surely worse than its margin allows. Once for each guardrail and variant. */
+        post: operations["receive_experiment_guardrail_harmed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "export.ready": {
         parameters: {
             query?: never;
@@ -2414,7 +2371,7 @@ export interface components {
              */
             createdAt: string;
             /** @enum {string} */
-            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             /**
@@ -2453,7 +2410,7 @@ export interface components {
         Error: {
             error: {
                 /** @enum {string} */
-                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "RANGE_NOT_SATISFIABLE" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
+                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "RANGE_NOT_SATISFIABLE" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "METRIC_IN_USE" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
                 details?: {
                     message: string;
                     path: string;
@@ -2759,6 +2716,52 @@ export interface components {
             status: "idle" | "active" | "ended";
             title: string;
         };
+        /** Metric */
+        Metric: {
+            cap: number | null;
+            computedAt: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            denominator: {
+                event: string;
+                field: string | null;
+                where: {
+                    /** @description A key of `data`. */
+                    field: string;
+                    /**
+                     * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                     * @enum {string}
+                     */
+                    operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                    value: (string | number | boolean) | (string | number | boolean)[];
+                }[];
+            } | null;
+            description: string | null;
+            /** @enum {string} */
+            direction: "increase" | "decrease";
+            event: string;
+            field: string | null;
+            /** @example met_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            name: string;
+            /** @enum {string} */
+            type: "count" | "sum" | "mean" | "share" | "ratio";
+            where: {
+                /** @description A key of `data`. */
+                field: string;
+                /**
+                 * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                 * @enum {string}
+                 */
+                operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                value: (string | number | boolean) | (string | number | boolean)[];
+            }[];
+            windowHours: number | null;
+        };
         /** Organization */
         Organization: {
             /** @description Origins whose pages may use publishable keys. Empty: every origin. */
@@ -2788,6 +2791,25 @@ export interface components {
             deletedAt: string;
             /** @enum {string} */
             status: "pending" | "complete";
+        };
+        /** ResultsLink */
+        ResultsLink: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expiresAt: string;
+            /** @example shr_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            /** @description Whoever has it reads the results. With `?format=csv` or `json` as data. */
+            url: string;
         };
         /** RotatedKey */
         RotatedKey: {
@@ -2968,6 +2990,8 @@ export interface components {
          *     `CONTENT_NOT_READY`: The content item is not ready yet.
          *
          *     `DELIVERY_PENDING`: The delivery has not ended yet.
+         *
+         *     `METRIC_IN_USE`: An experiment uses the metric.
          *
          *     `EXPERIMENT_NOT_DRAFT`: Only a draft allows this.
          *
@@ -3158,8 +3182,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84maw1we5nbm59gm69mp7n4",
-                     *         "asOf": "2026-11-23T16:37:55.854Z"
+                     *         "requestId": "req_01m84mcft4e26v6wqd6mwv4r3j",
+                     *         "asOf": "2026-11-23T16:38:48.524Z"
                      *       }
                      *     }
                      */
@@ -3286,32 +3310,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20945-160a-717f-80b3-5b5d6068dc78",
-                     *           "title": "An item",
-                     *           "metrics": {
-                     *             "impressions": 0,
-                     *             "plays": 0,
-                     *             "completions": 0,
-                     *             "totalWatchTime": 0,
-                     *             "averageWatchTime": null,
-                     *             "completionRate": null,
-                     *             "engagementRate": null,
-                     *             "likes": 0,
-                     *             "shares": 0,
-                     *             "saves": 1,
-                     *             "views": 0,
-                     *             "engagedViews": 0,
-                     *             "hookRate": null,
-                     *             "swipeAwayRate": null,
-                     *             "loopRate": null,
-                     *             "replays": 0,
-                     *             "averagePercentWatched": null,
-                     *             "uniqueViewers": 0,
-                     *             "swipesAway": 0
-                     *           }
-                     *         },
-                     *         {
-                     *           "contentId": "01a20945-14a6-7745-b188-7241fd2377a4",
+                     *           "contentId": "01a20946-2ff2-7402-817d-524f4fde8317",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3337,10 +3336,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mawm7evpbp6txrcwn1fnp",
-                     *         "total": 2,
+                     *         "requestId": "req_01m84mcg43ekaa8qtecgqv7e35",
+                     *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T16:37:56.815Z"
+                     *         "asOf": "2026-11-23T16:38:48.907Z"
                      *       }
                      *     }
                      */
@@ -3463,7 +3462,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20945-774a-7732-a8ed-7149f2fe8a1b",
+                     *         "contentId": "01a20946-4192-72c6-af3f-e2d22fad7896",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3545,8 +3544,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84may36ed3rx8sxnbsv8dz1",
-                     *         "asOf": "2026-11-23T16:37:57.905Z"
+                     *         "requestId": "req_01m84mcgeqeab8y52tavtaa0fq",
+                     *         "asOf": "2026-11-23T16:38:49.160Z"
                      *       }
                      *     }
                      */
@@ -3738,7 +3737,7 @@ export interface operations {
                      *       "data": {
                      *         "summary": {
                      *           "sessions": 1,
-                     *           "averageSessionLength": 0.592,
+                     *           "averageSessionLength": 0,
                      *           "averageVideosPerSession": 0,
                      *           "averageWatchTimePerSession": 0
                      *         },
@@ -3761,8 +3760,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mayjne8rtjs7e3ky2wa8h",
-                     *         "asOf": "2026-11-23T16:37:58.039Z"
+                     *         "requestId": "req_01m84mcgm3etn9ajfkd2g62j04",
+                     *         "asOf": "2026-11-23T16:38:49.264Z"
                      *       }
                      *     }
                      */
@@ -3911,8 +3910,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mayz3eh3at8kw7qnvzwnf",
-                     *         "asOf": "2026-11-23T16:37:58.455Z"
+                     *         "requestId": "req_01m84mcgrye8za6yygy141jb6a",
+                     *         "asOf": "2026-11-23T16:38:49.401Z"
                      *       }
                      *     }
                      */
@@ -4029,7 +4028,7 @@ export interface operations {
                      *           "engagementRate": null,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 1,
+                     *           "saves": 0,
                      *           "views": 0,
                      *           "engagedViews": 0,
                      *           "hookRate": null,
@@ -4166,8 +4165,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mavn0e47a8bc9zh901jhx",
-                     *         "asOf": "2026-11-23T16:37:55.237Z"
+                     *         "requestId": "req_01m84mcfmdep8abgc6maz6nsrq",
+                     *         "asOf": "2026-11-23T16:38:48.309Z"
                      *       }
                      *     }
                      */
@@ -4470,8 +4469,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mayn5ew5v21ggc9hqspjh",
-                     *         "asOf": "2026-11-23T16:37:58.153Z"
+                     *         "requestId": "req_01m84mcgp2env8etn6psx17e93",
+                     *         "asOf": "2026-11-23T16:38:49.321Z"
                      *       }
                      *     }
                      */
@@ -4636,8 +4635,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mayrserztrap3pzcjh4zv",
-                     *         "asOf": "2026-11-23T16:37:58.189Z"
+                     *         "requestId": "req_01m84mcgqpegzvkpj5pfxaaffs",
+                     *         "asOf": "2026-11-23T16:38:49.352Z"
                      *       }
                      *     }
                      */
@@ -4755,8 +4754,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84maz1tetqtx156x9rzt7w9",
-                     *         "asOf": "2026-11-23T16:37:58.462Z"
+                     *         "requestId": "req_01m84mcgtcey7rca974f55dkzh",
+                     *         "asOf": "2026-11-23T16:38:49.432Z"
                      *       }
                      *     }
                      */
@@ -4856,40 +4855,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84m7xk1eyhrvejbv3ycdm5h",
-                     *           "recordedAt": "2026-11-23T16:36:18.658Z",
+                     *           "id": "aud_01m84mbmvfedz8zbmvk31k3ymn",
+                     *           "recordedAt": "2026-11-23T16:38:20.790Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
+                     *             "keyId": "key_01m84mbex5enmvnxfjqcg14tyt",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84m7xjveys8gqmzqncmv1q7",
+                     *           "resourceId": "key_01m84mbmvceyybq9c9c6jq5bd0",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84m7xjaebnte83bagvsc6et"
+                     *           "requestId": "req_01m84mbmv7esrtbve8rfvdgd29"
                      *         },
                      *         {
-                     *           "id": "aud_01m84m7xb8e98s0j665qqa9917",
-                     *           "recordedAt": "2026-11-23T16:36:18.419Z",
+                     *           "id": "aud_01m84mbm8ge7ps4f3bwwdx5awk",
+                     *           "recordedAt": "2026-11-23T16:38:20.189Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
+                     *             "keyId": "key_01m84mbex5enmvnxfjqcg14tyt",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84m7xa6enj93tczsmga2a2a",
+                     *           "resourceId": "key_01m84mbm7he0htp2xk2wdd7n3g",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84m7x91ehcsz8m5addpxjqr"
+                     *           "requestId": "req_01m84mbm3tewmshd8ym3ma5svg"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m7yjcebra1s4skvdvhmgf",
+                     *         "requestId": "req_01m84mbmzme2gt8gkxv764r2sc",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4985,7 +4984,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84madade3hbtw2xdvb2w94p",
+                     *         "requestId": "req_01m84mcd7ze1ht4c7gyhgqn773",
                      *         "experiments": []
                      *       }
                      *     }
@@ -5094,7 +5093,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20943-fa87-71d2-812a-3735df86e751",
+                     *           "id": "01a20945-d406-7735-9250-b860b3d8195a",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5132,13 +5131,13 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:36:19.720Z",
-                     *           "updatedAt": "2026-11-23T16:36:19.927Z"
+                     *           "createdAt": "2026-11-23T16:38:20.939Z",
+                     *           "updatedAt": "2026-11-23T16:38:20.968Z"
                      *         },
                      *         {
-                     *           "id": "01a20943-dad2-70c6-a6b4-bf1570ee673e",
+                     *           "id": "01a20945-ca09-719f-ae3e-17de83a4aec3",
                      *           "contentType": "video",
-                     *           "title": "Item 2",
+                     *           "title": "Item 1",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -5174,12 +5173,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:36:11.668Z",
-                     *           "updatedAt": "2026-11-23T16:36:13.285Z"
+                     *           "createdAt": "2026-11-23T16:38:18.388Z",
+                     *           "updatedAt": "2026-11-23T16:38:18.926Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m7z7cehyrb6jp6c61nypw",
+                     *         "requestId": "req_01m84mbn3de4qvyjjbc15yg8kt",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5279,7 +5278,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20943-fdb8-76b2-99d2-adc88ac6f1fc",
+                     *         "id": "01a20945-d4b2-7713-9ba9-e3c39802c99d",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5317,11 +5316,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:36:20.536Z",
-                     *         "updatedAt": "2026-11-23T16:36:20.536Z"
+                     *         "createdAt": "2026-11-23T16:38:21.106Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.106Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7za7erbtk82743sjf8x1"
+                     *         "requestId": "req_01m84mbn4eepyb0shzekn6zam6"
                      *       }
                      *     }
                      */
@@ -5390,7 +5389,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20943-fe61-73fe-8840-e8af385d6a32",
+                     *         "id": "01a20945-d4db-7606-9b00-1d07f6a24251",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5439,11 +5438,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:36:20.673Z",
-                     *         "updatedAt": "2026-11-23T16:36:20.673Z"
+                     *         "createdAt": "2026-11-23T16:38:21.139Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.139Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7zqxeyb8q1r14kzwfvw3"
+                     *         "requestId": "req_01m84mbn7ned8a9ybaf2f06rmh"
                      *       }
                      *     }
                      */
@@ -5518,11 +5517,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-0382-7020-9aca-2398b8e4f647",
+                     *         "id": "01a20945-d56d-7760-a5b2-82ef5ba5fab8",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m8165ebzs9y45yerq8n48"
+                     *         "requestId": "req_01m84mbncpehkazahhwxczap58"
                      *       }
                      *     }
                      */
@@ -5653,7 +5652,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20943-ff06-764c-878b-d949381247ac",
+                     *         "id": "01a20945-d504-7211-ba17-b2d7ee22078d",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5702,11 +5701,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:36:20.876Z",
-                     *         "updatedAt": "2026-11-23T16:36:21.505Z"
+                     *         "createdAt": "2026-11-23T16:38:21.188Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.274Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m800meq2t017270jqqsdh"
+                     *         "requestId": "req_01m84mbn99exprp8c69qxdjvay"
                      *       }
                      *     }
                      */
@@ -5774,7 +5773,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m91m1erj8z677t3xcpjkd"
+                     *         "requestId": "req_01m84mbyq0ea8sy5epq84gg0rp"
                      *       }
                      *     }
                      */
@@ -5853,17 +5852,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-8447-72e5-ad58-6607ee7fffbb",
+                     *         "id": "01a20945-f944-7494-9117-d6a3eebf7c04",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/8joSrEbguZ0pEotifbjQUQ/a-01a20944-8447-72e5-ad58-6607ee7fffbb/captions.vtt",
-                     *         "trackId": "01a20944-8447-72e5-ad58-6607ee7fffbb",
+                     *         "url": "https://feed.example.org/media/lYrs857XEOL86r5A70iIeQ/a-01a20945-f944-7494-9117-d6a3eebf7c04/captions.vtt",
+                     *         "trackId": "01a20945-f944-7494-9117-d6a3eebf7c04",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T16:36:55.540Z"
+                     *         "createdAt": "2026-11-23T16:38:30.707Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m90teexc8n37c0nvhmvaa"
+                     *         "requestId": "req_01m84mby95e00rczyyvew33jkc"
                      *       }
                      *     }
                      */
@@ -5934,11 +5933,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-8bbf-7311-9c60-6c12213b65b7",
+                     *         "id": "01a20945-fbaa-7281-92a3-09903ff9e136",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m94qkey3ttjxeah7hr55y"
+                     *         "requestId": "req_01m84mbz1aexd977306v9dp4gp"
                      *       }
                      *     }
                      */
@@ -6017,7 +6016,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-9954-73b3-a8a0-960fa277004f",
+                     *         "id": "01a20945-fc74-7583-b0bc-d8564782df3e",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6032,18 +6031,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -6068,11 +6067,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:37:00.373Z",
-                     *         "updatedAt": "2026-11-23T16:37:04.433Z"
+                     *         "createdAt": "2026-11-23T16:38:31.284Z",
+                     *         "updatedAt": "2026-11-23T16:38:32.864Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9766enwagjstfsfevt86"
+                     *         "requestId": "req_01m84mbz7ce4r8acrr2q5w0k79"
                      *       }
                      *     }
                      */
@@ -6142,7 +6141,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-a9e4-7449-8c8e-cc0d4e7eb0ee",
+                     *         "id": "01a20946-02b1-745f-bc20-9ca4ca478b53",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6180,11 +6179,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:37:04.613Z",
-                     *         "updatedAt": "2026-11-23T16:37:05.072Z"
+                     *         "createdAt": "2026-11-23T16:38:32.882Z",
+                     *         "updatedAt": "2026-11-23T16:38:32.995Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9aw6e7dr8x1f6zxcrjvd"
+                     *         "requestId": "req_01m84mc0rxe1prnmpq8c2j18xw"
                      *       }
                      *     }
                      */
@@ -6260,14 +6259,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-3df8-74e5-bd3a-3c36c98e4e2e",
-                     *         "imageUrl": "https://feed.example.org/media/4VWRUJZcECiA2dXok-fIkw/a-01a20944-3df8-74e5-bd3a-3c36c98e4e2e/large.jpg",
+                     *         "id": "01a20945-da16-74a3-bd08-6c1028e27e05",
+                     *         "imageUrl": "https://feed.example.org/media/6tuurY7Gc6w7W0b6CgA-1Q/a-01a20945-da16-74a3-bd08-6c1028e27e05/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T16:36:39.660Z"
+                     *         "createdAt": "2026-11-23T16:38:23.480Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m8f9wen2bfck8nknycv1w"
+                     *         "requestId": "req_01m84mbpf8ef48a5zxfc4v666n"
                      *       }
                      *     }
                      */
@@ -6338,11 +6337,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-726b-7140-b89f-5c82ee9f4dec",
+                     *         "id": "01a20945-f02f-762e-b9cc-972ebd887f8e",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m90e8e1hvdp4hk6296nps"
+                     *         "requestId": "req_01m84mby4hekcaj1w9yn5q9mar"
                      *       }
                      *     }
                      */
@@ -6384,8 +6383,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20944-609b-72d7-8c91-95e1eadddf9f",
-                 *         "01a20944-4adc-72da-8a70-22984fbc434b"
+                 *         "01a20945-e837-7485-98f0-a9be924d80e2",
+                 *         "01a20945-de1c-764d-bb1e-0388f29a30fe"
                  *       ]
                  *     }
                  */
@@ -6427,22 +6426,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20944-609b-72d7-8c91-95e1eadddf9f",
-                     *           "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-609b-72d7-8c91-95e1eadddf9f/large.jpg",
+                     *           "id": "01a20945-e837-7485-98f0-a9be924d80e2",
+                     *           "imageUrl": "https://feed.example.org/media/4RH_2YWj3b4qMjJhA20xag/a-01a20945-e837-7485-98f0-a9be924d80e2/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T16:36:49.066Z"
+                     *           "createdAt": "2026-11-23T16:38:27.983Z"
                      *         },
                      *         {
-                     *           "id": "01a20944-4adc-72da-8a70-22984fbc434b",
-                     *           "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-4adc-72da-8a70-22984fbc434b/large.jpg",
+                     *           "id": "01a20945-de1c-764d-bb1e-0388f29a30fe",
+                     *           "imageUrl": "https://feed.example.org/media/4RH_2YWj3b4qMjJhA20xag/a-01a20945-de1c-764d-bb1e-0388f29a30fe/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T16:36:45.747Z"
+                     *           "createdAt": "2026-11-23T16:38:25.981Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m8vatefzap2xx78zm16dp"
+                     *         "requestId": "req_01m84mbvy5eczaent0xyj6fa4y"
                      *       }
                      *     }
                      */
@@ -6512,7 +6511,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKjZOOm0-q_gQpAUA24JoJwHwGng/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKj2tmdVVTDqby1sH_Jg3TLwYrmA/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6520,11 +6519,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T22:36:20.238Z",
+                     *         "expiresAt": "2026-11-23T22:38:21.030Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7z3yevytg3tnnsasghpj"
+                     *         "requestId": "req_01m84mbn2teq4tsahab8rjjcem"
                      *       }
                      *     }
                      */
@@ -6613,7 +6612,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-05f0-72d0-9bd7-06498a10711c",
+                     *         "id": "01a20945-d5b3-7145-9c5e-c5f483034dfa",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6651,11 +6650,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:36:22.748Z",
-                     *         "updatedAt": "2026-11-23T16:36:23.761Z"
+                     *         "createdAt": "2026-11-23T16:38:21.363Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.428Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m82gje9rtv5jy5tsxbz9k"
+                     *         "requestId": "req_01m84mbnfhes0ay3279wz04pd6"
                      *       }
                      *     }
                      */
@@ -6720,7 +6719,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-19ca-76ed-96d9-24e56fe08c54",
+                     *         "id": "01a20945-d646-74ed-8ea0-4ed111c99deb",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6758,11 +6757,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:36:27.722Z",
-                     *         "updatedAt": "2026-11-23T16:36:28.573Z"
+                     *         "createdAt": "2026-11-23T16:38:21.514Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.624Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m877demw8v3gz1netwkzn"
+                     *         "requestId": "req_01m84mbnnkef7vvvj0a82vca1q"
                      *       }
                      *     }
                      */
@@ -6829,7 +6828,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mb2dyeebt5twj0yt2ka5f"
+                     *         "requestId": "req_01m84mcj5jee8syr0s7bkc12m3"
                      *       }
                      *     }
                      */
@@ -6892,18 +6891,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20944-32b4-75a5-b04e-89043d870eb7",
-                     *           "contentId": "01a20944-2cf3-738d-9450-916115e40904",
+                     *           "id": "01a20945-d91a-73eb-89dc-3d5ef8044caf",
+                     *           "contentId": "01a20945-d865-777d-b2bc-0a7968e19f4d",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20944-32b4-75a5-b04e-8eab1dbafd39",
-                     *           "contentId": "01a20944-2d31-7486-9afb-411d029f831a",
+                     *           "id": "01a20945-d91a-73eb-89dc-4170a80dcd49",
+                     *           "contentId": "01a20945-d863-7342-89b5-1fe8eb140634",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m8cp9ecr98w6w88dcprq5"
+                     *         "requestId": "req_01m84mbp92enz8vsag5r88p0bz"
                      *       }
                      *     }
                      */
@@ -6947,8 +6946,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20944-33e2-75fc-baef-2b01a6c1254e",
-                 *         "01a20944-33ec-76d6-9e89-e8a297f1a48c"
+                 *         "01a20945-d936-7652-af2a-48ae7fcd2f49",
+                 *         "01a20945-d936-7652-af2a-43fb05561b47"
                  *       ]
                  *     }
                  */
@@ -6994,18 +6993,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20944-394d-7361-aaa4-620d323408e1",
-                     *           "contentId": "01a20944-33e2-75fc-baef-2b01a6c1254e",
+                     *           "id": "01a20945-d9a3-711d-b23c-922b5a972abb",
+                     *           "contentId": "01a20945-d936-7652-af2a-48ae7fcd2f49",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20944-394d-7361-aaa4-67cbc46a192e",
-                     *           "contentId": "01a20944-33ec-76d6-9e89-e8a297f1a48c",
+                     *           "id": "01a20945-d9a3-711d-b23c-9786c37fc5d4",
+                     *           "contentId": "01a20945-d936-7652-af2a-43fb05561b47",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m8e84evhbhq6p3j11g0cb"
+                     *         "requestId": "req_01m84mbpcmeqbbt73pz2z882pa"
                      *       }
                      *     }
                      */
@@ -7082,11 +7081,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-2a8c-77bd-ad74-c4578206bd61",
+                     *         "id": "01a20945-d845-7434-9315-4fee4ade2518",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m8atweewby23c1ck7rc9k"
+                     *         "requestId": "req_01m84mbp2ae28svs4vpt7r0mrj"
                      *       }
                      *     }
                      */
@@ -7128,8 +7127,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20944-22b8-7782-bc88-d643d9e84014",
-                 *         "01a20944-22b8-7782-bc88-d3680926d865"
+                 *         "01a20945-d7b3-766a-b986-e87281e1314c",
+                 *         "01a20945-d7b3-766a-b986-e4edb1a5f4a8"
                  *       ]
                  *     }
                  */
@@ -7171,18 +7170,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20944-22b8-7782-bc88-d643d9e84014",
-                     *           "contentId": "01a20944-2127-76ae-9fd1-1f8ee8ab98d9",
+                     *           "id": "01a20945-d7b3-766a-b986-e87281e1314c",
+                     *           "contentId": "01a20945-d726-72a2-b606-fedddfb9bcda",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20944-22b8-7782-bc88-d3680926d865",
-                     *           "contentId": "01a20944-2114-7041-934b-77aaf4ff22e1",
+                     *           "id": "01a20945-d7b3-766a-b986-e4edb1a5f4a8",
+                     *           "contentId": "01a20945-d724-7139-9fe9-c562a68e57af",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m88sdecpbs1tkde552wr3"
+                     *         "requestId": "req_01m84mbnyhed2bh5nk6vd16y3g"
                      *       }
                      *     }
                      */
@@ -7229,8 +7228,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20944-afac-701f-b3a0-3a1314034d73",
-                 *         "01a20944-afd2-702c-ac9d-02026ebd0cd7"
+                 *         "01a20946-03ad-73d2-8bd9-68ca4f9a7702",
+                 *         "01a20946-03ae-74c8-a659-7c3d2b5c68ed"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7279,11 +7278,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20944-afac-701f-b3a0-3a1314034d73",
+                     *             "id": "01a20946-03ad-73d2-8bd9-68ca4f9a7702",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20944-afd2-702c-ac9d-02026ebd0cd7",
+                     *             "id": "01a20946-03ae-74c8-a659-7c3d2b5c68ed",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7301,7 +7300,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9dqme1hax2h3cp85sbcg"
+                     *         "requestId": "req_01m84mc0y4ey1brmsgdq5e5ad0"
                      *       }
                      *     }
                      */
@@ -7390,13 +7389,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84m9f4mepdtysthkhxqfdk3",
+                     *           "jobId": "job_01m84mc16me24bddjf25ejtjk8",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T16:37:09.034Z",
+                     *           "createdAt": "2026-11-23T16:38:33.428Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7407,7 +7406,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m9feqedt8a4xdtxq6qmff",
+                     *         "requestId": "req_01m84mc16ye94b9rygnzdknpe6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7595,14 +7594,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84m9f4mepdtysthkhxqfdk3",
+                     *         "jobId": "job_01m84mc16me24bddjf25ejtjk8",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T16:37:09.034Z"
+                     *         "createdAt": "2026-11-23T16:38:33.428Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9emsetvba55yb2wyknyv"
+                     *         "requestId": "req_01m84mc14re6s9wpvq7q46ttt7"
                      *       }
                      *     }
                      */
@@ -7680,17 +7679,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84m9s3ve61v8zm32n2rq1ps",
+                     *         "jobId": "job_01m84mc9d1e3wr18v9x9k73w3x",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:37:19.591Z",
-                     *         "completedAt": "2026-11-23T16:37:20.258Z"
+                     *         "createdAt": "2026-11-23T16:38:41.825Z",
+                     *         "completedAt": "2026-11-23T16:38:42.193Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9t7fe749ny8rz0ypxws1"
+                     *         "requestId": "req_01m84mc9vjeje8tydvd5pb2tth"
                      *       }
                      *     }
                      */
@@ -7755,17 +7754,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84m9qp9ejqsg75c1f5r0css",
+                     *         "jobId": "job_01m84mc923efqv3enmvhfq5hq6",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:37:18.125Z",
-                     *         "completedAt": "2026-11-23T16:37:18.489Z"
+                     *         "createdAt": "2026-11-23T16:38:41.474Z",
+                     *         "completedAt": "2026-11-23T16:38:41.729Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9qvdemhsh5pzcfb6741c"
+                     *         "requestId": "req_01m84mc997e2a9hycv11e7kf2q"
                      *       }
                      *     }
                      */
@@ -7833,7 +7832,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m9vkze5nbv6beeavvdvzq",
+                     *         "requestId": "req_01m84mca0wecmbpwyybywe3p1x",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7881,8 +7880,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20944-b7d3-76b9-9859-1d5235037917",
-                 *         "01a20944-b7c6-73da-b77e-af617ef7fbc8"
+                 *         "01a20946-0429-7657-af31-8806c9970bc7",
+                 *         "01a20946-041a-7334-bb0b-8f421b8fcfb9"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7935,13 +7934,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20944-b7d3-76b9-9859-1d5235037917",
+                     *             "id": "01a20946-0429-7657-af31-8806c9970bc7",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20944-b7c6-73da-b77e-af617ef7fbc8",
+                     *             "id": "01a20946-041a-7334-bb0b-8f421b8fcfb9",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7961,7 +7960,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9e66efma9atrkw4h1rm7"
+                     *         "requestId": "req_01m84mc12bewav3c1d9cf02x39"
                      *       }
                      *     }
                      */
@@ -8019,11 +8018,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20944-acd6-76f0-b635-22b5b993ce59",
+                 *           "id": "01a20946-035c-7401-9a82-3974e06aad90",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20944-ad1a-7294-8b04-7e9bb2dd4d7c",
+                 *           "id": "01a20946-0365-77d5-9fbf-43026446fc77",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -8093,11 +8092,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20944-acd6-76f0-b635-22b5b993ce59",
+                     *             "id": "01a20946-035c-7401-9a82-3974e06aad90",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20944-ad1a-7294-8b04-7e9bb2dd4d7c",
+                     *             "id": "01a20946-0365-77d5-9fbf-43026446fc77",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -8115,7 +8114,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9behehf9jvg6f83bj3x1"
+                     *         "requestId": "req_01m84mc0vme2pbqgyhzcrxsa4n"
                      *       }
                      *     }
                      */
@@ -8173,8 +8172,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20944-b996-7498-8414-1bee3f8aeae2",
-                 *         "01a20944-b9ab-7067-9ec0-1cae5e438195"
+                 *         "01a20946-0474-76a2-9ff2-a8e7befd8d0c",
+                 *         "01a20946-046c-716b-a5e1-a0eb7652f7ee"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8220,11 +8219,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20944-b996-7498-8414-1bee3f8aeae2",
+                     *             "id": "01a20946-0474-76a2-9ff2-a8e7befd8d0c",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20944-b9ab-7067-9ec0-1cae5e438195",
+                     *             "id": "01a20946-046c-716b-a5e1-a0eb7652f7ee",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8242,7 +8241,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9ejcey2sh56z5p2gkt51"
+                     *         "requestId": "req_01m84mc142ecrs9n1h3q09c2d8"
                      *       }
                      *     }
                      */
@@ -8397,7 +8396,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m87bfeetvsqwm6pxwgn21"
+                     *         "requestId": "req_01m84mbnpfev4byyxqmm614swa"
                      *       }
                      *     }
                      */
@@ -8543,7 +8542,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-0b12-7050-93aa-6edb2abcfbf9",
+                     *         "id": "01a20945-d607-740b-a80b-e5f7bb12f774",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8581,14 +8580,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:36:23.955Z",
-                     *         "updatedAt": "2026-11-23T16:36:23.955Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/AJzCUv4xsg78e3Sal8hH3o8mkBTodFrv",
+                     *         "createdAt": "2026-11-23T16:38:21.448Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.448Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/-UYEoYUKsiNFvXLzy_MaEUqv7INi2OL4",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T16:36:23.955Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:38:21.448Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m82rheev81yfq599zd0t1"
+                     *         "requestId": "req_01m84mbng4emsaw5y2rez48axw"
                      *       }
                      *     }
                      */
@@ -8714,19 +8713,19 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20945-14a6-7745-b188-7241fd2377a4",
-                 *       "eventId": "01a20945-150a-7167-be60-0ff893e1eab3",
+                 *       "contentId": "01a20946-2ff2-7402-817d-524f4fde8317",
+                 *       "eventId": "01a20946-3006-7298-ae05-09dc09b95dc4",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T16:37:32.042Z",
+                 *       "timestamp": "2026-11-23T16:38:44.486Z",
                  *       "data": {}
                  *     }
                  */
                 "application/json": {
                     /** @description Version of the app. Reports can be filtered by it. */
                     appVersion?: string;
-                    /** @description The content item; of a swipe, the one that was swiped to. */
+                    /** @description The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without. */
                     contentId: string;
                     /** @description ISO 3166-1 alpha-2. */
                     country?: string;
@@ -8754,11 +8753,8 @@ export interface operations {
                     /** @enum {string} */
                     device?: "ios" | "android" | "web";
                     deviceId?: string;
-                    /**
-                     * @description What happened.
-                     * @enum {string}
-                     */
-                    event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error";
+                    /** @description What happened. Kinds `custom.…` are taken once a metric has declared them. */
+                    event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
                     /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
                     eventId?: string;
                     /**
@@ -8813,10 +8809,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20945-150a-7167-be60-0ff893e1eab3"
+                     *         "eventId": "01a20946-3006-7298-ae05-09dc09b95dc4"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma58meepter3t78s1ar4g"
+                     *         "requestId": "req_01m84mcc07ev8vsqs3j6apjczx"
                      *       }
                      *     }
                      */
@@ -8875,22 +8871,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20945-160a-717f-80b3-5b5d6068dc78",
-                 *           "eventId": "01a20945-175a-77c5-aa7b-dd267f523e85",
+                 *           "contentId": "01a20946-3058-72b5-91fd-1758e899c5d9",
+                 *           "eventId": "01a20946-3077-75f6-a1c8-6d97d512b1b7",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:37:32.634Z",
+                 *           "timestamp": "2026-11-23T16:38:44.599Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20945-175a-77c5-aa7b-e0e0651ed0b0",
+                 *           "eventId": "01a20946-3077-75f6-a1c8-7324418fccf1",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:37:32.634Z",
+                 *           "timestamp": "2026-11-23T16:38:44.599Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8900,7 +8896,7 @@ export interface operations {
                     events: ({
                         /** @description Version of the app. Reports can be filtered by it. */
                         appVersion?: string;
-                        /** @description The content item; of a swipe, the one that was swiped to. */
+                        /** @description The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without. */
                         contentId: string;
                         /** @description ISO 3166-1 alpha-2. */
                         country?: string;
@@ -8928,11 +8924,8 @@ export interface operations {
                         /** @enum {string} */
                         device?: "ios" | "android" | "web";
                         deviceId?: string;
-                        /**
-                         * @description What happened.
-                         * @enum {string}
-                         */
-                        event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error";
+                        /** @description What happened. Kinds `custom.…` are taken once a metric has declared them. */
+                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
                         /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
                         eventId?: string;
                         /**
@@ -8997,14 +8990,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20945-175a-77c5-aa7b-e0e0651ed0b0",
+                     *             "eventId": "01a20946-3077-75f6-a1c8-7324418fccf1",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma5ydet49534779zpye0s"
+                     *         "requestId": "req_01m84mcc4ce56b3d2eghx5xs7p"
                      *       }
                      *     }
                      */
@@ -9117,7 +9110,6 @@ export interface operations {
                 /** @description Items on a page. */
                 limit?: number;
                 status?: "draft" | "running" | "completed" | "stopped";
-                tag?: string;
             };
             header?: never;
             path?: never;
@@ -9156,12 +9148,9 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84maeerekx84wktp655899e",
+                     *           "id": "exp_01m84mcdbee62tehpxvaaqq4k1",
                      *           "name": "A sample",
                      *           "description": null,
-                     *           "hypothesis": null,
-                     *           "tags": [],
-                     *           "group": null,
                      *           "status": "running",
                      *           "type": "config",
                      *           "traffic": 1,
@@ -9182,21 +9171,21 @@ export interface operations {
                      *             "retention"
                      *           ],
                      *           "primaryMetric": "watchTime",
+                     *           "guardrails": [],
                      *           "targetingRules": {
                      *             "countries": [],
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T16:37:42.032Z",
+                     *           "startedAt": "2026-11-23T16:38:46.199Z",
                      *           "endsAt": null,
-                     *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T16:37:41.343Z"
+                     *           "createdAt": "2026-11-23T16:38:45.831Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84maf7xex9sg246eavkkamd",
+                     *         "requestId": "req_01m84mcdq8ejw9a4vt7jf0dmhf",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9213,18 +9202,17 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
-                            group: string | null;
-                            hypothesis: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            pausedAt: string | null;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
-                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9312,21 +9300,23 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    /** @description Users who see a variant for a trial, from the draft on, whatever the targeting says. They are not counted. */
-                    forcedVariants?: {
-                        userId: string;
-                        variantId: string;
+                    /** @description Metrics beside `metrics` that a winner must not worsen by more than a margin. */
+                    guardrails?: {
+                        /** @description The share of the control by which it may get worse: 0.02 is 2 %. */
+                        margin: number;
+                        /**
+                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or a metric of your own by its name.
+                         * @example watchTime
+                         */
+                        metric: string;
                     }[];
-                    group?: string | null;
-                    hypothesis?: string | null;
-                    metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                    metrics: string[];
                     name: string;
                     /**
                      * @description What decides about the winner. Default: the first of `metrics`.
-                     * @enum {string}
+                     * @example watchTime
                      */
-                    primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
-                    tags?: string[];
+                    primaryMetric?: string;
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9392,12 +9382,9 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mafnsepyssf51yd9j6x8z",
+                     *         "id": "exp_01m84mcdrxek1bh2a5cehqn0p1",
                      *         "name": "Ranking",
                      *         "description": null,
-                     *         "hypothesis": null,
-                     *         "tags": [],
-                     *         "group": null,
                      *         "status": "draft",
                      *         "type": "ranking",
                      *         "traffic": 0.5,
@@ -9423,6 +9410,7 @@ export interface operations {
                      *           "completionRate"
                      *         ],
                      *         "primaryMetric": "completionRate",
+                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [
                      *             "DE"
@@ -9436,15 +9424,13 @@ export interface operations {
                      *         },
                      *         "startedAt": null,
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
-                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:37:42.661Z",
-                     *         "forcedVariants": [],
+                     *         "createdAt": "2026-11-23T16:38:46.291Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mafm4e08tdqk97arkvtrb"
+                     *         "requestId": "req_01m84mcdrhee092tbnqejd6teg"
                      *       }
                      *     }
                      */
@@ -9459,22 +9445,17 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
-                            forcedVariants: {
-                                userId: string;
-                                variantId: string;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
                             }[];
-                            group: string | null;
-                            hypothesis: string | null;
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            pausedAt: string | null;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
-                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9494,7 +9475,7 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                code: "ENDS_TOO_EARLY";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -9559,12 +9540,9 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mag79effvaeye7k2k9dcs",
+                     *         "id": "exp_01m84mcdxae4qa0z8g6bf8wv90",
                      *         "name": "A sample",
                      *         "description": null,
-                     *         "hypothesis": null,
-                     *         "tags": [],
-                     *         "group": null,
                      *         "status": "running",
                      *         "type": "config",
                      *         "traffic": 1,
@@ -9591,27 +9569,21 @@ export interface operations {
                      *           "retention"
                      *         ],
                      *         "primaryMetric": "watchTime",
+                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [],
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T16:37:44.347Z",
+                     *         "startedAt": "2026-11-23T16:38:46.506Z",
                      *         "endsAt": null,
-                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:37:43.244Z",
-                     *         "forcedVariants": [],
-                     *         "warnings": [
-                     *           {
-                     *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
-                     *           }
-                     *         ]
+                     *         "createdAt": "2026-11-23T16:38:46.436Z",
+                     *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mahwkev6b75ehet7cr2p2"
+                     *         "requestId": "req_01m84mce0pep88tqs79r3h0p2h"
                      *       }
                      *     }
                      */
@@ -9626,22 +9598,17 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
-                            forcedVariants: {
-                                userId: string;
-                                variantId: string;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
                             }[];
-                            group: string | null;
-                            hypothesis: string | null;
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            pausedAt: string | null;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
-                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9662,7 +9629,7 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                code: "ENDS_TOO_EARLY";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -9728,11 +9695,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84makb3e169nwpksx3vxxv3",
+                     *         "id": "exp_01m84mce8zecrt12j4h4eekm8x",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84makg6etqtx1wt7mwv0f1b"
+                     *         "requestId": "req_01m84mce9res1az25fp4152785"
                      *       }
                      *     }
                      */
@@ -9781,21 +9748,23 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    /** @description Users who see a variant for a trial, from the draft on, whatever the targeting says. They are not counted. */
-                    forcedVariants?: {
-                        userId: string;
-                        variantId: string;
+                    /** @description Metrics beside `metrics` that a winner must not worsen by more than a margin. */
+                    guardrails?: {
+                        /** @description The share of the control by which it may get worse: 0.02 is 2 %. */
+                        margin: number;
+                        /**
+                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or a metric of your own by its name.
+                         * @example watchTime
+                         */
+                        metric: string;
                     }[];
-                    group?: string | null;
-                    hypothesis?: string | null;
-                    metrics?: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                    metrics?: string[];
                     name?: string;
                     /**
                      * @description What decides about the winner. Default: the first of `metrics`.
-                     * @enum {string}
+                     * @example watchTime
                      */
-                    primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
-                    tags?: string[];
+                    primaryMetric?: string;
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9861,12 +9830,9 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84maj9bey4tmxwpjm2djzdh",
+                     *         "id": "exp_01m84mce1weezbwve8sy41fg4x",
                      *         "name": "Another name",
                      *         "description": null,
-                     *         "hypothesis": null,
-                     *         "tags": [],
-                     *         "group": null,
                      *         "status": "draft",
                      *         "type": "config",
                      *         "traffic": 1,
@@ -9891,6 +9857,7 @@ export interface operations {
                      *           "retention"
                      *         ],
                      *         "primaryMetric": "watchTime",
+                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [],
                      *           "devices": [],
@@ -9898,20 +9865,13 @@ export interface operations {
                      *         },
                      *         "startedAt": null,
                      *         "endsAt": null,
-                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:37:45.280Z",
-                     *         "forcedVariants": [],
-                     *         "warnings": [
-                     *           {
-                     *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
-                     *           }
-                     *         ]
+                     *         "createdAt": "2026-11-23T16:38:46.573Z",
+                     *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84majm1e9d8w7h0xwgnz4tr"
+                     *         "requestId": "req_01m84mce2aej6s8cdzckwgdqys"
                      *       }
                      *     }
                      */
@@ -9926,22 +9886,17 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
-                            forcedVariants: {
-                                userId: string;
-                                variantId: string;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
                             }[];
-                            group: string | null;
-                            hypothesis: string | null;
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            pausedAt: string | null;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
-                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9961,680 +9916,7 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
-                                message: string;
-                            }[];
-                            winner: string | null;
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
-            408: components["responses"]["408"];
-            409: components["responses"]["409"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
-            422: components["responses"]["422"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    listAssignments: {
-        parameters: {
-            query?: {
-                /** @description `meta.nextCursor` of the page before. */
-                cursor?: string;
-                /** @description Items on a page. */
-                limit?: number;
-                /** @description Whether this user is in. */
-                userId?: string;
-                variantId?: string;
-            };
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description A page of the list. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [],
-                     *       "meta": {
-                     *         "requestId": "req_01m84markvev787k151p5wn9pr",
-                     *         "total": 0,
-                     *         "nextCursor": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            country: string | null;
-                            device: string | null;
-                            deviceId: string | null;
-                            /**
-                             * Format: date-time
-                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                             * @example 2026-01-31T12:00:00.000Z
-                             */
-                            exposedAt: string;
-                            /** @description It was given another variant later; its numbers are left out. */
-                            isInSeveralVariants: boolean;
-                            userId: string | null;
-                            variantId: string;
-                        }[];
-                        meta: {
-                            nextCursor?: string | null;
-                            requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
-                            total?: number;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    cloneExperiment: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "Once more"
-                 *     }
-                 */
-                "application/json": {
-                    name?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "exp_01m84marbferkbfq838rfytedj",
-                     *         "name": "Once more",
-                     *         "description": null,
-                     *         "hypothesis": null,
-                     *         "tags": [],
-                     *         "group": null,
-                     *         "status": "draft",
-                     *         "type": "config",
-                     *         "traffic": 1,
-                     *         "variants": [
-                     *           {
-                     *             "id": "control",
-                     *             "name": "Control",
-                     *             "config": {},
-                     *             "traffic": 0.5
-                     *           },
-                     *           {
-                     *             "id": "b",
-                     *             "name": "B",
-                     *             "config": {
-                     *               "sample.n11": 1
-                     *             },
-                     *             "traffic": 0.5
-                     *           }
-                     *         ],
-                     *         "metrics": [
-                     *           "watchTime",
-                     *           "retention"
-                     *         ],
-                     *         "primaryMetric": "watchTime",
-                     *         "targetingRules": {
-                     *           "countries": [],
-                     *           "devices": [],
-                     *           "userSegments": []
-                     *         },
-                     *         "startedAt": null,
-                     *         "endsAt": null,
-                     *         "pausedAt": null,
-                     *         "endedAt": null,
-                     *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:37:51.552Z",
-                     *         "forcedVariants": [],
-                     *         "warnings": [
-                     *           {
-                     *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
-                     *           }
-                     *         ]
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84mar9ced5trvz9m5b8nn3m"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            /**
-                             * Format: date-time
-                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                             * @example 2026-01-31T12:00:00.000Z
-                             */
-                            createdAt: string;
-                            description: string | null;
-                            endedAt: string | null;
-                            endsAt: string | null;
-                            forcedVariants: {
-                                userId: string;
-                                variantId: string;
-                            }[];
-                            group: string | null;
-                            hypothesis: string | null;
-                            id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
-                            name: string;
-                            pausedAt: string | null;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
-                            startedAt: string | null;
-                            /** @enum {string} */
-                            status: "draft" | "running" | "completed" | "stopped";
-                            tags: string[];
-                            targetingRules: {
-                                countries: string[];
-                                devices: string[];
-                                userSegments: string[];
-                            };
-                            traffic: number;
-                            /** @enum {string} */
-                            type: "ranking" | "config" | "feature";
-                            variants: {
-                                config: {
-                                    [key: string]: unknown;
-                                };
-                                id: string;
-                                name: string;
-                                traffic: number;
-                            }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
-                            warnings: {
-                                /** @enum {string} */
-                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
-                                message: string;
-                            }[];
-                            winner: string | null;
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
-            408: components["responses"]["408"];
-            409: components["responses"]["409"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
-            422: components["responses"]["422"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    listDecisions: {
-        parameters: {
-            query?: {
-                /** @description `meta.nextCursor` of the page before. */
-                cursor?: string;
-                /** @description Items on a page. */
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description A page of the list. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "decidedAt": "2026-11-23T16:37:51.895Z",
-                     *           "action": "started",
-                     *           "by": {
-                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
-                     *             "name": "From the configuration"
-                     *           },
-                     *           "note": null,
-                     *           "changes": null
-                     *         },
-                     *         {
-                     *           "decidedAt": "2026-11-23T16:37:51.888Z",
-                     *           "action": "created",
-                     *           "by": {
-                     *             "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
-                     *             "name": "From the configuration"
-                     *           },
-                     *           "note": null,
-                     *           "changes": null
-                     *         }
-                     *       ],
-                     *       "meta": {
-                     *         "requestId": "req_01m84marmsedxtphve0b85gvkc",
-                     *         "total": 2,
-                     *         "nextCursor": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            /** @enum {string} */
-                            action: "created" | "cloned" | "changed" | "started" | "paused" | "resumed" | "stopped" | "completed" | "rolled_out" | "noted";
-                            by: {
-                                keyId: string;
-                                name: string | null;
-                            } | null;
-                            changes: {
-                                [key: string]: unknown;
-                            } | null;
-                            /**
-                             * Format: date-time
-                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                             * @example 2026-01-31T12:00:00.000Z
-                             */
-                            decidedAt: string;
-                            note: string | null;
-                        }[];
-                        meta: {
-                            nextCursor?: string | null;
-                            requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
-                            total?: number;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    addDecision: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "note": "We wait for the second week."
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Why, for the log of decisions. */
-                    note: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "decidedAt": "2026-11-23T16:37:52.485Z",
-                     *         "action": "noted",
-                     *         "by": {
-                     *           "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
-                     *           "name": "From the configuration"
-                     *         },
-                     *         "note": "We wait for the second week.",
-                     *         "changes": null
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84mas3ee4st1hpbj7mtd539"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            /** @enum {string} */
-                            action: "created" | "cloned" | "changed" | "started" | "paused" | "resumed" | "stopped" | "completed" | "rolled_out" | "noted";
-                            by: {
-                                keyId: string;
-                                name: string | null;
-                            } | null;
-                            changes: {
-                                [key: string]: unknown;
-                            } | null;
-                            /**
-                             * Format: date-time
-                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                             * @example 2026-01-31T12:00:00.000Z
-                             */
-                            decidedAt: string;
-                            note: string | null;
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
-            408: components["responses"]["408"];
-            409: components["responses"]["409"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
-            422: components["responses"]["422"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    pauseExperiment: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
-                "if-match"?: string;
-            };
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "note": "The player stalls."
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Why, for the log of decisions. */
-                    note?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "exp_01m84maqr3e6qswpng6f16pj14",
-                     *         "name": "A sample",
-                     *         "description": null,
-                     *         "hypothesis": null,
-                     *         "tags": [],
-                     *         "group": null,
-                     *         "status": "running",
-                     *         "type": "config",
-                     *         "traffic": 1,
-                     *         "variants": [
-                     *           {
-                     *             "id": "control",
-                     *             "name": "Control",
-                     *             "config": {},
-                     *             "traffic": 0.5
-                     *           },
-                     *           {
-                     *             "id": "b",
-                     *             "name": "B",
-                     *             "config": {
-                     *               "sample.n8": 1
-                     *             },
-                     *             "traffic": 0.5
-                     *           }
-                     *         ],
-                     *         "metrics": [
-                     *           "watchTime",
-                     *           "retention"
-                     *         ],
-                     *         "primaryMetric": "watchTime",
-                     *         "targetingRules": {
-                     *           "countries": [],
-                     *           "devices": [],
-                     *           "userSegments": []
-                     *         },
-                     *         "startedAt": "2026-11-23T16:37:51.099Z",
-                     *         "endsAt": null,
-                     *         "pausedAt": "2026-11-23T16:37:51.170Z",
-                     *         "endedAt": null,
-                     *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:37:50.964Z",
-                     *         "forcedVariants": [],
-                     *         "warnings": [
-                     *           {
-                     *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
-                     *           }
-                     *         ]
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84maqx5eb5bxkwaztwkvbdm"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            /**
-                             * Format: date-time
-                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                             * @example 2026-01-31T12:00:00.000Z
-                             */
-                            createdAt: string;
-                            description: string | null;
-                            endedAt: string | null;
-                            endsAt: string | null;
-                            forcedVariants: {
-                                userId: string;
-                                variantId: string;
-                            }[];
-                            group: string | null;
-                            hypothesis: string | null;
-                            id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
-                            name: string;
-                            pausedAt: string | null;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
-                            startedAt: string | null;
-                            /** @enum {string} */
-                            status: "draft" | "running" | "completed" | "stopped";
-                            tags: string[];
-                            targetingRules: {
-                                countries: string[];
-                                devices: string[];
-                                userSegments: string[];
-                            };
-                            traffic: number;
-                            /** @enum {string} */
-                            type: "ranking" | "config" | "feature";
-                            variants: {
-                                config: {
-                                    [key: string]: unknown;
-                                };
-                                id: string;
-                                name: string;
-                                traffic: number;
-                            }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
-                            warnings: {
-                                /** @enum {string} */
-                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                code: "ENDS_TOO_EARLY";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -10661,7 +9943,14 @@ export interface operations {
     };
     getExperimentResults: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Adds one metric over the days. */
+                granularity?: "day";
+                /** @description The metric of `segment` and `granularity`; any, also one that the experiment does not name. Default: its primary metric. */
+                metric?: string;
+                /** @description Adds the results of one metric by segment. */
+                segment?: "country" | "device" | "newOrReturning" | "appVersion";
+            };
             header?: never;
             path: {
                 id: string;
@@ -10700,17 +9989,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84masgqert8fwaa6nj969w6",
+                     *         "experimentId": "exp_01m84mcewseqf9yghaccts187r",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T16:37:52.986Z"
+                     *           "startedAt": "2026-11-23T16:38:47.499Z"
                      *         },
-                     *         "asOf": "2026-11-23T16:37:53.628Z",
-                     *         "inference": {
-                     *           "kind": "always_valid",
-                     *           "sampleFactor": null
-                     *         },
+                     *         "asOf": "2026-11-23T16:38:47.580Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -10770,10 +10055,44 @@ export interface operations {
                      *             "segments": []
                      *           },
                      *           "unitsInSeveralVariants": 0
+                     *         },
+                     *         "guardrails": [],
+                     *         "segments": {
+                     *           "dimension": "country",
+                     *           "metric": "watchTime",
+                     *           "correction": "holm",
+                     *           "comparisons": 0,
+                     *           "leftOut": 0,
+                     *           "values": []
+                     *         },
+                     *         "timeline": {
+                     *           "metric": "watchTime",
+                     *           "points": [
+                     *             {
+                     *               "date": "2026-11-23",
+                     *               "variants": [
+                     *                 {
+                     *                   "id": "control",
+                     *                   "participants": 0,
+                     *                   "value": 0,
+                     *                   "lift": null,
+                     *                   "liftInterval": null
+                     *                 },
+                     *                 {
+                     *                   "id": "b",
+                     *                   "participants": 0,
+                     *                   "value": 0,
+                     *                   "lift": null,
+                     *                   "liftInterval": null
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "novelty": []
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mat4ge3qaqzt2fmjfhm7b"
+                     *         "requestId": "req_01m84mcezhen5br9ykk0y0tkv3"
                      *       }
                      *     }
                      */
@@ -10785,6 +10104,22 @@ export interface operations {
                                 startedAt: string | null;
                             };
                             experimentId: string;
+                            /** @description Of treatments; missing in results that were frozen without any. */
+                            guardrails?: {
+                                margin: number;
+                                metric: string;
+                                variants: {
+                                    harmedAt: string | null;
+                                    id: string;
+                                    lift: number | null;
+                                    liftInterval: number[] | null;
+                                    /**
+                                     * @description `passed`: surely not worse by the margin. `harmed`: surely worse by more than it; that is looked for every 30 seconds, also between looks.
+                                     * @enum {string}
+                                     */
+                                    status: "passed" | "harmed" | "undecided";
+                                }[];
+                            }[];
                             health: {
                                 srm: {
                                     ok: boolean;
@@ -10798,20 +10133,70 @@ export interface operations {
                                 };
                                 unitsInSeveralVariants: number;
                             };
-                            /** @description How results are judged: at looks up to `endsAt`, or whenever they are read. The second way takes `sampleFactor` times as many participants for the same effect, by the number of participants so far. */
-                            inference?: {
-                                /** @enum {string} */
-                                kind: "planned_end" | "always_valid";
-                                sampleFactor: number | null;
-                            };
                             recommendation: {
                                 confidence: number;
                                 minimumDetectableEffect: number | null;
                                 reason: ("min_runtime" | "min_sample" | "srm" | "not_significant" | "guardrail" | "no_data" | "zero_variance" | "zero_baseline") | null;
                                 winner: string | null;
                             };
+                            /** @description With `segment`. What a participant was at the exposure, judged as of now. */
+                            segments?: {
+                                /** @description The size of that family. */
+                                comparisons: number;
+                                /**
+                                 * @description All comparisons of the table are one family, corrected by the method of Holm.
+                                 * @enum {string}
+                                 */
+                                correction: "holm";
+                                /** @enum {string} */
+                                dimension: "country" | "device" | "newOrReturning" | "appVersion";
+                                /** @description Smaller segments that are not in the table. */
+                                leftOut: number;
+                                metric: string;
+                                values: {
+                                    value: string;
+                                    variants: {
+                                        /** @description 1 − p of the comparison that the variant takes part in, after all corrections. */
+                                        confidence: number;
+                                        id: string;
+                                        interval?: number[] | null;
+                                        lift?: number | null;
+                                        liftInterval?: number[] | null;
+                                        participants: number;
+                                        pValue?: number | null;
+                                        reason: ("min_runtime" | "min_sample" | "srm" | "not_significant" | "guardrail" | "no_data" | "zero_variance" | "zero_baseline") | null;
+                                        significant?: boolean;
+                                        value: number;
+                                    }[];
+                                }[];
+                            };
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            /** @description With `granularity`. */
+                            timeline?: {
+                                metric: string;
+                                /** @description The first half of the days against the second; empty before the fourth day. */
+                                novelty: {
+                                    earlyLift: number;
+                                    /** @description The effect of the second half is surely smaller. */
+                                    isFading: boolean;
+                                    lateLift: number;
+                                    pValue: number;
+                                    variant: string;
+                                }[];
+                                /** @description What was known at the end of each UTC day, at most the last 34, and now. The intervals of all points hold at once. */
+                                points: {
+                                    /** Format: date */
+                                    date: string;
+                                    variants: {
+                                        id: string;
+                                        lift: number | null;
+                                        liftInterval: number[] | null;
+                                        participants: number;
+                                        value: number;
+                                    }[];
+                                }[];
+                            };
                             variants: {
                                 id: string;
                                 metrics: {
@@ -10841,189 +10226,6 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    resumeExperiment: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
-                "if-match"?: string;
-            };
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "note": "It was one phone."
-                 *     }
-                 */
-                "application/json": {
-                    /** @description Why, for the log of decisions. */
-                    note?: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "exp_01m84maqzde8erwmvszpwzt0c1",
-                     *         "name": "A sample",
-                     *         "description": null,
-                     *         "hypothesis": null,
-                     *         "tags": [],
-                     *         "group": null,
-                     *         "status": "running",
-                     *         "type": "config",
-                     *         "traffic": 1,
-                     *         "variants": [
-                     *           {
-                     *             "id": "control",
-                     *             "name": "Control",
-                     *             "config": {},
-                     *             "traffic": 0.5
-                     *           },
-                     *           {
-                     *             "id": "b",
-                     *             "name": "B",
-                     *             "config": {
-                     *               "sample.n9": 1
-                     *             },
-                     *             "traffic": 0.5
-                     *           }
-                     *         ],
-                     *         "metrics": [
-                     *           "watchTime",
-                     *           "retention"
-                     *         ],
-                     *         "primaryMetric": "watchTime",
-                     *         "targetingRules": {
-                     *           "countries": [],
-                     *           "devices": [],
-                     *           "userSegments": []
-                     *         },
-                     *         "startedAt": "2026-11-23T16:37:51.282Z",
-                     *         "endsAt": null,
-                     *         "pausedAt": null,
-                     *         "endedAt": null,
-                     *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:37:51.212Z",
-                     *         "forcedVariants": [],
-                     *         "warnings": [
-                     *           {
-                     *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
-                     *           }
-                     *         ]
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84mar3jehftzv6pwx9ny5v4"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            /**
-                             * Format: date-time
-                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                             * @example 2026-01-31T12:00:00.000Z
-                             */
-                            createdAt: string;
-                            description: string | null;
-                            endedAt: string | null;
-                            endsAt: string | null;
-                            forcedVariants: {
-                                userId: string;
-                                variantId: string;
-                            }[];
-                            group: string | null;
-                            hypothesis: string | null;
-                            id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
-                            name: string;
-                            pausedAt: string | null;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
-                            startedAt: string | null;
-                            /** @enum {string} */
-                            status: "draft" | "running" | "completed" | "stopped";
-                            tags: string[];
-                            targetingRules: {
-                                countries: string[];
-                                devices: string[];
-                                userSegments: string[];
-                            };
-                            traffic: number;
-                            /** @enum {string} */
-                            type: "ranking" | "config" | "feature";
-                            variants: {
-                                config: {
-                                    [key: string]: unknown;
-                                };
-                                id: string;
-                                name: string;
-                                traffic: number;
-                            }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
-                            warnings: {
-                                /** @enum {string} */
-                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
-                                message: string;
-                            }[];
-                            winner: string | null;
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
-            408: components["responses"]["408"];
-            409: components["responses"]["409"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
-            422: components["responses"]["422"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -11086,13 +10288,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mapjfebnajmvsknre0gba",
+                     *         "id": "exp_01m84mcepte3sszfs968nv757d",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T16:37:50.915Z"
+                     *         "rolledOutAt": "2026-11-23T16:38:47.401Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84maqkte1yr0njx14p8nct5"
+                     *         "requestId": "req_01m84mcetfe3k9p494zmjfa8s3"
                      *       }
                      *     }
                      */
@@ -11124,6 +10326,243 @@ export interface operations {
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listResultsLinks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "shr_01m84mcfb4e40b6f67w1dvq4ev",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m84mcfb4e40b6f67w1dvq4ev/c4L539oDxFo30Du1IVZchL5yjU5rZrge",
+                     *           "createdAt": "2026-11-23T16:38:47.909Z",
+                     *           "expiresAt": "2026-12-23T16:38:47.909Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84mcfbye5xr8pp5dfvpch3a",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ResultsLink"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createResultsLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "expiresInDays": 7
+                 *     }
+                 */
+                "application/json": {
+                    /** @default 30 */
+                    expiresInDays?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "shr_01m84mcfg9eqrv1hajnjph0j2e",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m84mcfg9eqrv1hajnjph0j2e/X3gq8BHi0mFORUZ9VsNChsTKIJjbAf96",
+                     *         "createdAt": "2026-11-23T16:38:48.073Z",
+                     *         "expiresAt": "2026-11-30T16:38:48.073Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84mcffnewsref4bejr2s38g"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ResultsLink"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteResultsLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+                shareId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "shr_01m84mcfhre08v5s0dqy9t84dz",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84mcfj4ed2tdqjawpx27sgz"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -11175,12 +10614,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84makwxevvr1d06e6w4yf1j",
+                     *         "id": "exp_01m84mceccee09rmcexe6r8b7g",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T16:37:47.511Z"
+                     *         "startedAt": "2026-11-23T16:38:47.012Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mama0ec681hagtrs0bt4k"
+                     *         "requestId": "req_01m84mcedwey49wrdjda71s2jh"
                      *       }
                      *     }
                      */
@@ -11271,14 +10710,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mamt1ephvdeqzjrzqs3sa",
+                     *         "id": "exp_01m84mcehpe1wrqnt1yyq3pgvz",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T16:37:48.919Z",
+                     *         "stoppedAt": "2026-11-23T16:38:47.176Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mang8ef691g6zevbr4t3h"
+                     *         "requestId": "req_01m84mcekde31td2s0p0za38se"
                      *       }
                      *     }
                      */
@@ -11306,340 +10745,6 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
-            408: components["responses"]["408"];
-            409: components["responses"]["409"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
-            422: components["responses"]["422"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    renameVariant: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
-                "if-match"?: string;
-            };
-            path: {
-                id: string;
-                variantId: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "A better name"
-                 *     }
-                 */
-                "application/json": {
-                    name: string;
-                };
-            };
-        };
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "exp_01m84mar5vebpr128m6ed4h29m",
-                     *         "name": "A sample",
-                     *         "description": null,
-                     *         "hypothesis": null,
-                     *         "tags": [],
-                     *         "group": null,
-                     *         "status": "running",
-                     *         "type": "config",
-                     *         "traffic": 1,
-                     *         "variants": [
-                     *           {
-                     *             "id": "control",
-                     *             "name": "Control",
-                     *             "config": {},
-                     *             "traffic": 0.5
-                     *           },
-                     *           {
-                     *             "id": "b",
-                     *             "name": "A better name",
-                     *             "config": {
-                     *               "sample.n10": 1
-                     *             },
-                     *             "traffic": 0.5
-                     *           }
-                     *         ],
-                     *         "metrics": [
-                     *           "watchTime",
-                     *           "retention"
-                     *         ],
-                     *         "primaryMetric": "watchTime",
-                     *         "targetingRules": {
-                     *           "countries": [],
-                     *           "devices": [],
-                     *           "userSegments": []
-                     *         },
-                     *         "startedAt": "2026-11-23T16:37:51.485Z",
-                     *         "endsAt": null,
-                     *         "pausedAt": null,
-                     *         "endedAt": null,
-                     *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:37:51.414Z",
-                     *         "forcedVariants": [],
-                     *         "warnings": [
-                     *           {
-                     *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
-                     *           }
-                     *         ]
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84mar81ekgt7gvggpwhbs1x"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            /**
-                             * Format: date-time
-                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                             * @example 2026-01-31T12:00:00.000Z
-                             */
-                            createdAt: string;
-                            description: string | null;
-                            endedAt: string | null;
-                            endsAt: string | null;
-                            forcedVariants: {
-                                userId: string;
-                                variantId: string;
-                            }[];
-                            group: string | null;
-                            hypothesis: string | null;
-                            id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
-                            name: string;
-                            pausedAt: string | null;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
-                            startedAt: string | null;
-                            /** @enum {string} */
-                            status: "draft" | "running" | "completed" | "stopped";
-                            tags: string[];
-                            targetingRules: {
-                                countries: string[];
-                                devices: string[];
-                                userSegments: string[];
-                            };
-                            traffic: number;
-                            /** @enum {string} */
-                            type: "ranking" | "config" | "feature";
-                            variants: {
-                                config: {
-                                    [key: string]: unknown;
-                                };
-                                id: string;
-                                name: string;
-                                traffic: number;
-                            }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
-                            warnings: {
-                                /** @enum {string} */
-                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
-                                message: string;
-                            }[];
-                            winner: string | null;
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
-            408: components["responses"]["408"];
-            409: components["responses"]["409"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
-            422: components["responses"]["422"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    getHoldout: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "traffic": 0,
-                     *         "updatedAt": null
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84masd3e10r35yej5pqp4sr"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            traffic: number;
-                            updatedAt: string | null;
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    putHoldout: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "traffic": 0
-                 *     }
-                 */
-                "application/json": {
-                    traffic: number;
-                };
-            };
-        };
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "traffic": 0,
-                     *         "updatedAt": "2026-11-23T16:37:52.755Z"
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84maserem48vwj32gtra2zf"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            traffic: number;
-                            updatedAt: string | null;
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
             408: components["responses"]["408"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
@@ -11726,17 +10831,14 @@ export interface operations {
                      *         "baseline": {
                      *           "mean": null,
                      *           "standardDeviation": null,
-                     *           "unitsPerDay": 0,
-                     *           "newUnitsPerDay": 0
+                     *           "unitsPerDay": 0
                      *         },
                      *         "unitsPerVariant": null,
                      *         "days": null,
-                     *         "endsAt": null,
-                     *         "withoutEnd": null,
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84matdaehhtm28vsnr69ree"
+                     *         "requestId": "req_01m84mcf2me96b5f1d5xtz1qeq"
                      *       }
                      *     }
                      */
@@ -11744,20 +10846,12 @@ export interface operations {
                         data: {
                             baseline: {
                                 mean: number | null;
-                                /** @description Viewers of a day whom no day before has seen. */
-                                newUnitsPerDay: number;
                                 standardDeviation: number | null;
-                                /** @description Different viewers of seven days, divided by seven. */
                                 unitsPerDay: number;
                             };
                             days: number | null;
-                            endsAt: string | null;
-                            reason: ("no_data" | "zero_baseline" | "zero_variance" | "short_history" | "too_few_viewers") | null;
+                            reason: ("no_data" | "zero_baseline" | "zero_variance") | null;
                             unitsPerVariant: number | null;
-                            withoutEnd: {
-                                days: number | null;
-                                unitsPerVariant: number;
-                            } | null;
                         };
                         meta?: {
                             requestId: string;
@@ -11823,7 +10917,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84maz5dez5brqchcqadbeds",
+                     *           "id": "dex_01m84mcgwpehtbctqs93tnrspq",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -11834,13 +10928,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T16:37:58.509Z",
+                     *           "createdAt": "2026-11-23T16:38:49.488Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mazfvej3s3yq5vtnfe3mr",
+                     *         "requestId": "req_01m84mcgx6ebca3wq2mr3bx9r9",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11943,7 +11037,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84maz5dez5brqchcqadbeds",
+                     *         "id": "dex_01m84mcgwpehtbctqs93tnrspq",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -11954,12 +11048,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:37:58.509Z",
+                     *         "createdAt": "2026-11-23T16:38:49.488Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84maz2jeg4bbd1frm904sps"
+                     *         "requestId": "req_01m84mcgvxebrr2npwvry5rt5w"
                      *       }
                      *     }
                      */
@@ -12025,7 +11119,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84mb0gvebq83jm99b87y8nh",
+                     *         "id": "dex_01m84mcgznepavgrfh3nsqxvjr",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -12036,12 +11130,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:37:59.828Z",
+                     *         "createdAt": "2026-11-23T16:38:49.561Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb0mwematserzh67wwyjg"
+                     *         "requestId": "req_01m84mch15e7d8920es14twegv"
                      *       }
                      *     }
                      */
@@ -12125,7 +11219,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20944-9954-73b3-a8a0-960fa277004f",
+                     *           "id": "01a20945-fc74-7583-b0bc-d8564782df3e",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -12140,18 +11234,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/HiWiBUEqIY79t0nJmOlWGg/a-01a20944-a455-768e-8931-e98af881fd3c/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -12176,8 +11270,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:37:00.373Z",
-                     *           "updatedAt": "2026-11-23T16:37:04.433Z",
+                     *           "createdAt": "2026-11-23T16:38:31.284Z",
+                     *           "updatedAt": "2026-11-23T16:38:32.864Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -12189,9 +11283,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6248774164707213,
+                     *             "score": 0.6249615183882012,
                      *             "signals": {
-                     *               "recency": 0.9995096658828848,
+                     *               "recency": 0.9998460735528049,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -12207,7 +11301,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2498774164707212,
+                     *               "recency": 0.24996151838820121,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -12221,7 +11315,7 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20944-4880-72df-a7f9-a0acc558d84f",
+                     *           "id": "01a20945-eff0-72c5-a87c-f8a557c84df1",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -12236,7 +11330,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-609b-72d7-8c91-95e1eadddf9f/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/URJmkyWjKcZJH7COkpHbUg/a-01a20945-f4de-72e1-9d8b-8b35f9b629e7/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
                      *           "thumbnails": [],
@@ -12247,18 +11341,11 @@ export interface operations {
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a20944-609b-72d7-8c91-95e1eadddf9f",
-                     *               "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-609b-72d7-8c91-95e1eadddf9f/large.jpg",
+                     *               "id": "01a20945-f4de-72e1-9d8b-8b35f9b629e7",
+                     *               "imageUrl": "https://feed.example.org/media/URJmkyWjKcZJH7COkpHbUg/a-01a20945-f4de-72e1-9d8b-8b35f9b629e7/large.jpg",
                      *               "altText": null,
                      *               "position": 0,
-                     *               "createdAt": "2026-11-23T16:36:49.066Z"
-                     *             },
-                     *             {
-                     *               "id": "01a20944-4adc-72da-8a70-22984fbc434b",
-                     *               "imageUrl": "https://feed.example.org/media/ndPS1ZSlGFWKecC9xE5B-g/a-01a20944-4adc-72da-8a70-22984fbc434b/large.jpg",
-                     *               "altText": null,
-                     *               "position": 1,
-                     *               "createdAt": "2026-11-23T16:36:45.747Z"
+                     *               "createdAt": "2026-11-23T16:38:30.270Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -12274,8 +11361,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:36:39.680Z",
-                     *           "updatedAt": "2026-11-23T16:36:49.385Z",
+                     *           "createdAt": "2026-11-23T16:38:28.080Z",
+                     *           "updatedAt": "2026-11-23T16:38:30.362Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -12287,9 +11374,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6248359376753435,
+                     *             "score": 0.624955093407929,
                      *             "signals": {
-                     *               "recency": 0.9993437507013739,
+                     *               "recency": 0.9998203736317159,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -12305,7 +11392,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24983593767534348,
+                     *               "recency": 0.24995509340792899,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -12320,10 +11407,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mb1nxe2yvjzxhd40c158y",
-                     *         "nextCursor": "Au-5tZFE_DUHDlbMtGZlZF8wMW04NG1iMXBlZXZ4YWc1OHZyN3FhN2Z6YhQFCAMBBEAACwIBAQEBAQEBAQEBAQEBAQEBAQQ",
+                     *         "requestId": "req_01m84mchnte9jbbzs4r98mtxgd",
+                     *         "nextCursor": "Amf2KBpjT4aQYUbCKGZlZF8wMW04NG1jaHBiZWtxYTB5OGJqanFwMTNuOBQFBgEBBj4ACwIBAQEBAQEBAQEBAQEBAQEBAQQ",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84mb1peevxag58vr7qa7fzb",
+                     *         "feedId": "fed_01m84mchpbekqa0y8bjjqp13n8",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -12406,11 +11493,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T16:37:37.557Z"
+                     *           "updatedAt": "2026-11-23T16:38:45.283Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84maayse369sr7ecetpg48f",
+                     *         "requestId": "req_01m84mccsve9nrczg18e2nh9ra",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12489,10 +11576,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T16:37:38.001Z"
+                     *         "updatedAt": "2026-11-23T16:38:45.339Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84maba0ee29efphm97zwaky"
+                     *         "requestId": "req_01m84mccwbebgsdrmgm3c61zqv"
                      *       }
                      *     }
                      */
@@ -12592,10 +11679,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T16:37:38.376Z"
+                     *         "updatedAt": "2026-11-23T16:38:45.401Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mabc3eak9mr95s54bnxda"
+                     *         "requestId": "req_01m84mccwre9qrmmkzs9za10db"
                      *       }
                      *     }
                      */
@@ -12680,7 +11767,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84machreacrq3wh4s3t2e6a"
+                     *         "requestId": "req_01m84mccz6epnrq6mh9kd1jwbw"
                      *       }
                      *     }
                      */
@@ -12750,11 +11837,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84m7gadetz875d5jpqerhk5",
+                     *           "id": "key_01m84mbex8eada223d1jmkx3p9",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T16:36:05.036Z",
+                     *           "createdAt": "2026-11-23T16:38:14.687Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -12762,11 +11849,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84m7g9ye9ztke0dccfwq0a2",
+                     *           "id": "key_01m84mbex5enmvnxfjqcg14tyt",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T16:36:05.036Z",
+                     *           "createdAt": "2026-11-23T16:38:14.687Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -12775,7 +11862,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m7w2se3jawcknynd1dxev",
+                     *         "requestId": "req_01m84mbm1heqjsad034hh7mcav",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12859,11 +11946,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84m7x17e6c9meb1q778qv10",
+                     *         "id": "key_01m84mbm2xec58pqyrk9x0g0m9",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:36:18.103Z",
+                     *         "createdAt": "2026-11-23T16:38:19.998Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -12872,7 +11959,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7wt0ervbk9f5df3sbfdx"
+                     *         "requestId": "req_01m84mbm2getptkf939jrdjysg"
                      *       }
                      *     }
                      */
@@ -12941,19 +12028,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84m7xjveys8gqmzqncmv1q7",
+                     *         "id": "key_01m84mbmvceyybq9c9c6jq5bd0",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:36:18.655Z",
+                     *         "createdAt": "2026-11-23T16:38:20.780Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T16:36:18.723Z",
+                     *         "revokedAt": "2026-11-23T16:38:20.803Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7xm3e7j8tcz7fymfxvg1"
+                     *         "requestId": "req_01m84mbmvxedyb0r9tb1n15903"
                      *       }
                      *     }
                      */
@@ -13023,7 +12110,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m7xt4es6sd312sb9s6y2h",
+                     *         "requestId": "req_01m84mbmwje7mv59612c3j21mz",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13108,21 +12195,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84m7xeme39rr6gf07ksc6en",
+                     *         "id": "key_01m84mbmtees4tgat18pdnxzjd",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:36:18.503Z",
+                     *         "createdAt": "2026-11-23T16:38:20.746Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84m7xa6enj93tczsmga2a2a"
+                     *         "replaces": "key_01m84mbm7he0htp2xk2wdd7n3g"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7xc6ey6rgz5ggjwej0wc"
+                     *         "requestId": "req_01m84mbmd1exmr5w43avn8dp3x"
                      *       }
                      *     }
                      */
@@ -13193,8 +12280,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84mb0rxea1tzhzpbxc72xzp",
-                     *           "contentId": "01a20945-8317-708a-bc80-8b9a2d1dcf50",
+                     *           "id": "lst_01m84mch34ehet4y7r8v8a2s3r",
+                     *           "contentId": "01a20946-445d-7238-81cf-4ef10695173b",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -13202,13 +12289,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T16:38:00.220Z",
+                     *           "createdAt": "2026-11-23T16:38:49.694Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mb0s8emzaa1s4dq0rns8e",
+                     *         "requestId": "req_01m84mch3fe8wvngpmz4revs95",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13317,8 +12404,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mb0rxea1tzhzpbxc72xzp",
-                     *         "contentId": "01a20945-8317-708a-bc80-8b9a2d1dcf50",
+                     *         "id": "lst_01m84mch34ehet4y7r8v8a2s3r",
+                     *         "contentId": "01a20946-445d-7238-81cf-4ef10695173b",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13326,13 +12413,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:38:00.220Z",
+                     *         "createdAt": "2026-11-23T16:38:49.694Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb0nkenf9n192avcj3zh4"
+                     *         "requestId": "req_01m84mch1je97axnxjnmzhjp1p"
                      *       }
                      *     }
                      */
@@ -13431,8 +12518,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mb0vkex3stjnmqy3w28dc",
-                     *         "contentId": "01a20945-8361-7344-ac22-276043ca0af0",
+                     *         "id": "lst_01m84mch9xezzanc4799a00m6r",
+                     *         "contentId": "01a20946-448e-752e-9f63-e2ad4ea5fcd4",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13440,12 +12527,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:38:00.289Z",
+                     *         "createdAt": "2026-11-23T16:38:49.743Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb0yjebt8xhnf00a723t2"
+                     *         "requestId": "req_01m84mchb5e9crnwgjqprkkxfd"
                      *       }
                      *     }
                      */
@@ -13510,11 +12597,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mb106eqjrbyaw21d98jgk",
+                     *         "id": "lst_01m84mchc5edc96dw9z80kdzyp",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb148e8ztb8smkxqp1f8n"
+                     *         "requestId": "req_01m84mchcxe1gv7nyqqw0q34jy"
                      *       }
                      *     }
                      */
@@ -13583,8 +12670,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mb1bte3b9e8q58d8q8a6v",
-                     *         "contentId": "01a20945-856a-7365-a47e-fcffff6670d7",
+                     *         "id": "lst_01m84mchh4eg0rnpb5v5xemv72",
+                     *         "contentId": "01a20946-4619-76ce-9062-eaa313ae4ed7",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -13592,12 +12679,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:38:00.810Z",
+                     *         "createdAt": "2026-11-23T16:38:50.137Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T16:38:01.007Z"
+                     *         "endedAt": "2026-11-23T16:38:50.209Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb1gtew8bv2h3cyfc15y3"
+                     *         "requestId": "req_01m84mchj8e07bzesw1bkhhgrh"
                      *       }
                      *     }
                      */
@@ -13662,8 +12749,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mb1hzefp8ffphqvq5x0b9",
-                     *         "contentId": "01a20945-863a-708e-8e15-9c34e045e884",
+                     *         "id": "lst_01m84mchmje3pr90g0f1j0n74j",
+                     *         "contentId": "01a20946-4689-7461-b2c0-2bc70fadd0f4",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13671,13 +12758,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:38:01.020Z",
+                     *         "createdAt": "2026-11-23T16:38:50.251Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb1nfe9r8r73ssae9xctw"
+                     *         "requestId": "req_01m84mchn1emwvyst1bar6856s"
                      *       }
                      *     }
                      */
@@ -13772,8 +12859,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mb18eex790tsqsxry48r2",
-                     *         "contentId": "01a20945-850c-73c6-84ac-7bf8b5690b2b",
+                     *         "id": "lst_01m84mchfpebzry7r7z322mdq4",
+                     *         "contentId": "01a20946-45f4-7482-a7af-0419eaf2296f",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -13781,7 +12868,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb19xexv932pbs8mxhe9h"
+                     *         "requestId": "req_01m84mchg5ehe95w2zyd5k3rhv"
                      *       }
                      *     }
                      */
@@ -13802,6 +12889,316 @@ export interface operations {
                              * @enum {string}
                              */
                             status: "idle" | "active" | "ended";
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "met_01m84mcd18et1b5tb0bpm4rgcf",
+                     *           "name": "sample_1",
+                     *           "description": null,
+                     *           "type": "count",
+                     *           "event": "custom.signup",
+                     *           "field": null,
+                     *           "where": [],
+                     *           "denominator": null,
+                     *           "windowHours": null,
+                     *           "cap": null,
+                     *           "direction": "increase",
+                     *           "createdAt": "2026-11-23T16:38:45.545Z",
+                     *           "computedAt": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84mcd2fe89b0f619azv5tby",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Metric"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createMetric: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "revenue",
+                 *       "description": "What participants spend in a week.",
+                 *       "type": "sum",
+                 *       "event": "custom.purchase",
+                 *       "field": "amount",
+                 *       "where": [
+                 *         {
+                 *           "field": "currency",
+                 *           "operator": "eq",
+                 *           "value": "EUR"
+                 *         }
+                 *       ],
+                 *       "windowHours": 168,
+                 *       "cap": 500
+                 *     }
+                 */
+                "application/json": {
+                    cap?: number | null;
+                    denominator?: {
+                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                        field?: string | null;
+                        /** @description All of them must hold. */
+                        where?: {
+                            /** @description A key of `data`. */
+                            field: string;
+                            /**
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @enum {string}
+                             */
+                            operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                            value: (string | number | boolean) | (string | number | boolean)[];
+                        }[];
+                    } | null;
+                    description?: string | null;
+                    /**
+                     * @description Which direction is better. Default: `increase`.
+                     * @enum {string}
+                     */
+                    direction?: "increase" | "decrease";
+                    /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                    event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                    field?: string | null;
+                    /** @description What experiments call it: letters, digits and `_`, a letter first. */
+                    name: string;
+                    /**
+                     * @description `count`: events per participant; `sum`: a field, added up per participant; `share`: participants with such an event; `mean`: a field over all events; `ratio`: Σ numerator ÷ Σ denominator.
+                     * @enum {string}
+                     */
+                    type: "count" | "sum" | "mean" | "share" | "ratio";
+                    /** @description All of them must hold. */
+                    where?: {
+                        /** @description A key of `data`. */
+                        field: string;
+                        /**
+                         * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                         * @enum {string}
+                         */
+                        operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                        value: (string | number | boolean) | (string | number | boolean)[];
+                    }[];
+                    windowHours?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "met_01m84mcd3wefqtx2hzhaxcctc8",
+                     *         "name": "revenue",
+                     *         "description": "What participants spend in a week.",
+                     *         "type": "sum",
+                     *         "event": "custom.purchase",
+                     *         "field": "amount",
+                     *         "where": [
+                     *           {
+                     *             "field": "currency",
+                     *             "value": "EUR",
+                     *             "operator": "eq"
+                     *           }
+                     *         ],
+                     *         "denominator": null,
+                     *         "windowHours": 168,
+                     *         "cap": 500,
+                     *         "direction": "increase",
+                     *         "createdAt": "2026-11-23T16:38:45.629Z",
+                     *         "computedAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84mcd3jegfa0e6k9yfve4vr"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Metric"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteMetric: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "met_01m84mcd5re71b0w0zh3191nnn",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84mcd78e4r9ng78ms070fa1"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
                         };
                         meta?: {
                             requestId: string;
@@ -13857,7 +13254,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84m7g9kea8sxwj6fxezsb9d",
+                     *         "id": "org_01m84mbex2e4n98n84g8heh9a9",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13867,7 +13264,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7vcsecpb6fnhbq1055jg"
+                     *         "requestId": "req_01m84mbkyce8vrh08p5b988dpj"
                      *       }
                      *     }
                      */
@@ -13946,7 +13343,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84m7g9kea8sxwj6fxezsb9d",
+                     *         "id": "org_01m84mbex2e4n98n84g8heh9a9",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13956,7 +13353,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7vpyejcrgjzynbxrvg08"
+                     *         "requestId": "req_01m84mbkzne45rn2j8sp8b2kdj"
                      *       }
                      *     }
                      */
@@ -14027,20 +13424,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20944-afd2-702c-ac9d-02026ebd0cd7",
-                     *           "status": "complete",
-                     *           "deletedAt": "2026-11-23T16:37:08.053Z",
-                     *           "completedAt": "2026-11-23T16:37:26.099Z"
+                     *           "contentId": "01a20946-03ae-74c8-a659-7c3d2b5c68ed",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-23T16:38:33.159Z",
+                     *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20944-afac-701f-b3a0-3a1314034d73",
-                     *           "status": "complete",
-                     *           "deletedAt": "2026-11-23T16:37:08.053Z",
-                     *           "completedAt": "2026-11-23T16:37:26.099Z"
+                     *           "contentId": "01a20946-03ad-73d2-8bd9-68ca4f9a7702",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-23T16:38:33.159Z",
+                     *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ma8mfev4s1bde3vzkey1f",
+                     *         "requestId": "req_01m84mccjgepdvj2pgqwz1rckt",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14126,7 +13523,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb2hqemnv5bpr4ssxxavt"
+                     *         "requestId": "req_01m84mcj6de1d9sc7dytfcz775"
                      *       }
                      *     }
                      */
@@ -14298,7 +13695,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb2nre6hr29291dr3x3ab"
+                     *         "requestId": "req_01m84mcj6pe0zrfcqcnsch332y"
                      *       }
                      *     }
                      */
@@ -14429,12 +13826,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84m7g9ye9ztke0dccfwq0a2",
-                     *           "createdAt": "2026-11-23T16:38:02.519Z"
+                     *           "keyId": "key_01m84mbex5enmvnxfjqcg14tyt",
+                     *           "createdAt": "2026-11-23T16:38:50.850Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mb34gegjag25365csxphv",
+                     *         "requestId": "req_01m84mcj7eed2srj46fkmfe7fw",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14563,7 +13960,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb383ewg9v4nrmja7vxg3"
+                     *         "requestId": "req_01m84mcj9dekrba0hsv9xbhmad"
                      *       }
                      *     }
                      */
@@ -14742,10 +14139,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20944-33e2-75fc-baef-2b01a6c1254e",
-                     *                 "score": 0.6997083698732036,
+                     *                 "contentId": "01a20946-4824-71f4-973f-df0739d472ec",
+                     *                 "score": 0.6999985560791666,
                      *                 "signals": {
-                     *                   "recency": 0.999270924683009,
+                     *                   "recency": 0.9999963901979165,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 2"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20945-fc74-7583-b0bc-d8564782df3e",
+                     *                 "score": 0.6999363640156242,
+                     *                 "signals": {
+                     *                   "recency": 0.9998409100390605,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -14753,19 +14163,6 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20945-8883-7521-93b3-628a4bd37769",
-                     *                 "score": 0.6999882341740529,
-                     *                 "signals": {
-                     *                   "recency": 0.9999705854351322,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "Item 1"
                      *               }
                      *             ]
                      *           },
@@ -14786,10 +14183,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20944-33e2-75fc-baef-2b01a6c1254e",
-                     *                 "score": 0.6997083698732036,
+                     *                 "contentId": "01a20946-4824-71f4-973f-df0739d472ec",
+                     *                 "score": 0.6999985560791666,
                      *                 "signals": {
-                     *                   "recency": 0.999270924683009,
+                     *                   "recency": 0.9999963901979165,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 2"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20945-fc74-7583-b0bc-d8564782df3e",
+                     *                 "score": 0.6999363640156242,
+                     *                 "signals": {
+                     *                   "recency": 0.9998409100390605,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -14797,26 +14207,13 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20945-8883-7521-93b3-628a4bd37769",
-                     *                 "score": 0.6999882341740529,
-                     *                 "signals": {
-                     *                   "recency": 0.9999705854351322,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "Item 1"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb5qwerdbhxb5x3mekqwx"
+                     *         "requestId": "req_01m84mcjdjey9aakjenjj5yva0"
                      *       }
                      *     }
                      */
@@ -14930,7 +14327,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mb3e1erbb8w80q0t3e79h",
+                     *         "requestId": "req_01m84mcja9eaj93p8ehfeb8f25",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15056,7 +14453,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84mb3vcevt8bh4pjz2wgeh2",
+                     *         "id": "rul_01m84mcjaqets96t8zajwz5e8q",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -15067,11 +14464,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:38:03.677Z",
-                     *         "updatedAt": "2026-11-23T16:38:03.677Z"
+                     *         "createdAt": "2026-11-23T16:38:50.973Z",
+                     *         "updatedAt": "2026-11-23T16:38:50.973Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb3mhee9trbkdnq75f746"
+                     *         "requestId": "req_01m84mcjagedrbmxv502j1dw0y"
                      *       }
                      *     }
                      */
@@ -15167,11 +14564,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84mb5maem19w5049rrjfhpq",
+                     *         "id": "rul_01m84mcjcbe5789ca869x7ks24",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb5peej5v93wzh52qsbjc"
+                     *         "requestId": "req_01m84mcjcre7z8j7rvb72dqzy1"
                      *       }
                      *     }
                      */
@@ -15264,7 +14661,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84mb518eva91ekd9rafc47r",
+                     *         "id": "rul_01m84mcjb1ea98hj70h9cs0r6z",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -15275,11 +14672,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:38:04.615Z",
-                     *         "updatedAt": "2026-11-23T16:38:04.939Z"
+                     *         "createdAt": "2026-11-23T16:38:50.988Z",
+                     *         "updatedAt": "2026-11-23T16:38:51.012Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mb59me17aq6cpsxk8kspj"
+                     *         "requestId": "req_01m84mcjbeectbhw1p30zrbd97"
                      *       }
                      *     }
                      */
@@ -15387,7 +14784,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mb2gee9ctwbexfgpqamfh"
+                     *         "requestId": "req_01m84mcj61eykrckb48nk1an33"
                      *       }
                      *     }
                      */
@@ -15462,11 +14859,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T16:37:35.934Z"
+                     *           "updatedAt": "2026-11-23T16:38:45.125Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ma9czeb9s8f7z54cb07ts",
+                     *         "requestId": "req_01m84mccmhefev7exdqkdhqtga",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15545,10 +14942,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T16:37:36.305Z"
+                     *         "updatedAt": "2026-11-23T16:38:45.152Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma9m4ettscjqsdtcs9rsx"
+                     *         "requestId": "req_01m84mccq5exftktqxgh4d2hzc"
                      *       }
                      *     }
                      */
@@ -15638,10 +15035,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T16:37:36.785Z"
+                     *         "updatedAt": "2026-11-23T16:38:45.252Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma9whe1ks0r6pdfs9d16p"
+                     *         "requestId": "req_01m84mccr2ekxsh67qsnkx9ya0"
                      *       }
                      *     }
                      */
@@ -15726,7 +15123,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84maadyedmrbb74kf2ybrv1"
+                     *         "requestId": "req_01m84mccrte6p9tkc0gs8a9ykr"
                      *       }
                      *     }
                      */
@@ -15796,7 +15193,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20944-0d14-7525-80a7-3791c7b59060",
+                     *         "id": "01a20945-d613-75d2-afda-b9e020e72017",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -15834,11 +15231,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:36:24.469Z",
-                     *         "updatedAt": "2026-11-23T16:36:27.392Z"
+                     *         "createdAt": "2026-11-23T16:38:21.459Z",
+                     *         "updatedAt": "2026-11-23T16:38:21.505Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m83nbe80ay0wp41cq6cvh"
+                     *         "requestId": "req_01m84mbngxeambd3cqryypvpsf"
                      *       }
                      *     }
                      */
@@ -15904,13 +15301,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:37:34.113Z",
+                     *         "requestedAt": "2026-11-23T16:38:44.890Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma7exen99mba8vxg4emb2"
+                     *         "requestId": "req_01m84mccdfesf8zn6bqgezdyn6"
                      *       }
                      *     }
                      */
@@ -15991,13 +15388,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:37:33.687Z",
+                     *         "requestedAt": "2026-11-23T16:38:44.808Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma6qae70sb4d59rmj42vc"
+                     *         "requestId": "req_01m84mcc9jekh9v6gatr3r7hyf"
                      *       }
                      *     }
                      */
@@ -16075,13 +15472,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:37:35.246Z",
+                     *         "requestedAt": "2026-11-23T16:38:44.954Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma8e2e089s4grdpwd3wns"
+                     *         "requestId": "req_01m84mcceyexpvp5kbrw4h823j"
                      *       }
                      *     }
                      */
@@ -16161,13 +15558,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:37:34.758Z",
+                     *         "requestedAt": "2026-11-23T16:38:44.942Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma7vmeexsy28d36xm91ft"
+                     *         "requestId": "req_01m84mccebezg9dr1f8nbvc9ew"
                      *       }
                      *     }
                      */
@@ -16241,7 +15638,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m7xxnegh8td2ht89y6bs5",
+                     *         "requestId": "req_01m84mbmwte2vb5xhbbe3nrs20",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16319,14 +15716,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84m7y1ze1ysab7kz2ndd2ke",
+                     *         "id": "vky_01m84mbmxcewp9a3v1v8xs9mey",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T16:36:19.140Z",
+                     *         "createdAt": "2026-11-23T16:38:20.845Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_uyhGdJn2ed1_VG9qcw_J4pguiHiR1eERTBmcA-xUNOY"
+                     *         "key": "rf_vk_HVRMV1R-Preh8FYxyWrZ3Kaaa74VeAee4WuFIxADqew"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7xzse3j8ty871vymsgr5"
+                     *         "requestId": "req_01m84mbmx9e5vst7qjx63a6egz"
                      *       }
                      *     }
                      */
@@ -16395,13 +15792,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84m7yf1ekva209mnd564den",
+                     *         "id": "vky_01m84mbmyhef9b4f04s62qe3hn",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:36:19.553Z",
+                     *         "createdAt": "2026-11-23T16:38:20.882Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7yg8ech8rh3m2s9j1162"
+                     *         "requestId": "req_01m84mbmz8ew8s9sbwfvac3n5q"
                      *       }
                      *     }
                      */
@@ -16481,15 +15878,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84m7yd9edda88ym6bgngcrb",
+                     *         "id": "vky_01m84mbmxweddrc6vgt7en89y7",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:36:19.498Z",
+                     *         "createdAt": "2026-11-23T16:38:20.861Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_9sUL1x1rkNxzW9_Cf6P7a-jyiUaIR0EkwiFM1ZMFFuw",
-                     *         "replaces": "vky_01m84m7y5be6xrpgjd830w22t5"
+                     *         "key": "rf_vk_CBkDrbp0jg13DKF6yLoFdnz7p_oHLArNLalzbcErWcI",
+                     *         "replaces": "vky_01m84mbmxke0b90kr18q0nz969"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m7ya9eb1ry4qg9r6ajhfe"
+                     *         "requestId": "req_01m84mbmxnep6s0h0rrcwzh566"
                      *       }
                      *     }
                      */
@@ -16704,7 +16101,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m9w21em7vxdvpa97snh1d"
+                     *         "requestId": "req_01m84mca2hertv7mvx317dkje1"
                      *       }
                      *     }
                      */
@@ -16712,7 +16109,7 @@ export interface operations {
                         data: {
                             description: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             /** @description A body. */
                             example: {
                                 [key: string]: unknown;
@@ -16783,21 +16180,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "123e5fc0-8e08-40ca-a041-9ac32dcf64a3",
+                     *           "id": "14ff4330-b4f5-41d7-84ef-718ccd0e3c11",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20944-0d14-7525-80a7-3791c7b59060",
+                     *             "contentId": "01a20945-d613-75d2-afda-b9e020e72017",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:36:37.375Z"
+                     *           "timestamp": "2026-11-23T16:38:23.790Z"
                      *         },
                      *         {
-                     *           "id": "3d8e7900-a915-49f7-be5f-e36c5b78dc0b",
+                     *           "id": "41805018-821e-4e39-b4ec-b088a8b2c162",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20944-19ca-76ed-96d9-24e56fe08c54",
+                     *             "contentId": "01a20945-d646-74ed-8ea0-4ed111c99deb",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -16805,11 +16202,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T16:36:38.248Z"
+                     *           "timestamp": "2026-11-23T16:38:23.955Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m9w42e0csd2zhaxenbsdq"
+                     *         "requestId": "req_01m84mca39e9xvsj3b3hj71hpt"
                      *       }
                      *     }
                      */
@@ -16819,7 +16216,7 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             id: string;
                             /**
                              * Format: date-time
@@ -16864,7 +16261,7 @@ export interface operations {
                      * @description The kind to make up an event of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 };
             };
         };
@@ -16902,14 +16299,14 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9we0earrwsb5aa65wg9f"
+                     *         "requestId": "req_01m84mca4he11tcmnd8j9arx61"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                         };
                         meta?: {
                             requestId: string;
@@ -16975,7 +16372,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m9ww7em58c556g0fkb0mz",
+                     *         "requestId": "req_01m84mca5gexcvfdxgp4tz0wze",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -17024,7 +16421,7 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
                     headers?: {
                         [key: string]: string;
                     } | null;
@@ -17068,7 +16465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m9xbve0mr42ryz8dzgb5h",
+                     *         "id": "whk_01m84mca84e46s16jxy51wyrxj",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -17080,12 +16477,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:37:23.874Z",
-                     *         "webhookId": "whk_01m84m9xbve0mr42ryz8dzgb5h",
+                     *         "createdAt": "2026-11-23T16:38:42.676Z",
+                     *         "webhookId": "whk_01m84mca84e46s16jxy51wyrxj",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9x5wehhr06xvh51rrx33"
+                     *         "requestId": "req_01m84mca6cefprf5fgfbsb2ecn"
                      *       }
                      *     }
                      */
@@ -17176,7 +16573,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m9y56erwrr47p902yzahc",
+                     *         "id": "whk_01m84mcaaqehz8g0f83j3cxpgj",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -17188,7 +16585,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:37:24.594Z",
+                     *         "createdAt": "2026-11-23T16:38:42.761Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -17197,7 +16594,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9za0exev294wwdnbq6h1"
+                     *         "requestId": "req_01m84mcahge2pb1chyfz70jfhv"
                      *       }
                      *     }
                      */
@@ -17291,11 +16688,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m9zw8ey4vm53cm13ktbqd",
+                     *         "id": "whk_01m84mcanbejs982qe7x6zrz6v",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9zydee6v2tgc2z8ccywr"
+                     *         "requestId": "req_01m84mcanze9gves6bm4bwjwbw"
                      *       }
                      *     }
                      */
@@ -17342,7 +16739,7 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
                     headers?: {
                         [key: string]: string;
                     } | null;
@@ -17391,7 +16788,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m9zd0e1psjcd0ps6k4x5b",
+                     *         "id": "whk_01m84mcajbem7rz713bnxy13az",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -17403,10 +16800,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:37:26.029Z"
+                     *         "createdAt": "2026-11-23T16:38:43.006Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m9zgnecxrsyh84bbce4cd"
+                     *         "requestId": "req_01m84mcak1ecssg7cvpxtrm23h"
                      *       }
                      *     }
                      */
@@ -17437,7 +16834,7 @@ export interface operations {
             query?: {
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
-                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 /** @description Items on a page. */
                 limit?: number;
                 /**
@@ -17493,7 +16890,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84ma0xderqs3hyqzav6mt26",
+                     *           "id": "dlv_01m84mcaweegqvfg379s57ejh8",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -17505,18 +16902,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T16:37:27.597Z",
-                     *             "webhookId": "whk_01m84ma0r7ekhvcee6b741gks7"
+                     *             "timestamp": "2026-11-23T16:38:43.342Z",
+                     *             "webhookId": "whk_01m84mcavfeedafrx1e5wjv3v0"
                      *           },
-                     *           "createdAt": "2026-11-23T16:37:27.597Z",
+                     *           "createdAt": "2026-11-23T16:38:43.342Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 67,
-                     *           "lastAttemptAt": "2026-11-23T16:37:27.597Z",
+                     *           "responseTime": 23,
+                     *           "lastAttemptAt": "2026-11-23T16:38:43.342Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ma1r8e2fb1ekmk086jm3j",
+                     *         "requestId": "req_01m84mcaxre02sbg8j14d258gg",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17558,7 +16955,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:36:30.485Z"
+                 *       "since": "2026-11-23T16:37:44.058Z"
                  *     }
                  */
                 "application/json": {
@@ -17608,14 +17005,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84ma3ncea99aaajk40tqhfh",
-                     *         "since": "2026-11-23T16:36:30.485Z",
-                     *         "until": "2026-11-23T16:37:30.885Z",
+                     *         "id": "whk_01m84mcbdrexc9sfpdkfxx5v2b",
+                     *         "since": "2026-11-23T16:37:44.058Z",
+                     *         "until": "2026-11-23T16:38:44.162Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma3qpew4tpk5gaw349x4p"
+                     *         "requestId": "req_01m84mcbkee7qan7kjn9ak7zdr"
                      *       }
                      *     }
                      */
@@ -17675,7 +17072,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:36:31.436Z"
+                 *       "since": "2026-11-23T16:37:44.212Z"
                  *     }
                  */
                 "application/json": {
@@ -17719,13 +17116,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84ma4j5ekm8nqmqvmbbs1dx",
-                     *         "since": "2026-11-23T16:36:31.436Z",
+                     *         "id": "whk_01m84mcbqheh9vnjf5kf15vpmq",
+                     *         "since": "2026-11-23T16:37:44.212Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma4qaevrvhcvqncfbfdhr"
+                     *         "requestId": "req_01m84mcbqnef8b3zvmdsjn9s4k"
                      *       }
                      *     }
                      */
@@ -17807,12 +17204,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84ma03feyevp16n6v859qzm",
+                     *         "id": "whk_01m84mcaqse3v81e97rva86313",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T17:37:27.222Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T17:38:43.261Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma0enejbbrc4d1nerq7zs"
+                     *         "requestId": "req_01m84mcasben0ah0bppyfbg462"
                      *       }
                      *     }
                      */
@@ -17867,7 +17264,7 @@ export interface operations {
                      * @description The kind to send made-up data of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 };
             };
         };
@@ -17902,14 +17299,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84ma52ze54at0p2z6wxr6x7",
+                     *         "deliveryId": "dlv_01m84mcbxxep6agzbckka610g6",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 29,
+                     *         "responseTime": 19,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma51ceyra3hwgb27tbet3"
+                     *         "requestId": "req_01m84mcbxhe5ktzg3r6b8ja7fw"
                      *       }
                      *     }
                      */
@@ -17987,7 +17384,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84ma20pe6xaj86a365kcjfp",
+                     *         "id": "dlv_01m84mcb0neshbqs3me6r807t4",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -17999,18 +17396,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:37:28.726Z",
-                     *           "webhookId": "whk_01m84ma1wveedaapp7xhc4x4ct"
+                     *           "timestamp": "2026-11-23T16:38:43.477Z",
+                     *           "webhookId": "whk_01m84mcazwekzbstsnfk59cj4j"
                      *         },
-                     *         "createdAt": "2026-11-23T16:37:28.726Z",
+                     *         "createdAt": "2026-11-23T16:38:43.477Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 186,
-                     *         "lastAttemptAt": "2026-11-23T16:37:28.726Z",
+                     *         "responseTime": 5,
+                     *         "lastAttemptAt": "2026-11-23T16:38:43.477Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T16:37:28.726Z",
-                     *             "responseTime": 186,
+                     *             "startedAt": "2026-11-23T16:38:43.477Z",
+                     *             "responseTime": 5,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -18018,7 +17415,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma2aqepb9ey7wpvhph6a1"
+                     *         "requestId": "req_01m84mcb21eqcv0z98n9m12nz1"
                      *       }
                      *     }
                      */
@@ -18045,7 +17442,7 @@ export interface operations {
                              */
                             createdAt: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
                             /**
@@ -18137,13 +17534,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84ma2pke4zt2rdj4cnp16kf",
+                     *         "id": "dlv_01m84mcb5gevfb4d74pyg9fh6s",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T16:37:29.897Z"
+                     *         "nextAttemptAt": "2026-11-23T16:38:43.693Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ma326ecz980a659bkpf8m"
+                     *         "requestId": "req_01m84mcb6xekdbsdx1yv04v7vx"
                      *       }
                      *     }
                      */
@@ -18580,6 +17977,99 @@ export interface operations {
                     };
                     /** @constant */
                     event: "experiment.completed";
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    timestamp: string;
+                    webhookId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Received. Anything else is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Ends the delivery: no further attempt is made. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receive_experiment_guardrail_harmed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the delivery, by Standard Webhooks */
+                "webhook-id": string;
+                /** @description the signatures of Standard Webhooks */
+                "webhook-signature": string;
+                /** @description when the request was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description the number of the attempt */
+                "X-Service-Attempt": string;
+                /** @description the delivery, the same on every attempt */
+                "X-Service-Delivery-ID": string;
+                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
+                "X-Service-Signature": string;
+                /** @description when the event happened */
+                "X-Service-Timestamp": string;
+                /** @description the webhook */
+                "X-Service-Webhook-ID": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "experiment.guardrail_harmed",
+                 *       "data": {
+                 *         "experimentId": "exp_00000000000000000000000000",
+                 *         "name": "Test event",
+                 *         "metric": "retention",
+                 *         "variant": "b",
+                 *         "margin": 0.02,
+                 *         "lift": -0.11,
+                 *         "liftInterval": [
+                 *           -0.16,
+                 *           -0.06
+                 *         ],
+                 *         "harmedAt": "2026-01-31T12:00:00.000Z"
+                 *       },
+                 *       "timestamp": "2026-01-31T12:00:00.000Z",
+                 *       "webhookId": "whk_00000000000000000000000000"
+                 *     }
+                 */
+                "application/json": {
+                    data: {
+                        experimentId: string;
+                        /**
+                         * Format: date-time
+                         * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                         * @example 2026-01-31T12:00:00.000Z
+                         */
+                        harmedAt: string;
+                        /** @description Relative to the control. */
+                        lift: number;
+                        liftInterval: number[];
+                        margin: number;
+                        metric: string;
+                        name: string;
+                        /** @description The id of the variant. */
+                        variant: string;
+                    };
+                    /** @constant */
+                    event: "experiment.guardrail_harmed";
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.

@@ -18,6 +18,8 @@ export { ReelfeedError, type ErrorDetail } from './errors.ts';
 export { EventSender, type EventSenderOptions } from './event-sender.ts';
 export { localEventStorage, type EventStorage } from './event-storage.ts';
 export type {
+  CustomEngagementEvent,
+  CustomKind,
   EngagementEvent,
   EventCounts,
   EventDataByKind,

@@ -21,6 +21,7 @@ import { batchBounds, batchJson, EventQueue, sizeOf, type QueuedEvent } from './
 import { outcomeOf, type BatchOutcome, type RefusedEvent } from './event-request.ts';
 import { EventKeeper, type EventStorage } from './event-storage.ts';
 import {
+  type CustomEngagementEvent,
   type EngagementEvent,
   type EventCounts,
   type EventViewer,
@@ -115,7 +116,7 @@ export class EventSender {
    *
    * @returns the id of the event
    */
-  track(event: EngagementEvent): string {
+  track(event: EngagementEvent | CustomEngagementEvent): string {
     const eventId = newUuid7();
     const timestamp = new Date().toISOString();
     const { device, country, appVersion } = this.#options;

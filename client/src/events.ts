@@ -99,13 +99,23 @@ type BareEvent = EventViewer & {
   readonly data?: CommonData;
 };
 
+/** A kind of your own, which a metric has declared: `custom.purchase`. */
+export type CustomKind = `custom.${string}`;
+
+/** An event of a kind of your own. It may be about an item or not. */
+export type CustomEngagementEvent<Data extends CommonData = CommonData> = EventViewer & {
+  readonly event: CustomKind;
+  readonly contentId?: string;
+  readonly data?: Data;
+};
+
 /** What an app says: what happened, to which item. */
 export type EngagementEvent =
   | { [Kind in EventKind]: EventOf<Kind> }[Exclude<EventKind, BareKind>]
   | BareEvent;
 
 /** The event as it is sent, however often. */
-export type TrackedEvent = EngagementEvent & {
+export type TrackedEvent = (EngagementEvent | CustomEngagementEvent) & {
   /** A UUID of version 7. It makes the event count once. */
   readonly eventId: string;
   /** When it was tracked, ISO 8601 in UTC. */

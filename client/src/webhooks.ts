@@ -55,6 +55,19 @@ export type WebhookEventData = {
     createdAt: string | null;
     completedAt?: string | null;
   };
+  'experiment.guardrail_harmed': {
+    experimentId: string;
+    name: string;
+    metric: string;
+    /** The id of the variant. */
+    variant: string;
+    /** The share of the control by which the metric may get worse. */
+    margin: number;
+    /** Relative to the control. */
+    lift: number;
+    liftInterval: number[];
+    harmedAt: string;
+  };
   'experiment.completed': {
     experimentId: string;
     name: string;

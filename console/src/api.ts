@@ -44,6 +44,10 @@ export const sendForm = (
 export const openStream = (path: string, signal: AbortSignal): Promise<Response> =>
   ask(path, { signal });
 
+/** Reads a resource as text of a type. @throws ReelfeedError */
+export const readText = async (path: string, type: string): Promise<string> =>
+  (await ask(path, { headers: { ...header, Accept: type } })).text();
+
 async function send(path: string, init: RequestInit): Promise<void> {
   await (await ask(path, init)).text();
 }

@@ -61,6 +61,7 @@ async function samplesOf({ service, ...world }: CrowdedWorld): Promise<Record<st
     '/v1/experiments/{id}/results': ids(world.experiments),
     '/v1/experiments/{id}/assignments': ids(world.experiments),
     '/v1/experiments/{id}/decisions': ids(world.experiments),
+    '/v1/experiments/{id}/shares': ids(world.experiments),
     '/v1/exports/{id}': ids(world.exports),
     '/v1/live-streams/{id}': streams,
     '/v1/live-streams/{id}/status': streams,

@@ -27,6 +27,9 @@ const [contentId = '', otherId = ''] = await createReadyItems(service, 2);
 await query(service, `update content set content_type = 'live_stream' where content_id = $1`, [
   otherId,
 ]);
+// Its rows know events and viewers by hashes.
+const metric = { name: 'saves', type: 'count', event: 'save' };
+await service.call('POST', '/v1/metrics', { body: metric });
 const database = openDatabase({ connection: service.connection, poolSize: 2, log: silentLog });
 atEnd(() => database[Symbol.asyncDispose]());
 

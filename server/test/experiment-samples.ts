@@ -49,9 +49,9 @@ export async function createExperiment(service: TestService, change: object = {}
 }
 
 export function experimentSamples(service: TestService): Record<string, RouteSample> {
-  const call = async (id: string, action: string, body?: object) => {
+  const call = async (id: string, action: string, body?: object, status = 200) => {
     const reply = await service.call('POST', `/v1/experiments/${id}/${action}`, { body });
-    if (reply.status !== 200) throw new Error(reply.text);
+    if (reply.status !== status) throw new Error(reply.text);
     return id;
   };
   const started = async () => call(await createExperiment(service), 'start');
@@ -99,7 +99,19 @@ export function experimentSamples(service: TestService): Record<string, RouteSam
     getHoldout: async () => ['/v1/experiments/holdout'],
     putHoldout: async () => ['/v1/experiments/holdout', { body: { traffic: 0 } }],
     deleteExperiment: () => at(createExperiment(service)),
-    getExperimentResults: () => at(started(), '/results'),
+    getExperimentResults: () => at(started(), '/results?segment=country&granularity=day'),
+    createResultsLink: () => at(started(), '/shares', { expiresInDays: 7 }),
+    listResultsLinks: async () => {
+      const id = await started();
+      await call(id, 'shares', {}, 201);
+      return [`/v1/experiments/${id}/shares`];
+    },
+    deleteResultsLink: async () => {
+      const id = await started();
+      const path = `/v1/experiments/${id}/shares`;
+      const { body } = await service.call('POST', path, { body: {} });
+      return [`${path}/${body.data.id}`];
+    },
     planExperiment: async () => [
       '/v1/experiments/plan',
       { body: { metric: 'watchTime', effect: 0.05 } },

@@ -79,6 +79,7 @@ test('an experiment from its draft to its end', async () => {
     status: 'draft',
     variants: [{ ...draft.variants[0], config: {} }, draft.variants[1]],
     primaryMetric: 'watchTime',
+    guardrails: [],
     targetingRules: { countries: [], devices: [], userSegments: [] },
     startedAt: null,
     endsAt: null,

@@ -125,6 +125,19 @@ test('the commands of the README lead from the start to an upload, in one step a
   assert.match(await run([put.replace(`${service.url}/v1/uploads/...`, address)]), /"Two steps"/);
 });
 
+test('a metric of one’s own leads to a roll-out by the commands of its guide', async () => {
+  const output = await run(commandsOf('own-metrics.md'));
+  assert.match(output, /"name":"revenue"/);
+  assert.match(output, /"variantId":"(control|large)"/);
+  assert.match(output, /"received":true/);
+  assert.match(output, /"correction":"holm"/);
+  assert.match(output, /part,segment,date,variant/);
+  assert.match(output, /shared\/experiments\/shr_/);
+  assert.match(output, /"status":"stopped".*"winner":"large"/);
+  const { body } = await service.call('GET', '/v1/settings/shop.button');
+  assert.equal(body.data.value, 'large');
+});
+
 test('a live stream is made by the command of its guide', async () => {
   const [, create = ''] = commandsOf('live.md');
   const made = await run([create], { REELFEED_SECRET_KEY: service.secretKey });
@@ -179,6 +192,7 @@ test('every file with commands is one whose commands a test runs', () => {
     'docs/keys.md',
     'docs/live.md',
     'docs/operations.md',
+    'docs/own-metrics.md',
     'docs/quick-start.md',
     'docs/ranking.md',
     'docs/webhooks.md',

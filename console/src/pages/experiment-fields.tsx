@@ -12,13 +12,7 @@ import {
 } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { words } from '../format.ts';
-import {
-  metrics,
-  samples,
-  type Draft,
-  type ExperimentType,
-  type Metric,
-} from './experiment-rules.ts';
+import { samples, type Draft, type ExperimentType } from './experiment-rules.ts';
 
 export type Part = { draft: Draft; change: (changes: Partial<Draft>) => void };
 
@@ -126,7 +120,11 @@ export function Audience({ draft, change }: Part): ReactNode {
   );
 }
 
-export function Metrics({ draft, change }: Part): ReactNode {
+export function Metrics({
+  draft,
+  change,
+  choices,
+}: Part & { choices: readonly string[] }): ReactNode {
   return (
     <Group align="flex-end" gap="xl">
       <Checkbox.Group
@@ -135,7 +133,7 @@ export function Metrics({ draft, change }: Part): ReactNode {
         onChange={(value) => change({ metrics: value })}
       >
         <Group mt={4} mih={36}>
-          {metrics.map((name) => (
+          {choices.map((name) => (
             <Checkbox key={name} value={name} label={words(name)} />
           ))}
         </Group>
@@ -143,9 +141,9 @@ export function Metrics({ draft, change }: Part): ReactNode {
       <Select
         label="Decided by"
         allowDeselect={false}
-        data={metrics.map((value) => ({ value, label: words(value) }))}
+        data={choices.map((value) => ({ value, label: words(value) }))}
         value={draft.primaryMetric}
-        onChange={(value) => change({ primaryMetric: value as Metric })}
+        onChange={(value) => change({ primaryMetric: value ?? draft.primaryMetric })}
       />
     </Group>
   );

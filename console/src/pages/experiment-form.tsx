@@ -2,15 +2,17 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { useChange } from '../data.ts';
+import { useChange, useRead } from '../data.ts';
 import { fromLocalTime } from '../format.ts';
 import { goTo } from '../location.ts';
 import { CopyCurl, Page } from '../page.tsx';
 import { Failed } from '../states.tsx';
 import { Audience, Basics, Metrics } from './experiment-fields.tsx';
+import { GuardrailFields } from './experiment-guardrails.tsx';
 import { Planned } from './experiment-plan.tsx';
 import {
   audienceOf,
+  metrics,
   problemOfConfig,
   problemOfVariants,
   samples,
@@ -33,6 +35,7 @@ const fresh: Draft = {
   ],
   metrics: ['completionRate', 'watchTime'],
   primaryMetric: 'completionRate',
+  guardrails: [],
   countries: [],
   devices: [],
   userSegments: [],
@@ -44,6 +47,8 @@ export function NewExperimentPage(): ReactNode {
   const change = (changes: Partial<Draft>) => setDraft((old) => ({ ...old, ...changes }));
   const create = useChange(() => api.post('/v1/experiments', { body: bodyOf(draft) }));
   const problems = problemsOf(draft, useSignals());
+  const own = useRead('/v1/metrics', {}).data?.data ?? [];
+  const choices = [...metrics, ...own.map(({ name }) => name)];
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate(undefined, { onSuccess: ({ data }) => goTo(`/experiments/${data.id}`) });
@@ -55,7 +60,8 @@ export function NewExperimentPage(): ReactNode {
           <Basics draft={draft} change={change} />
           <Variants draft={draft} change={change} />
           <Audience draft={draft} change={change} />
-          <Metrics draft={draft} change={change} />
+          <Metrics draft={draft} change={change} choices={choices} />
+          <GuardrailFields draft={draft} change={change} choices={choices} />
           <Planned draft={draft} change={change} />
           {draft.name !== '' && problems.length > 0 && (
             <Text size="sm" role="status">
@@ -82,6 +88,9 @@ function problemsOf(draft: Draft, signals: readonly Signal[] | undefined): strin
     draft.name.trim() === '' ? 'The experiment needs a name.' : null,
     problemOfVariants(draft.variants),
     ...draft.variants.map(({ config }) => problemOfConfig(draft.type, config, signals)),
+    draft.guardrails.some(({ metric }) => draft.metrics.includes(metric))
+      ? 'A guardrail can’t be one of the measured metrics.'
+      : null,
     draft.metrics.includes(draft.primaryMetric) ? null : 'The deciding metric must be measured.',
     draft.endsAt !== '' && new Date(draft.endsAt) <= new Date()
       ? 'The end must be in the future.'
@@ -111,6 +120,7 @@ function bodyOf(draft: Draft) {
     ...(forcedVariants.length > 0 && { forcedVariants }),
     metrics: [...draft.metrics],
     primaryMetric,
+    guardrails: draft.guardrails.map(({ metric, margin }) => ({ metric, margin: margin / 100 })),
     targetingRules: audienceOf(draft),
     ...(endsAt !== '' && { endsAt: fromLocalTime(endsAt) }),
   };

@@ -8,14 +8,27 @@ import type { Answer } from '../data.ts';
 import { localTime, percent, whole, words } from '../format.ts';
 import { Failed } from '../states.tsx';
 import type { Part } from './experiment-fields.tsx';
-import { audienceOf, type Metric } from './experiment-rules.ts';
+import { audienceOf, isBuiltIn, type BuiltInMetric } from './experiment-rules.ts';
+
+/** Plans are made for the metrics of the service: of others nothing is known by viewer and day. */
+export function Planned({ draft, change }: Part): ReactNode {
+  const { primaryMetric } = draft;
+  if (!isBuiltIn(primaryMetric)) {
+    return (
+      <Text size="sm">
+        How long it takes can be told for completion rate, watch time, sessions and retention.
+      </Text>
+    );
+  }
+  return <PlanOf draft={draft} change={change} metric={primaryMetric} />;
+}
 
 /** How many participants and days it takes to see an effect of a given size. */
-export function Planned({ draft, change }: Part): ReactNode {
+function PlanOf({ draft, change, metric }: Part & { metric: BuiltInMetric }): ReactNode {
   const [effect, setEffect] = useState(5);
   const [body] = useDebouncedValue(
     {
-      metric: draft.primaryMetric,
+      metric,
       effect: Math.max(effect, 0.1) / 100,
       variants: draft.variants.length,
       traffic: draft.traffic / 100,

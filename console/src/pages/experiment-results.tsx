@@ -5,6 +5,9 @@ import { Interval } from '../charts.tsx';
 import { useRead, type Answer } from '../data.ts';
 import { moment, percent, whole, words } from '../format.ts';
 import { Show } from '../states.tsx';
+import { Breakdown } from './experiment-breakdown.tsx';
+import { Guardrails } from './experiment-guardrails.tsx';
+import { Sharing } from './experiment-sharing.tsx';
 import type { Experiment } from './experiment.tsx';
 
 type Results = Answer<'get', '/v1/experiments/{id}/results'>['data'];
@@ -21,6 +24,7 @@ export function ResultsOf({ id, experiment }: { id: string; experiment: Experime
       {({ data }) => (
         <Stack>
           <SampleRatio health={data.health} />
+          <Guardrails results={data} />
           <Decision experiment={experiment} results={data} />
           {experiment.metrics.map((metric) => (
             <MetricResults
@@ -31,6 +35,8 @@ export function ResultsOf({ id, experiment }: { id: string; experiment: Experime
             />
           ))}
           <Price inference={data.inference} />
+          <Breakdown experiment={experiment} />
+          <Sharing id={id} />
           <Text size="sm">{`As of ${moment(data.asOf)}, after ${data.duration.days} days.`}</Text>
         </Stack>
       )}
@@ -76,7 +82,7 @@ function Decision({
     min_sample: 'Too early to say: a variant has too few participants.',
     srm: 'Nothing can be said: participants are missing from one variant.',
     not_significant: effect === null ? `No difference in ${metric} was found.` : found,
-    guardrail: `A variant is better in ${metric}, but worse in another metric. Weigh them.`,
+    guardrail: `A variant is better in ${metric}, but worse in another metric, or has not passed every guardrail. Weigh them.`,
     no_data: 'Nothing can be said yet: there are no events.',
     zero_variance: `Nothing can be said: everybody did the same in ${metric}.`,
     zero_baseline: `Nothing can be said: ${metric} of the control is zero, so there is no lift.`,

@@ -1,8 +1,13 @@
 /** What is wrong with an experiment while it is typed: the rules of the service, said at once. */
 import type { Signal } from './signals.ts';
 
+/** The metrics that the service has; an organization may define others. */
 export const metrics = ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'] as const;
-export type Metric = (typeof metrics)[number];
+export type BuiltInMetric = (typeof metrics)[number];
+
+export function isBuiltIn(metric: string): metric is BuiltInMetric {
+  return (metrics as readonly string[]).includes(metric);
+}
 export type ExperimentType = 'ranking' | 'config' | 'feature';
 
 /** A variant as it stands in its fields; traffic in percent, the configuration as JSON text. */
@@ -97,8 +102,10 @@ export type Draft = {
   type: ExperimentType;
   traffic: number;
   variants: readonly VariantDraft[];
-  metrics: readonly Metric[];
-  primaryMetric: Metric;
+  metrics: readonly string[];
+  primaryMetric: string;
+  /** The margin in percent. */
+  guardrails: readonly { metric: string; margin: number }[];
   countries: string[];
   devices: ('ios' | 'android' | 'web')[];
   userSegments: string[];

@@ -15,6 +15,7 @@ import { feed } from '../features/feed/feature.ts';
 import { imports } from '../features/imports/feature.ts';
 import { keys } from '../features/keys/feature.ts';
 import { live } from '../features/live/feature.ts';
+import { metrics } from '../features/metrics/feature.ts';
 import { organizations } from '../features/organizations/feature.ts';
 import { playback } from '../features/playback/feature.ts';
 import { player } from '../features/player/feature.ts';
@@ -47,6 +48,7 @@ export const features = composition<PlatformParts>()
   .add(events)
   .add(purges)
   .add(settings)
+  .add(metrics)
   .add(experiments)
   .add(analytics)
   .add(exports)

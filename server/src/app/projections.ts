@@ -1,6 +1,6 @@
 /** Runs the projections of all features. */
 import {
-  withoutBots,
+  withoutUncounted,
   type EngagementLog,
   type EventProjection,
 } from '../features/events/events.ts';
@@ -17,7 +17,8 @@ import type { PlatformParts } from './platform-parts.ts';
 /** The projections of all features, each of which `reelfeed rebuild` can rebuild. */
 export function allProjections(config: Config): readonly EventProjection[] {
   const all: readonly EventProjection[] = projectionsOf(features.list, config);
-  return config.botEvents === 'count' ? all : all.map(withoutBots);
+  const countsBots = config.botEvents === 'count';
+  return all.map((projection) => withoutUncounted(projection, { countsBots }));
 }
 
 type Parts = Pick<PlatformParts, 'db' | 'log' | 'metrics' | 'hints'> & { eventLog: EngagementLog };

@@ -23,3 +23,8 @@ const formula = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 function withoutFormula(text: string): string {
   return formula.test(text) ? `'${text}` : text;
 }
+
+/** Whether an `Accept` header asks for CSV. */
+export function wantsCsv(accept: string | undefined): boolean {
+  return (accept ?? '').split(',').some((type) => /^\s*text\/csv\s*(;|$)/i.test(type));
+}

@@ -100,7 +100,7 @@ test('clips that appeal are watched to the end and liked more often', () => {
     const keen = new Set(
       feed.clips.filter((clip) => appealOf(viewer, clip) > 0.5).map(({ id }) => id),
     );
-    for (const { event, contentId } of pastEvents(viewer, feed, nowMs)) {
+    for (const { event, contentId = '' } of pastEvents(viewer, feed, nowMs)) {
       const share = keen.has(contentId) ? shares.keen : shares.bored;
       if (event === 'playStart') share.plays += 1;
       if (event === 'completion') share.ends += 1;

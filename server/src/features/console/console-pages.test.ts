@@ -273,6 +273,7 @@ const views = async (): Promise<string[]> => {
     ...['preview', 'weights', 'rules', 'versions'].map((tab) => `/feed?tab=${tab}`),
     '/experiments',
     '/experiments/new',
+    '/metrics',
     `/experiments/${(await first('/v1/experiments')).id}`,
     '/webhooks',
     `/webhooks/${(await first('/v1/webhooks')).id}`,

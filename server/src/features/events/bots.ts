@@ -1,8 +1,5 @@
-/** Known bots, by their `User-Agent`, and leaving their events out of what is counted. */
+/** Known bots, by their `User-Agent`. */
 import { createIsbotFromList, list } from 'isbot';
-import type { LogBlock } from '../../platform/event-log/event-log.ts';
-import type { EventProjection } from './engagement-log.ts';
-import type { LoggedEvent } from './logged-event.ts';
 
 /**
  * What apps' own HTTP clients and programs send, whose requests are those of people or made on purpose.
@@ -26,24 +23,4 @@ const mobileApp = /^(?!Mozilla\/)[^(]+\((?:[^)]*; ?)?(?:iPhone|iPad|Android)\b/;
 export function isKnownBot(userAgent: string | undefined): boolean {
   if (userAgent === undefined || userAgent === '' || mobileApp.test(userAgent)) return false;
   return matchesBot(userAgent) || otherBots.test(userAgent);
-}
-
-/** The same projection of a log without the events of known bots. */
-export function withoutBots(projection: EventProjection): EventProjection {
-  return {
-    ...projection,
-    createWriter: () => {
-      const writer = projection.createWriter();
-      return {
-        collect: (blocks) => writer.collect(blocks.map(leaveOutBots)),
-        write: (tx) => writer.write(tx),
-        forget: () => writer.forget(),
-      };
-    },
-  };
-}
-
-function leaveOutBots(block: LogBlock<LoggedEvent>): LogBlock<LoggedEvent> {
-  if (!block.events.some(({ bot }) => bot === true)) return block;
-  return { ...block, events: block.events.filter(({ bot }) => bot !== true) };
 }

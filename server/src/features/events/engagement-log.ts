@@ -10,7 +10,10 @@ export type EventBlock = LogBlock<LoggedEvent>;
 export type EventDraft = BlockDraft<LoggedEvent>;
 export type EngagementLog = EventLog<LoggedEvent>;
 /** A projection of the log of engagement events. */
-export type EventProjection = Projection<LoggedEvent>;
+export type EventProjection = Projection<LoggedEvent> & {
+  /** Whether it gets events of custom kinds, which count in metrics and nowhere else. */
+  readonly takesCustomKinds?: true;
+};
 
 /** @param recent blocks that this process has appended, which need not be fetched */
 export function openEventLog(db: Db, recent?: RecentBlocks<LoggedEvent>): EngagementLog {

@@ -1,7 +1,16 @@
 /** Engagement events: their log, which projections read. */
 import type { StoredEvents } from './intake/event-intake.ts';
 
-export { eventKinds, type EventDevice, type EventKind, type LoggedEvent } from './logged-event.ts';
+export {
+  customKindPattern,
+  eventKinds,
+  isCustomKind,
+  type CustomKind,
+  type EventDevice,
+  type EventKind,
+  type LoggedEvent,
+} from './logged-event.ts';
+export { declaredKinds, type DeclaredKinds } from './intake/declared-kinds.ts';
 export {
   openEventLog,
   type EngagementLog,
@@ -10,7 +19,7 @@ export {
   type EventProjection,
 } from './engagement-log.ts';
 export { forgetItemsInLog, noItem } from './erasure/forget-items.ts';
-export { withoutBots } from './bots.ts';
+export { withoutUncounted } from './counted-events.ts';
 export { erasureKey, replacementEventId } from './erasure/erasure.ts';
 export {
   formatErasureRecord,

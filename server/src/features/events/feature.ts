@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { choice, duration, headerName } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import type { ExtensionsOf } from '../../platform/extension-point.ts';
 import { defineFeature, type EveryFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
@@ -17,6 +18,7 @@ import { erasureHandler, eraseViewerJob } from './erasure/erasure.ts';
 import { addErasureRoutes } from './erasure/erasure-routes.ts';
 import { replayHandler } from './erasure/replay.ts';
 import { eventErrors } from './errors.ts';
+import { declaredKinds } from './intake/declared-kinds.ts';
 import { openEventIntake } from './intake/event-intake.ts';
 import type { ProxyHeaders } from './intake/event-source.ts';
 import {
@@ -41,6 +43,7 @@ type Parts = {
   authenticator: Authenticator;
   viewerSignatures: SignatureReader;
   everyFeature: EveryFeature;
+  extensionsOf: ExtensionsOf;
   isClosing: () => boolean;
 };
 
@@ -83,7 +86,7 @@ export const events = defineFeature({
   },
   errors: eventErrors,
   tables: ['event_rejection', 'erasure'],
-  async build(parts: Parts, { eventRetentionMs, countryHeader, addressHeader }) {
+  async build(parts: Parts, { eventRetentionMs, countryHeader, addressHeader, botEvents }) {
     const proxyHeaders = {
       country: countryHeader.toLowerCase(),
       address: addressHeader.toLowerCase(),
@@ -101,7 +104,7 @@ export const events = defineFeature({
       hints.give(eventLogGrown);
     };
     return {
-      provides: { eventLog, onEventsStored },
+      provides: { eventLog, onEventsStored, countsBots: botEvents === 'count' },
       routes: (app, opened) =>
         addRoutes(app, opened, { ...parts, eventLog, onStored, proxyHeaders }),
       jobs: [
@@ -140,7 +143,15 @@ async function addRoutes(
   const { db, log, metrics, mutations, vault, hints, eventLog, onStored, isClosing } = parts;
   const { viewerSignatures } = parts;
   const intake = opened.use(
-    openEventIntake({ db, log, metrics, eventLog, onStored, viewerSignatures }),
+    openEventIntake({
+      db,
+      log,
+      metrics,
+      eventLog,
+      onStored,
+      viewerSignatures,
+      declaredKinds: parts.extensionsOf(declaredKinds),
+    }),
   );
   await addEventRoutes(app, { ...intake, mutations, proxyHeaders: parts.proxyHeaders });
   const tail = opened.use(new LiveTail({ db, log, eventLog }));

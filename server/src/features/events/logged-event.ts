@@ -21,6 +21,17 @@ export const eventKinds = [
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
 
+/** A kind of an app's own, which a metric of its organization has declared. */
+export type CustomKind = `custom.${string}`;
+
+/** Custom kinds: up to 64 letters, digits, `_`, `-` and `.` after the prefix. */
+export const customKindPattern = '^custom\\.[A-Za-z][A-Za-z0-9_.-]{0,63}$';
+const customKindForm = new RegExp(customKindPattern);
+
+export function isCustomKind(kind: string): kind is CustomKind {
+  return kind.startsWith('custom.') && customKindForm.test(kind);
+}
+
 export type EventDevice = 'ios' | 'android' | 'web';
 
 /**
@@ -30,8 +41,8 @@ export type EventDevice = 'ios' | 'android' | 'web';
 export type LoggedEvent = {
   /** As it was given, or made by the service; unique in its organization. */
   readonly eventId: string;
-  readonly event: EventKind;
-  /** In lower case. */
+  readonly event: EventKind | CustomKind;
+  /** In lower case; `noItem` where an event of a custom kind names none. */
   readonly contentId: string;
   /** When it happened, in milliseconds of the Unix epoch. */
   readonly at: number;

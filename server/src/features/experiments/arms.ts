@@ -3,6 +3,7 @@ import type { Db } from '../../platform/database/database.ts';
 import { countExposures, unitsOf, type ExposureCount } from './assignments/exposure-queries.ts';
 import { planOf, type ExperimentRow, type Variant } from './experiment.ts';
 import type { ArmData } from './statistics/analysis.ts';
+import { ownSamples } from './own-samples.ts';
 import { postStratify, postStratifyShares, strataStarts } from './statistics/strata.ts';
 import { countByPeriod, selectArms, watchCap, type ArmRow } from './units/arm-queries.ts';
 import { dayMs } from '../../platform/time.ts';
@@ -22,8 +23,11 @@ export async function readArms(db: Db, row: ExperimentRow, asOf: Date): Promise<
   const maturedBefore = new Date(asOf.getTime() - maturityMs);
   const periods = await readPeriods(db, row);
   const found = await selectArms(db, row.number, { capMs, maturedBefore, periods });
+  const own = await ownSamples(db, row, asOf);
   return {
-    arms: armsOfRows(row, found, (index) => unitsOf(exposures, index)),
+    arms: armsOfRows(row, found, (index) => unitsOf(exposures, index)).map((arm, index) =>
+      own === null ? arm : { ...arm, own: own[index] ?? {} },
+    ),
     exposures,
   };
 }

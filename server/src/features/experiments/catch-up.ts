@@ -7,11 +7,11 @@ import { readGeneration } from '../analytics/analytics.ts';
 import type { Exposures } from './assignments/exposures.ts';
 import type { ExperimentRow } from './experiment.ts';
 import { completeExperiment } from './lifecycle.ts';
+import { freeze } from './freeze.ts';
 import { overdueExperiments, runningExperiments } from './queries.ts';
 import {
   ageOf,
   computeBetweenLooks,
-  freezeResults,
   isLookDue,
   renewedAfterMs,
   takeLook,
@@ -67,7 +67,7 @@ export async function settle<Event extends LogEntry>({
 export async function completeDue(db: Db): Promise<ExperimentRow[]> {
   const completed: ExperimentRow[] = [];
   for (const row of await overdueExperiments(db)) {
-    const ended = await inTransaction(db, (tx) => completeExperiment(tx, row, freezeResults));
+    const ended = await inTransaction(db, (tx) => completeExperiment(tx, row, freeze));
     if (ended !== null) completed.push(ended);
   }
   return completed;

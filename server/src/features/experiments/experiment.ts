@@ -5,7 +5,8 @@ import { ApiError } from '../../platform/http/errors.ts';
 import { parseTypeId, type TypeId } from '../../platform/ids.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import type { ExperimentTable } from './tables.ts';
-import type { MetricName } from './statistics/analysis.ts';
+import type { Harmed } from './harms.ts';
+import type { GuardrailPlan } from './statistics/guardrails.ts';
 
 export type ExperimentId = TypeId<'exp'>;
 export type { ExperimentStatus, ExperimentType } from './tables.ts';
@@ -75,16 +76,18 @@ export type ExperimentRow = Omit<
   Selectable<ExperimentTable>,
   | 'variants'
   | 'metrics'
-  | 'primary_metric'
   | 'targeting'
   | 'ranges'
   | 'plan'
   | 'forced_variants'
+  | 'guardrails'
+  | 'harms'
   | 'deleted_at'
 > & {
   readonly variants: readonly Variant[];
-  readonly metrics: readonly MetricName[];
-  readonly primary_metric: MetricName;
+  readonly metrics: readonly string[];
+  readonly guardrails: readonly GuardrailPlan[];
+  readonly harms: readonly Harmed[];
   readonly targeting: Targeting;
   readonly ranges: readonly Range[] | null;
   readonly plan: JudgingPlan | null;
@@ -132,6 +135,7 @@ export function presentSummary(row: ExperimentRow) {
     variants: row.variants.map(({ id, name, traffic }) => ({ id, name, traffic })),
     metrics: row.metrics,
     primaryMetric: row.primary_metric,
+    guardrails: row.guardrails,
     targetingRules: {
       countries: row.targeting.countries ?? [],
       devices: row.targeting.devices ?? [],

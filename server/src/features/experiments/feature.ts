@@ -6,22 +6,30 @@ import { defineFeature, type Chore } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Signer } from '../../platform/signing-keys.ts';
 import { setting } from '../../platform/settings.ts';
 import { engagementFollowers } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
 import type { SignatureReader } from '../keys/keys.ts';
+import { metricUses } from '../metrics/metrics.ts';
 import { configurationChanged, lockConfiguration } from '../settings/settings.ts';
 import { webhookDeliveries, webhookEvents } from '../webhooks/webhooks.ts';
 import { completeDue, countQuietExposures, settle, takeDueLooks } from './catch-up.ts';
 import { addConfigRoute } from './config-route.ts';
 import { experimentErrors } from './errors.ts';
 import { openExperiments } from './experiments.ts';
+import { freezeTimelinesHandler } from './freeze.ts';
+import { watchGuardrails } from './harms.ts';
 import { addLifecycleRoutes } from './lifecycle-routes.ts';
+import { experimentNaming } from './guardrail-queries.ts';
 import { addHoldoutRoutes } from './holdout-routes.ts';
 import { addRecordRoutes } from './record-routes.ts';
 import { addResultRoutes } from './result-routes.ts';
 import { addExperimentRoutes } from './routes.ts';
 import { addRunningRoutes } from './running-routes.ts';
+import { deleteExpiredShares } from './shares/queries.ts';
+import { addShareRoutes } from './shares/routes.ts';
+import { createShareUrls } from './shares/share-urls.ts';
 import { experimentUnits } from './units/units.ts';
 import { endTrialsOf } from './queries.ts';
 import { experimentEvents } from './webhook-events.ts';
@@ -34,6 +42,8 @@ type Parts = {
   hints: Hints;
   eventLog: EngagementLog;
   viewerSignatures: SignatureReader;
+  signer: Signer;
+  publicUrl: string;
 };
 
 export const experiments = defineFeature({
@@ -68,6 +78,7 @@ export const experiments = defineFeature({
   errors: experimentErrors,
   tables: [
     'experiment',
+    'experiment_share',
     'exposure',
     'experiment_unit',
     'viewer_day',
@@ -77,8 +88,14 @@ export const experiments = defineFeature({
   extensions: [
     extend(webhookEvents, experimentEvents),
     extend(engagementFollowers, experimentUnits),
+    extend(metricUses, async (tx, organizationId, metric) => {
+      const experimentId = await experimentNaming(tx, organizationId, metric);
+      return experimentId === null ? null : `the experiment ${experimentId}`;
+    }),
   ],
-  async build({ db, log, cursors, mutations, hints, eventLog, viewerSignatures }: Parts, values) {
+  async build(parts: Parts, values) {
+    const { db, log, cursors, mutations, hints, eventLog, viewerSignatures } = parts;
+    const { signer, publicUrl } = parts;
     const opened = await openExperiments(db, log, hints);
     const { assignments, exposures } = opened;
     const plan = {
@@ -113,16 +130,22 @@ export const experiments = defineFeature({
         addRecordRoutes(app, { db, cursors, mutations });
         addHoldoutRoutes(app, { db, mutations });
         addResultRoutes(app, { db, plan });
+        addShareRoutes(app, { db, mutations, urls: createShareUrls(publicUrl, signer) });
       },
-      chores: choresOf(db, () => {
-        onChange();
-        hints.give(webhookDeliveries);
-      }),
+      jobs: [freezeTimelinesHandler(db)],
+      chores: choresOf(
+        db,
+        () => {
+          onChange();
+          hints.give(webhookDeliveries);
+        },
+        () => hints.give(webhookDeliveries),
+      ),
     };
   },
 });
 
-function choresOf(db: Db, onCompleted: () => void): Chore[] {
+function choresOf(db: Db, onCompleted: () => void, onHarmed: () => void): Chore[] {
   return [
     {
       name: 'end experiments',
@@ -136,6 +159,14 @@ function choresOf(db: Db, onCompleted: () => void): Chore[] {
       intervalMs: 30_000,
       run: () => takeDueLooks(db, new Date()),
     },
+    {
+      name: 'watch guardrails',
+      intervalMs: 30_000,
+      async run() {
+        if ((await watchGuardrails(db, new Date())) > 0) onHarmed();
+      },
+    },
+    { name: 'expire links to results', intervalMs: 3_600_000, run: () => deleteExpiredShares(db) },
     { name: 'count exposures', intervalMs: 1_000, run: () => countQuietExposures(db) },
   ];
 }

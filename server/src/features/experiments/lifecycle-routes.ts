@@ -8,7 +8,7 @@ import { formatTimestamp } from '../../platform/time.ts';
 import { recordDecision } from './decisions.ts';
 import type { JudgingPlan } from './experiment.ts';
 import { removeExperiment, rollOut, startExperiment, stopExperiment } from './lifecycle.ts';
-import { freezeResults } from './results.ts';
+import { freeze } from './freeze.ts';
 import { config, IfMatch, tags } from './routes.ts';
 import { Deleted, RolledOut, RolloutRequest, Started, Stopped, StopRequest } from './schemas.ts';
 
@@ -93,7 +93,7 @@ function addStopRoute(app: HttpApp, parts: LifecycleRouteParts): void {
       const ifMatch = request.headers['if-match'];
       const stop = { ifMatch, winner, reason };
       await mutations.mutateAfter(request, reply, settle, async (tx) => {
-        const row = await stopExperiment(tx, organizationId, id, stop, freezeResults);
+        const row = await stopExperiment(tx, organizationId, id, stop, freeze);
         const changes = { winner };
         await recordDecision(tx, row, { action: 'stopped', by, note: reason, changes });
         const stoppedAt = formatTimestamp(row.ended_at);

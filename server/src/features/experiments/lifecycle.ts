@@ -34,6 +34,7 @@ import {
 import { experimentErrors } from './errors.ts';
 import { readHoldout } from './holdout.ts';
 import { lockOrThrow, notDraft, type Precondition } from './locking.ts';
+import { problemsOfMetrics } from './own-metrics.ts';
 import { placeOf } from './placement.ts';
 import {
   databaseNow,
@@ -53,7 +54,8 @@ export async function createExperiment(
   organizationId: OrganizationId,
   values: ExperimentValues,
 ): Promise<ExperimentRow> {
-  checkDefinition(values, await databaseNow(tx));
+  const problems = await problemsOfMetrics(tx, organizationId, values);
+  checkDefinition(values, await databaseNow(tx), problems);
   // Viewers who try it see the draft at once.
   if (values.forcedVariants.length > 0) await lockConfiguration(tx, organizationId);
   return insertExperiment(tx, organizationId, newTypeId('exp'), values);
@@ -79,7 +81,7 @@ export async function patchExperiment(
     return updateState(tx, row, await changeOfRunning(tx, row, values, now));
   }
   if (row.status !== 'draft') throw notDraft(row);
-  checkDefinition(values, now);
+  checkDefinition(values, now, await problemsOfMetrics(tx, organizationId, values));
   return updateDraft(tx, organizationId, requireExperimentId(id), values);
 }
 

@@ -7,15 +7,15 @@ import { dayMs } from '../../platform/time.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { looksOf } from './looks.ts';
 import { readArrivals, readBaseline, type BaselineRow } from './plan-queries.ts';
-import type { MetricName } from './statistics/analysis.ts';
 import { alwaysValid } from './statistics/always-valid.ts';
 import { curveOf } from './statistics/boundary-curves.ts';
+import type { BuiltInMetric } from './statistics/metric-names.ts';
 import { ratioEstimate } from './statistics/estimates.ts';
 import { groupSequential } from './statistics/group-sequential.ts';
 import { requiredUnits } from './statistics/power.ts';
 
 export type PlanQuestion = {
-  readonly metric: MetricName;
+  readonly metric: BuiltInMetric;
   /** Relative. */
   readonly effect: number;
   readonly variants: number;
@@ -168,7 +168,7 @@ function endAfter(clock: ZoneClock, now: Date, days: number): Date {
 
 type Baseline = { mean: number | null; variance: number | null };
 
-function baselineOf(row: BaselineRow, metric: MetricName): Baseline {
+function baselineOf(row: BaselineRow, metric: BuiltInMetric): Baseline {
   switch (metric) {
     case 'watchTime':
       return { mean: row.watch_mean, variance: row.watch_variance };

@@ -24,6 +24,8 @@ export const columns = [
   'variants',
   'metrics',
   'primary_metric',
+  'guardrails',
+  'harms',
   'targeting',
   'ends_at',
   'revision',
@@ -58,6 +60,7 @@ export type ExperimentValues = {
   variants: ExperimentRow['variants'];
   metrics: ExperimentRow['metrics'];
   primaryMetric: ExperimentRow['primary_metric'];
+  guardrails: ExperimentRow['guardrails'];
   targeting: ExperimentRow['targeting'];
   endsAt: Date | null;
   hypothesis: string | null;
@@ -76,6 +79,7 @@ export function valuesOf(row: ExperimentRow): ExperimentValues {
     variants: row.variants,
     metrics: row.metrics,
     primaryMetric: row.primary_metric,
+    guardrails: row.guardrails,
     targeting: row.targeting,
     endsAt: row.ends_at,
     hypothesis: row.hypothesis,
@@ -94,6 +98,7 @@ function toColumns(values: ExperimentValues) {
     variants: JSON.stringify(values.variants),
     metrics: [...values.metrics],
     primary_metric: values.primaryMetric,
+    guardrails: JSON.stringify(values.guardrails),
     targeting: JSON.stringify(values.targeting),
     ends_at: values.endsAt,
     hypothesis: values.hypothesis,

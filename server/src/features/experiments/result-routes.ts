@@ -1,4 +1,5 @@
 /** The routes of results and plans. */
+import { wantsCsv } from '../../platform/csv.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';
@@ -7,10 +8,11 @@ import { audienceShare } from '../analytics/analytics.ts';
 import { readOrganizationClock } from '../organizations/organizations.ts';
 import type { JudgingPlan } from './experiment.ts';
 import { readHoldout } from './holdout.ts';
-import { planExperiment } from './plan.ts';
 import { databaseNow } from './queries.ts';
-import { Plan, PlanRequest, Results } from './result-schemas.ts';
-import { readResults } from './results.ts';
+import { planExperiment } from './plan.ts';
+import { Plan, PlanRequest, ResultsAnswer, ResultsQuery } from './result-schemas.ts';
+import { readReport } from './report.ts';
+import { reportCsv } from './report-csv.ts';
 import { config, getExperiment, tags } from './routes.ts';
 
 export function addResultRoutes(app: HttpApp, { db, plan }: { db: Db; plan: JudgingPlan }): void {
@@ -23,16 +25,21 @@ export function addResultRoutes(app: HttpApp, { db, plan }: { db: Db; plan: Judg
         summary: 'Get the results of an experiment',
         description:
           'With `endsAt`, those of the last look, one a day; without, as of now. What each number ' +
-          'means is in docs/experiments.md.',
+          'means is in docs/experiments.md. With `Accept: text/csv` as a table.',
         tags,
         params: IdParams,
-        response: answers({ 200: Envelope(Results) }),
+        querystring: ResultsQuery,
+        response: answers({ 200: Envelope(ResultsAnswer) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { organizationId } = principalOf(request);
       const row = await getExperiment(db, organizationId, request.params.id);
-      return { data: await readResults(db, row, await databaseNow(db)) };
+      const data = await readReport(db, row, request.query);
+      reply.header('vary', 'Accept');
+      if (!wantsCsv(request.headers.accept)) return { data };
+      await reply.type('text/csv; charset=utf-8').send(reportCsv(data));
+      return { data };
     },
   );
   app.post(

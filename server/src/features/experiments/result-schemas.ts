@@ -3,7 +3,9 @@ import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { experimentStatuses } from './experiment.ts';
 import { TargetingRules } from './schemas.ts';
-import { metricNames } from './statistics/analysis.ts';
+import { metricNames } from './statistics/metric-names.ts';
+import { segmentNames } from './breakdown.ts';
+import { metricNamePattern } from '../metrics/metrics.ts';
 
 const Interval = Nullable(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }));
 const Reason = Nullable(
@@ -65,6 +67,28 @@ export const Results = Type.Object({
     minimumDetectableEffect: Nullable(Type.Number()),
     reason: Reason,
   }),
+  guardrails: Type.Optional(
+    Type.Array(
+      Type.Object({
+        metric: Type.String(),
+        margin: Type.Number(),
+        variants: Type.Array(
+          Type.Object({
+            id: Type.String(),
+            status: OneOf(
+              ['passed', 'harmed', 'undecided'] as const,
+              '`passed`: surely not worse by the margin. `harmed`: surely worse by more than it; ' +
+                'that is looked for every 30 seconds, also between looks.',
+            ),
+            lift: Nullable(Type.Number()),
+            liftInterval: Interval,
+            harmedAt: Nullable(Timestamp),
+          }),
+        ),
+      }),
+      { description: 'Of treatments; missing in results that were frozen without any.' },
+    ),
+  ),
   health: Type.Object({
     srm: Type.Object({
       pValue: Type.Number(),
@@ -79,6 +103,84 @@ export const Results = Type.Object({
     }),
     unitsInSeveralVariants: Type.Integer(),
   }),
+});
+
+const SegmentVariant = Type.Object({
+  id: Type.String(),
+  participants: Type.Integer(),
+  ...MetricResult.properties,
+});
+
+const Segments = Type.Object(
+  {
+    dimension: OneOf(segmentNames),
+    metric: Type.String(),
+    correction: OneOf(
+      ['holm'] as const,
+      'All comparisons of the table are one family, corrected by the method of Holm.',
+    ),
+    comparisons: Type.Integer({ description: 'The size of that family.' }),
+    leftOut: Type.Integer({ description: 'Smaller segments that are not in the table.' }),
+    values: Type.Array(Type.Object({ value: Type.String(), variants: Type.Array(SegmentVariant) })),
+  },
+  { description: 'With `segment`. What a participant was at the exposure, judged as of now.' },
+);
+
+const TimelinePoints = Type.Object(
+  {
+    metric: Type.String(),
+    points: Type.Array(
+      Type.Object({
+        date: Type.String({ format: 'date' }),
+        variants: Type.Array(
+          Type.Object({
+            id: Type.String(),
+            participants: Type.Integer(),
+            value: Type.Number(),
+            lift: Nullable(Type.Number()),
+            liftInterval: Interval,
+          }),
+        ),
+      }),
+      {
+        description:
+          'What was known at the end of each UTC day, at most the last 34, and now. The intervals of all ' +
+          'points hold at once.',
+      },
+    ),
+    novelty: Type.Array(
+      Type.Object({
+        variant: Type.String(),
+        earlyLift: Type.Number(),
+        lateLift: Type.Number(),
+        pValue: Type.Number(),
+        isFading: Type.Boolean({ description: 'The effect of the second half is surely smaller.' }),
+      }),
+      {
+        description: 'The first half of the days against the second; empty before the fourth day.',
+      },
+    ),
+  },
+  { description: 'With `granularity`.' },
+);
+
+export const ResultsQuery = Closed({
+  segment: Type.Optional(OneOf(segmentNames, 'Adds the results of one metric by segment.')),
+  granularity: Type.Optional(OneOf(['day'] as const, 'Adds one metric over the days.')),
+  metric: Type.Optional(
+    Type.String({
+      pattern: metricNamePattern,
+      description:
+        'The metric of `segment` and `granularity`; any, also one that the experiment does not name. ' +
+        'Default: its primary metric.',
+    }),
+  ),
+});
+
+export const ResultsAnswer = Type.Object({
+  ...Results.properties,
+  segments: Type.Optional(Segments),
+  timeline: Type.Optional(TimelinePoints),
 });
 
 export const PlanRequest = Closed({

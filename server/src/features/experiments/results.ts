@@ -8,7 +8,9 @@ import { clockOfPlan, inferenceAt, inferenceOfLook, lookDue, monitoringBy } from
 import { wholeDays } from './looks.ts';
 import { lockExperiment, saveLook } from './queries.ts';
 import { unevenSegments } from './segments.ts';
+import { decreasingOf, readOwnMetrics } from './own-metrics.ts';
 import { analyse, type Analysis, type ArmData, type MetricResult } from './statistics/analysis.ts';
+import type { GuardrailPlan } from './statistics/guardrails.ts';
 import { noLook, type Monitoring } from './statistics/monitoring.ts';
 import { sampleFactor } from './statistics/power.ts';
 
@@ -100,7 +102,8 @@ export async function computeResults(
   monitoring: Monitoring,
 ): Promise<Results> {
   const { arms, exposures } = await readArms(db, row, asOf);
-  const analysis = analyseArms(row, arms, asOf, monitoring);
+  const decreasing = decreasingOf(await readOwnMetrics(db, row));
+  const analysis = analyseArms(row, arms, asOf, monitoring, decreasing);
   const participants = arms.map(({ assigned }) => assigned);
   return presentResults(row, asOf, { analysis, participants, exposures, monitoring });
 }
@@ -110,17 +113,20 @@ export function analyseArms(
   arms: readonly ArmData[],
   asOf: Date,
   monitoring: Monitoring,
+  decreasing: ReadonlySet<string> = new Set(),
 ): Analysis {
   const plan = {
     ...planOf(row),
     metrics: row.metrics,
     primaryMetric: row.primary_metric,
+    guardrails: row.guardrails,
+    decreasing,
     controlId: controlOf(row.variants).id,
   };
   return analyse(arms, plan, monitoring, daysOf(row, asOf));
 }
 
-function daysOf(row: ExperimentRow, asOf: Date): number {
+export function daysOf(row: ExperimentRow, asOf: Date): number {
   const { started_at: startedAt } = row;
   if (startedAt === null) return 0;
   return Math.max(0, wholeDays(clockOfPlan(row), startedAt.getTime(), asOf.getTime()));
@@ -166,6 +172,7 @@ function presentResults(row: ExperimentRow, asOf: Date, found: Found) {
       winner: winnerIndex === null ? null : (row.variants[winnerIndex]?.id ?? null),
       ...rest,
     },
+    guardrails: presentGuardrails(row, found.analysis),
     health: {
       srm: { ...sampleRatio, segments: unevenSegments(row.variants, found.exposures) },
       unitsInSeveralVariants: found.exposures.reduce((sum, { crossed }) => sum + crossed, 0),
@@ -180,6 +187,48 @@ function inferenceOf(row: ExperimentRow, { monitoring, participants }: Found) {
   const units = (2 * participants.reduce((sum, each) => sum + each, 0)) / participants.length;
   const factor = units < 2 ? null : sampleFactor(monitoring.nominalLevel(alpha, units), alpha);
   return { kind: 'always_valid' as const, sampleFactor: factor };
+}
+
+type GuardedVariant = {
+  readonly id: string;
+  readonly status: 'passed' | 'harmed' | 'undecided';
+  readonly lift: number | null;
+  readonly liftInterval: readonly [number, number] | null;
+  readonly harmedAt: string | null;
+};
+type Guarded = GuardrailPlan & { readonly variants: readonly GuardedVariant[] };
+
+function presentGuardrails(row: ExperimentRow, { guardrails }: Analysis): Guarded[] {
+  return guardrails.map(({ metric, margin, arms }) => ({
+    metric,
+    margin,
+    variants: row.variants.flatMap(({ id }, index) => {
+      const arm = arms[index];
+      if (arm == null) return [];
+      const { isPassed, lift, liftInterval } = arm;
+      const status = isPassed ? 'passed' : 'undecided';
+      return [{ id, status, lift, liftInterval, harmedAt: null }];
+    }),
+  }));
+}
+
+/** Results with what the watch over guardrails has found, which does not wait for the next look. */
+export function withHarms(results: Results, { harms }: Pick<ExperimentRow, 'harms'>): Results {
+  if (harms.length === 0) return results;
+  return {
+    ...results,
+    guardrails: results.guardrails.map((guardrail) => ({
+      ...guardrail,
+      variants: guardrail.variants.map((variant): GuardedVariant => {
+        const harm = harms.find(
+          (one) => one.metric === guardrail.metric && one.variant === variant.id,
+        );
+        if (harm === undefined) return variant;
+        const { lift, liftInterval, at: harmedAt } = harm;
+        return { ...variant, status: 'harmed' as const, lift, liftInterval, harmedAt };
+      }),
+    })),
+  };
 }
 
 /** What a metric shows; the effect that could be detected is told once, in the recommendation. */

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { experimentStatuses, experimentTypes } from './experiment.ts';
-import { metricNames } from './statistics/analysis.ts';
+import { metricNamePattern } from '../metrics/metrics.ts';
+import { metricNames } from './statistics/metric-names.ts';
 
 const Share = (description: string) => Type.Number({ minimum: 0, maximum: 1, description });
 
@@ -50,6 +51,19 @@ const ForcedVariant = Type.Object({
   variantId: Type.String({ minLength: 1, maxLength: 100 }),
 });
 
+const MetricOf = (description: string) =>
+  Type.String({ pattern: metricNamePattern, description, examples: ['watchTime'] });
+const anyMetric = `One of \`${metricNames.join('`, `')}\`, or a metric of your own by its name.`;
+
+const Guardrail = Closed({
+  metric: MetricOf(anyMetric),
+  margin: Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 1,
+    description: 'The share of the control by which it may get worse: 0.02 is 2 %.',
+  }),
+});
+
 const fields = {
   name: Type.String({ minLength: 1, maxLength: 200 }),
   description: Type.Optional(Nullable(Type.String({ maxLength: 2_000 }))),
@@ -60,9 +74,15 @@ const fields = {
     maxItems: 10,
     description: 'The control is the one with the id `control`, else the first.',
   }),
-  metrics: Type.Array(OneOf(metricNames), { minItems: 1, maxItems: 4, uniqueItems: true }),
+  metrics: Type.Array(MetricOf(anyMetric), { minItems: 1, maxItems: 10, uniqueItems: true }),
   primaryMetric: Type.Optional(
-    OneOf(metricNames, 'What decides about the winner. Default: the first of `metrics`.'),
+    MetricOf('What decides about the winner. Default: the first of `metrics`.'),
+  ),
+  guardrails: Type.Optional(
+    Type.Array(Guardrail, {
+      maxItems: 10,
+      description: 'Metrics beside `metrics` that a winner must not worsen by more than a margin.',
+    }),
   ),
   targetingRules: Type.Optional(TargetingRules),
   targeting: Type.Optional(TargetingRules),
@@ -104,8 +124,9 @@ const Summary = {
   status: OneOf(experimentStatuses),
   type: OneOf(experimentTypes),
   traffic: Type.Number(),
-  metrics: Type.Array(OneOf(metricNames)),
-  primaryMetric: OneOf(metricNames),
+  metrics: Type.Array(Type.String()),
+  primaryMetric: Type.String(),
+  guardrails: Type.Array(Type.Object({ metric: Type.String(), margin: Type.Number() })),
   targetingRules: Type.Object({
     countries: Type.Array(Type.String()),
     devices: Type.Array(Type.String()),

@@ -33,6 +33,8 @@ export async function insertRow(db: Db, row: ExperimentRow): Promise<ExperimentR
       ...values,
       variants: JSON.stringify(row.variants),
       metrics: [...row.metrics],
+      guardrails: JSON.stringify(row.guardrails),
+      harms: JSON.stringify(row.harms),
       targeting: JSON.stringify(row.targeting),
       ranges: JSON.stringify(row.ranges),
       plan: JSON.stringify(row.plan),

@@ -28,9 +28,9 @@ import {
   metricNames,
   type Analysis,
   type ArmData,
-  type MetricName,
   type TreatmentResult,
 } from './statistics/analysis.ts';
+import type { BuiltInMetric as MetricName } from './statistics/metric-names.ts';
 import { boundaryCurve, type Curve } from './statistics/group-sequential.ts';
 import type { Monitoring } from './statistics/monitoring.ts';
 import { createRandom } from './statistics/random.fixture.ts';
@@ -69,6 +69,8 @@ export function simulatedRow(number: number, startMs: number, options: Simulatio
       { id: 'other', name: 'Other', traffic: 1 - split, config: { [`key${number}`]: 1 } },
     ],
     metrics: metricNames,
+    guardrails: [],
+    harms: [],
     primary_metric: metricNames[number % metricNames.length] ?? 'watchTime',
     targeting: {},
     ends_at: isPlanned ? new Date(startMs + days * dayMs) : null,
@@ -208,7 +210,7 @@ export class SimulatedWorld {
 const curves = new Map<string, Curve>();
 
 /** The inference of a moment, in this thread. */
-function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
+export function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
   const inference = inferenceAt(row, now);
   if (inference === 'always-valid' || inference.length === 0) {
     return monitoringWith(row, inference, null);
@@ -285,11 +287,11 @@ function sumsOf(units: readonly SimulatedUnit[], capMs: number, now: Date): ArmR
   };
 }
 
-function mean(values: readonly number[]): number {
+export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-function covariance(some: readonly number[], others: readonly number[]): number {
+export function covariance(some: readonly number[], others: readonly number[]): number {
   if (some.length < 2) return 0;
   const [x, y] = [mean(some), mean(others)];
   let sum = 0;

@@ -24,6 +24,8 @@ export type ExperimentTable = {
   variants: Json<unknown>;
   metrics: string[];
   primary_metric: string;
+  guardrails: ColumnType<unknown, string | undefined, string>;
+  harms: ColumnType<unknown, string | undefined, string>;
   targeting: Json<unknown>;
   ends_at: NullableTimestamp;
   revision: Generated<number>;
@@ -99,9 +101,18 @@ type ExperimentDecisionTable = {
   changes: NullableJson<unknown>;
 };
 
+type ExperimentShareTable = {
+  share_id: string;
+  organization_id: string;
+  experiment_number: number;
+  created_at: DefaultTimestamp;
+  expires_at: Timestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     experiment: ExperimentTable;
+    experiment_share: ExperimentShareTable;
     exposure: ExposureTable;
     experiment_unit: ExperimentUnitTable;
     viewer_day: ViewerDayTable;

@@ -3,7 +3,6 @@ import { ApiError, type ErrorDetail } from '../../platform/http/errors.ts';
 import { problemsOfPartialWeights } from '../feed/feed.ts';
 import { isKey, problemOfValue } from '../settings/settings.ts';
 import type { ExperimentType, ForcedVariant, Variant } from './experiment.ts';
-import type { MetricName } from './statistics/analysis.ts';
 
 const sumTolerance = 1e-6;
 const maxConfigKeys = 100;
@@ -11,16 +10,21 @@ const maxConfigKeys = 100;
 export type Definition = {
   readonly type: ExperimentType;
   readonly variants: readonly Variant[];
-  readonly metrics: readonly MetricName[];
-  readonly primaryMetric: MetricName;
+  readonly metrics: readonly string[];
+  readonly primaryMetric: string;
   readonly endsAt: Date | null;
   readonly group: string | null;
   readonly forcedVariants: readonly ForcedVariant[];
 };
 
 /** @throws ApiError VALIDATION_ERROR that names each problem */
-export function checkDefinition(definition: Definition, now: Date): void {
+export function checkDefinition(
+  definition: Definition,
+  now: Date,
+  problemsOfMetrics: readonly ErrorDetail[],
+): void {
   const details = [
+    ...problemsOfMetrics,
     ...problemsOfVariants(definition.variants),
     ...definition.variants.flatMap(({ config }, index) =>
       problemsOfConfig(definition.type, config, `variants[${index}].config`),

@@ -26,6 +26,29 @@ export const experimentEvents = {
       winner: null,
     },
   ),
+  'experiment.guardrail_harmed': webhookEvent(
+    'A guardrail of a running experiment was found to be harmed: surely worse than its margin allows. Once for each guardrail and variant.',
+    Type.Object({
+      experimentId: Type.String(),
+      name: Type.String(),
+      metric: Type.String(),
+      variant: Type.String({ description: 'The id of the variant.' }),
+      margin: Type.Number(),
+      lift: Type.Number({ description: 'Relative to the control.' }),
+      liftInterval: Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }),
+      harmedAt: Timestamp,
+    }),
+    {
+      experimentId: 'exp_00000000000000000000000000',
+      name: 'Test event',
+      metric: 'retention',
+      variant: 'b',
+      margin: 0.02,
+      lift: -0.11,
+      liftInterval: [-0.16, -0.06],
+      harmedAt: at,
+    },
+  ),
 };
 
 declare module '../webhooks/webhooks.ts' {

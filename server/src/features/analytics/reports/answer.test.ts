@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
-import { toCsv, wantsCsv } from './answer.ts';
+import { wantsCsv } from '../../../platform/csv.ts';
+import { toCsv } from './answer.ts';
 import { average } from './metric-schemas.ts';
 
 const row = Type.Object({

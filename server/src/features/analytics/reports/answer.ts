@@ -1,7 +1,7 @@
 /** How every report answers: as JSON with the moment that its numbers are of, or as CSV. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { IsObject, type Static, type TObject } from 'typebox';
-import { csvLine, type CsvValue } from '../../../platform/csv.ts';
+import { csvLine, wantsCsv, type CsvValue } from '../../../platform/csv.ts';
 import { readProjections } from '../../../platform/projections/queries.ts';
 import type { ReportParts } from './report-parts.ts';
 
@@ -24,10 +24,6 @@ export async function answerReport<Data, Row extends TObject>(
   reply.header('vary', 'Accept');
   if (wantsCsv(headers.accept)) await sendCsv(reply, meta, report);
   return { data: report.data, meta };
-}
-
-export function wantsCsv(accept: string | undefined): boolean {
-  return (accept ?? '').split(',').some((type) => /^\s*text\/csv\s*(;|$)/i.test(type));
 }
 
 async function sendCsv<Row extends TObject>(

@@ -1,5 +1,5 @@
 /** What erasing a viewer does to one event. */
-import { dataRules } from '../intake/event-rules.ts';
+import { rulesOf } from '../intake/event-rules.ts';
 import { isFixed, isFixedValue } from '../labels.ts';
 import type { LoggedEvent } from '../logged-event.ts';
 import { mapTexts, replaceEntries, type Change } from './map-texts.ts';
@@ -73,7 +73,7 @@ export function forgetUser(event: LoggedEvent, id: ErasedId): LoggedEvent | null
 function forgetInData({ event: kind, data }: LoggedEvent, id: ErasedId): LoggedEvent['data'] {
   const change = changeOf(id);
   const changed = Object.entries(data).map(([name, value]): [string, unknown] => {
-    const isField = dataRules[kind].some((rule) => rule.name === name);
+    const isField = rulesOf(kind).some((rule) => rule.name === name);
     if (!isField) return [change.text(name), mapTexts(value, change)];
     const stays =
       typeof value !== 'string' || name === 'fromContentId' || isFixedValue(name, value);

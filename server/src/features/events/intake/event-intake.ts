@@ -8,6 +8,7 @@ import { isRecord } from './event-data.ts';
 import { GroupCommit, type FlushReport } from './group-commit.ts';
 import { collectIntakeMetrics, observeIntake } from './intake-metrics.ts';
 import type { IntakeParts } from './intake.ts';
+import { KnownKinds, type DeclaredKinds } from './declared-kinds.ts';
 import { KnownContent } from './known-content.ts';
 import type { EngagementLog } from '../engagement-log.ts';
 import type { LoggedEvent } from '../logged-event.ts';
@@ -22,6 +23,7 @@ export type EventIntakeOptions = {
   /** Called with what the log has grown by, before the requests that brought it are answered. */
   readonly onStored: (blocks: readonly StoredEvents[]) => void;
   readonly viewerSignatures: SignatureReader;
+  readonly declaredKinds: readonly DeclaredKinds[];
 };
 
 /** Events of one organization that became one block of the log. */
@@ -51,6 +53,7 @@ export function openEventIntake(options: EventIntakeOptions): IntakeParts & Asyn
   return {
     isTooFast: () => pace.refuses(),
     known: new KnownContent(db),
+    kinds: new KnownKinds(db, options.declaredKinds),
     crowds: new Crowds(),
     viewerSignatures: options.viewerSignatures,
     commit,

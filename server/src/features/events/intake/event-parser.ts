@@ -7,10 +7,18 @@ import type { SignatureCheck, ViewerSignatures } from '../../keys/keys.ts';
 import { newUuid7 } from '../../../platform/uuid7.ts';
 import { badText, checkData, isRecord, type EventData } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
-import { dataRules } from './event-rules.ts';
+import { dataRules, rulesOf } from './event-rules.ts';
 import { isWrongCountry, readCountry } from './event-source.ts';
 import { maxAgeMs, maxAheadMs, parseMoment, timestampExpected } from './event-time.ts';
-import { eventKinds, type EventDevice, type EventKind, type LoggedEvent } from '../logged-event.ts';
+import {
+  eventKinds,
+  isCustomKind,
+  type CustomKind,
+  type EventDevice,
+  type EventKind,
+  type LoggedEvent,
+} from '../logged-event.ts';
+import { noItem } from '../erasure/forget-items.ts';
 
 /** What is known of a request beside its events. */
 export type EventSource = {
@@ -36,6 +44,8 @@ export type EventSource = {
    * that is not known yet: the event must be parsed again.
    */
   readonly findContent: (id: string) => string | null | undefined;
+  /** The custom kinds that the organization has declared. */
+  readonly customKinds: ReadonlySet<string>;
 };
 
 /** The content that an event names is not known yet. */
@@ -45,6 +55,11 @@ const unknownKind = new EventProblem(
   'UNKNOWN_EVENT',
   'event',
   `must be one of ${eventKinds.map((kind) => `"${kind}"`).join(', ')}`,
+);
+const undeclaredKind = new EventProblem(
+  'UNKNOWN_EVENT',
+  'event',
+  'is a custom kind that no metric has declared; see POST /v1/metrics',
 );
 const wrongCountry = new EventProblem(
   'VALIDATION_ERROR',
@@ -63,7 +78,10 @@ export function parseEvent(
   if (!isRecord(raw)) return invalid('', 'An event must be an object.');
   const kind = raw['event'];
   if (typeof kind !== 'string') return missingOr(kind, 'event', 'text');
-  if (!isKind(kind)) return unknownKind;
+  if (!isKind(kind)) {
+    if (!isCustomKind(kind)) return unknownKind;
+    if (!source.customKinds.has(kind)) return undeclaredKind;
+  }
   const data = raw['data'] ?? (raw['data'] === null ? null : {});
   if (!isRecord(data)) return invalid('data', 'must be an object');
   if (kind === 'swipe') useEarlierNames(raw, data);
@@ -73,7 +91,8 @@ export function parseEvent(
   if (isWrongCountry(raw['country'])) return wrongCountry;
   const at = momentOf(raw['timestamp'], source);
   if (at instanceof EventProblem) return at;
-  const contentId = findContent(raw['contentId'], 'contentId', source);
+  const namesNoItem = isCustomKind(kind) && raw['contentId'] === undefined;
+  const contentId = namesNoItem ? noItem : findContent(raw['contentId'], 'contentId', source);
   if (typeof contentId !== 'string') return contentId;
   if (kind === 'swipe') {
     const from = findContent(data['fromContentId'], 'data.fromContentId', source);
@@ -85,7 +104,7 @@ export function parseEvent(
 
 function toLogged(
   raw: EventData,
-  event: EventKind,
+  event: EventKind | CustomKind,
   contentId: string,
   at: number,
   data: EventData,
@@ -179,8 +198,8 @@ function codePoints(text: string): number {
   return Array.from(text).length;
 }
 
-function checkFields(kind: EventKind, data: EventData): EventProblem | null {
-  for (const { name, type, required } of dataRules[kind]) {
+function checkFields(kind: EventKind | CustomKind, data: EventData): EventProblem | null {
+  for (const { name, type, required } of rulesOf(kind)) {
     // Not what every object inherits, such as `constructor`: no field has such a name.
     const value = data[name];
     if (value === undefined) {

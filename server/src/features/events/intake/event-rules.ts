@@ -1,6 +1,6 @@
 /** What an event of each kind must hold in `data`. The table is also the documentation. */
 import { scopes } from '../labels.ts';
-import { eventKinds, type EventKind } from '../logged-event.ts';
+import { eventKinds, isCustomKind, type CustomKind, type EventKind } from '../logged-event.ts';
 
 /** What a value must be; the text completes "must be …". */
 export type FieldType = {
@@ -129,6 +129,11 @@ export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
     required('errorMessage', anyText, 'What it says'),
   ],
 };
+
+/** Custom kinds have no fields that the service knows. */
+export function rulesOf(kind: EventKind | CustomKind): readonly FieldRule[] {
+  return isCustomKind(kind) ? [] : dataRules[kind];
+}
 
 /** The table as Markdown, for the guide. */
 export function describeEventKinds(): string {

@@ -3,7 +3,7 @@ import type { Metrics } from '../../../platform/metrics.ts';
 import type { EventProblem } from './event-problem.ts';
 import type { FlushReport } from './group-commit.ts';
 import type { EngagementLog } from '../engagement-log.ts';
-import { eventKinds, type EventKind, type LoggedEvent } from '../logged-event.ts';
+import { eventKinds, isCustomKind, type EventKind, type LoggedEvent } from '../logged-event.ts';
 
 export type IntakeObserver = {
   flushed(report: FlushReport): void;
@@ -33,27 +33,35 @@ export function observeIntake(metrics: Metrics): IntakeObserver {
       duration.observe(durationMs / 1_000, { outcome: added === null ? 'failed' : 'stored' });
       if (added === null) return;
       size.observe(drafts.reduce((sum, draft) => sum + draft.events.length, 0));
-      const stored = new Map<EventKind, number>();
+      const stored = new Map<string, number>();
       for (const [index, draft] of drafts.entries()) {
-        for (const { event } of draft.events) count(stored, event, 1);
+        for (const { event } of draft.events) count(stored, labelOfKind(event), 1);
         for (const place of added[index]?.leftOut ?? []) {
           const event = draft.events[place]?.event;
           if (event === undefined) continue;
-          count(stored, event, -1);
-          events.add(1, { event, outcome: 'duplicate' });
+          count(stored, labelOfKind(event), -1);
+          events.add(1, { event: labelOfKind(event), outcome: 'duplicate' });
         }
       }
       for (const [event, amount] of stored) events.add(amount, { event, outcome: 'stored' });
     },
     rejected(problem, kind) {
       // What a client calls its events must not become names of series.
-      const event = isKind(kind) ? kind : 'unknown';
+      const event = isKind(kind) ? kind : labelOfUnknown(kind);
       events.add(1, { event, outcome: problem.code.toLowerCase() });
     },
   };
 }
 
-function count(counts: Map<EventKind, number>, event: LoggedEvent['event'], by: number): void {
+function labelOfKind(kind: LoggedEvent['event']): string {
+  return isCustomKind(kind) ? 'custom' : kind;
+}
+
+function labelOfUnknown(kind: string): string {
+  return isCustomKind(kind) ? 'custom' : 'unknown';
+}
+
+function count(counts: Map<string, number>, event: string, by: number): void {
   counts.set(event, (counts.get(event) ?? 0) + by);
 }
 

@@ -9,8 +9,9 @@ import { clockOffsetOf, timestampExpected } from './event-time.ts';
 import { parseEvent, undecided, type EventSource } from './event-parser.ts';
 import { EventProblem } from './event-problem.ts';
 import type { GroupCommit } from './group-commit.ts';
+import type { KnownKinds } from './declared-kinds.ts';
 import type { KnownContent } from './known-content.ts';
-import type { LoggedEvent } from '../logged-event.ts';
+import { isCustomKind, type LoggedEvent } from '../logged-event.ts';
 
 /** The events of one request. */
 export type Delivery = {
@@ -19,7 +20,7 @@ export type Delivery = {
   readonly events: readonly unknown[];
   readonly source: Omit<
     EventSource,
-    'findContent' | 'nowMs' | 'clockOffsetMs' | 'crowdOf' | 'signatures'
+    'findContent' | 'nowMs' | 'clockOffsetMs' | 'crowdOf' | 'signatures' | 'customKinds'
   > & {
     /** The address of the viewer's device, where it is known. */
     readonly address: string | null;
@@ -39,6 +40,7 @@ export type IntakeParts = {
   /** Whether to refuse the next request, because statistics can't keep up with what is taken in. */
   readonly isTooFast: () => boolean;
   readonly known: KnownContent;
+  readonly kinds: Pick<KnownKinds, 'of'>;
   readonly crowds: Crowds;
   readonly viewerSignatures: SignatureReader;
   readonly commit: GroupCommit;
@@ -79,7 +81,7 @@ const notStored = new EventProblem('INTERNAL_ERROR', '', 'The event could not be
 
 /** Parses the events; when they name content that nothing is known of, once more after a lookup. */
 async function parseAll(
-  { known, crowds, viewerSignatures }: IntakeParts,
+  { known, kinds, crowds, viewerSignatures }: IntakeParts,
   delivery: Delivery,
 ): Promise<Outcome[]> {
   const { organizationId, events } = delivery;
@@ -90,6 +92,7 @@ async function parseAll(
   const signatures = delivery.source.isServer
     ? serverSpeaks
     : await viewerSignatures(organizationId as OrganizationId);
+  const customKinds = events.some(isOfCustomKind) ? await kinds.of(organizationId) : noKinds;
   const crowdOf = crowdReader(crowds, delivery, nowMs);
   for (let lookup = 0; lookup < maxLookups; lookup += 1) {
     const missing = new Set<ContentId>();
@@ -101,6 +104,7 @@ async function parseAll(
       findContent,
       crowdOf,
       signatures,
+      customKinds,
     };
     const outcomes: Outcome[] = [];
     for (const event of events) {
@@ -111,6 +115,13 @@ async function parseAll(
     await known.load(organizationId, missing);
   }
   throw new ApiError('UNAVAILABLE');
+}
+
+const noKinds: ReadonlySet<string> = new Set();
+
+function isOfCustomKind(raw: unknown): boolean {
+  const kind = isRecord(raw) ? raw['event'] : undefined;
+  return typeof kind === 'string' && isCustomKind(kind);
 }
 
 /** An app's server speaks for its users without signatures. */

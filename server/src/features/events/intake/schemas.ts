@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Envelope, Nullable, OneOf } from '../../../platform/http/schemas.ts';
 import { dataRules } from './event-rules.ts';
-import { eventKinds } from '../logged-event.ts';
+import { customKindPattern, eventKinds } from '../logged-event.ts';
 
 const dataTable = eventKinds
   .map((kind) => {
@@ -27,9 +27,12 @@ const SentAt = Type.Optional(
  */
 export const EventRequest = Type.Object(
   {
-    event: OneOf(eventKinds, 'What happened.'),
+    event: Type.Union([OneOf(eventKinds), Type.String({ pattern: customKindPattern })], {
+      description: 'What happened. Kinds `custom.…` are taken once a metric has declared them.',
+    }),
     contentId: Type.String({
-      description: 'The content item; of a swipe, the one that was swiped to.',
+      description:
+        'The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without.',
     }),
     eventId: Type.Optional(
       Type.String({

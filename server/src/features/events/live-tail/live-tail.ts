@@ -11,7 +11,7 @@ import { currentSnapshot } from '../../../platform/database/snapshots.ts';
 import { background, sleep } from '../../../platform/lifecycle.ts';
 import type { LogPosition, StoredBlock } from '../../../platform/event-log/event-log.ts';
 import type { EngagementLog } from '../engagement-log.ts';
-import type { EventKind, LoggedEvent } from '../logged-event.ts';
+import type { LoggedEvent } from '../logged-event.ts';
 import { selectRejections } from './rejection-queries.ts';
 import type { Rejection } from './rejections.ts';
 
@@ -36,7 +36,7 @@ type Acceptance = {
   readonly status: 'accepted';
   readonly receivedAt: string;
   readonly eventId: string;
-  readonly event: EventKind;
+  readonly event: LoggedEvent['event'];
   readonly contentId: string;
   readonly timestamp: string;
   readonly userId: string | null;

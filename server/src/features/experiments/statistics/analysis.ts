@@ -9,17 +9,24 @@ import {
   type CovariateSample,
   type Estimate,
   type RatioSample,
+  type Sample,
   type ShareEstimate,
 } from './estimates.ts';
+import {
+  judgeGuardrails,
+  type Guarded,
+  type GuardrailPlan,
+  type GuardrailResult,
+} from './guardrails.ts';
 import { holm } from './holm.ts';
+import type { BuiltInMetric } from './metric-names.ts';
 import type { Monitoring } from './monitoring.ts';
 import { detectableEffect } from './power.ts';
 import { recommend, type Recommendation } from './recommendation.ts';
 import { checkSampleRatio, type SampleRatio } from './sample-ratio.ts';
 import { compareShares } from './shares.ts';
 
-export const metricNames = ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'] as const;
-export type MetricName = (typeof metricNames)[number];
+export { metricNames } from './metric-names.ts';
 
 /** The data of one arm. */
 export type ArmData = {
@@ -32,11 +39,16 @@ export type ArmData = {
   readonly watchTime: CovariateSample;
   readonly sessionsPerUser: CovariateSample;
   readonly retention: ShareEstimate;
+  /** Of the metrics that the organization has defined, by name. */
+  readonly own?: Readonly<Record<string, Sample>>;
 };
 
 export type AnalysisPlan = {
-  readonly metrics: readonly MetricName[];
-  readonly primaryMetric: MetricName;
+  readonly metrics: readonly string[];
+  readonly primaryMetric: string;
+  readonly guardrails?: readonly GuardrailPlan[];
+  /** Metrics of which less is better. */
+  readonly decreasing?: ReadonlySet<string>;
   readonly controlId: string;
   readonly alpha: number;
   readonly minimumDays: number;
@@ -75,13 +87,16 @@ export type TreatmentResult = MetricResult & {
 
 export type ArmResult = {
   readonly variantId: string;
-  readonly metrics: Partial<Record<MetricName, MetricResult | TreatmentResult>>;
+  readonly metrics: {
+    readonly [Metric in BuiltInMetric]?: MetricResult | TreatmentResult;
+  } & { readonly [own: string]: MetricResult | TreatmentResult };
 };
 
 export type Analysis = {
   readonly arms: readonly ArmResult[];
   readonly recommendation: Recommendation;
   readonly sampleRatio: SampleRatio;
+  readonly guardrails: readonly GuardrailResult[];
 };
 
 export function analyse(
@@ -95,6 +110,8 @@ export function analyse(
   );
   const withheld = withholding(plan, sampleRatio, days);
   const tests = plan.metrics.map((metric) => testMetric(metric, arms, plan, withheld));
+  const guarded = testGuardrails(arms, plan, withheld);
+  const guardrails = judgeGuardrails(guarded, plan, monitoring);
   judge(
     tests.filter(({ metric }) => metric === plan.primaryMetric),
     plan,
@@ -106,27 +123,47 @@ export function analyse(
     plan,
     monitoring,
   );
+  // Each by itself: a winner has to pass all of them, which makes none of them easier.
+  for (const { test } of guarded) judge([test], plan, monitoring);
+  const all = [...tests, ...guarded.map(({ test }) => test)];
   return {
     arms: arms.map(({ variantId }, index) => ({
       variantId,
       metrics: Object.fromEntries(
-        tests.map((test) => [test.metric, test.results[index] ?? test.control]),
+        all.map((test) => [test.metric, test.results[index] ?? test.control]),
       ),
     })),
-    recommendation: recommend(tests, plan, withheld),
+    recommendation: recommend(tests, guardrails, plan, withheld),
     sampleRatio,
+    guardrails,
   };
 }
 
+/** The comparisons of guardrails, of which nothing is decided yet. */
+export function testGuardrails(
+  arms: readonly ArmData[],
+  plan: Omit<AnalysisPlan, 'metrics' | 'primaryMetric' | 'minimumDays'>,
+  withheld: Reason | null,
+): Guarded[] {
+  return (plan.guardrails ?? []).map((guardrail) => ({
+    ...guardrail,
+    test: testMetric(guardrail.metric, arms, plan, withheld),
+  }));
+}
+
 /** The reason why no metric is tested; null if they may be. */
-function withholding(plan: AnalysisPlan, sampleRatio: SampleRatio, days: number): Reason | null {
+export function withholding(
+  plan: Pick<AnalysisPlan, 'minimumDays'>,
+  sampleRatio: SampleRatio,
+  days: number,
+): Reason | null {
   if (!sampleRatio.ok) return 'srm';
   return days < plan.minimumDays ? 'min_runtime' : null;
 }
 
 /** One metric in all arms. `judge` replaces the results of arms that have a test. */
 export type MetricTest = {
-  readonly metric: MetricName;
+  readonly metric: string;
   readonly control: MetricResult;
   /** By arm; null for the control. */
   readonly results: (TreatmentResult | null)[];
@@ -141,10 +178,11 @@ export type MetricTest = {
 
 type Measured = { units: number; value: number | null; enough: boolean };
 
-function testMetric(
-  metric: MetricName,
+/** What is compared with the control in one metric; nothing is decided yet. */
+export function testMetric(
+  metric: string,
   arms: readonly ArmData[],
-  plan: AnalysisPlan,
+  plan: Pick<AnalysisPlan, 'controlId' | 'minimumUnits' | 'minimumOutcomes'>,
   withheld: Reason | null,
 ): MetricTest {
   const measured = measure(metric, arms, plan);
@@ -209,54 +247,61 @@ function finite(value: number | null): number | null {
 type MeasuredEstimate = Measured & { estimate: Estimate | null };
 
 function measure(
-  metric: MetricName,
+  metric: string,
   arms: readonly ArmData[],
-  plan: AnalysisPlan,
+  plan: Pick<AnalysisPlan, 'minimumUnits' | 'minimumOutcomes'>,
 ): MeasuredEstimate[] {
-  if (metric === 'retention') {
-    return arms.map(({ retention: { units, successes } }) => ({
-      units,
-      value: units === 0 ? null : successes / units,
-      enough:
-        units >= plan.minimumUnits &&
-        Math.min(successes, units - successes) >= plan.minimumOutcomes,
-      estimate: null,
-    }));
-  }
-  return estimatesOf(metric, arms).map((estimate) => ({
-    units: estimate?.units ?? 0,
-    value: estimate === null || estimate.units === 0 ? null : estimate.mean,
-    enough: estimate !== null && estimate.units >= plan.minimumUnits,
-    estimate,
-  }));
+  const samples = arms.map((arm) => sampleOf(metric, arm));
+  const adjusted = adjustByCovariate(samples.flatMap((one) => (one?.kind === 'mean' ? [one] : [])));
+  return samples.map((sample, index): MeasuredEstimate => {
+    if (sample?.kind === 'share') {
+      const { units, successes } = sample;
+      const outcomes = Math.min(successes, units - successes);
+      const enough = units >= plan.minimumUnits && outcomes >= plan.minimumOutcomes;
+      return { units, value: units === 0 ? null : successes / units, enough, estimate: null };
+    }
+    const estimate = sample?.kind === 'ratio' ? ratioEstimate(sample) : (adjusted[index] ?? null);
+    const units = estimate?.units ?? 0;
+    const value = estimate === null || units === 0 ? null : estimate.mean;
+    return { units, value, enough: units > 0 && units >= plan.minimumUnits, estimate };
+  });
 }
 
-function estimatesOf(
-  metric: Exclude<MetricName, 'retention'>,
-  arms: readonly ArmData[],
-): (Estimate | null)[] {
-  if (metric === 'completionRate') {
-    return arms.map(({ completionRate }) => ratioEstimate(completionRate));
+/** The data of a metric in one arm; undefined where the metric is not known. */
+function sampleOf(metric: string, arm: ArmData): Sample | undefined {
+  switch (metric) {
+    case 'completionRate':
+      return { kind: 'ratio', ...arm.completionRate };
+    case 'watchTime':
+    case 'sessionsPerUser':
+      return { kind: 'mean', ...arm[metric] };
+    case 'retention':
+      return { kind: 'share', ...arm.retention };
+    default:
+      return arm.own?.[metric];
   }
-  return adjustByCovariate(arms.map((arm) => arm[metric]));
 }
 
 function compareArms(
-  metric: MetricName,
+  metric: string,
   arms: readonly ArmData[],
   measured: readonly MeasuredEstimate[],
   [control, treatment]: readonly [number, number],
 ): Comparison | null {
-  if (metric === 'retention') {
-    const [one, other] = [arms[control]?.retention, arms[treatment]?.retention];
-    return one === undefined || other === undefined ? null : compareShares(one, other);
-  }
+  const [a, b] = [arms[control], arms[treatment]].map((arm) =>
+    arm === undefined ? undefined : sampleOf(metric, arm),
+  );
+  if (a?.kind === 'share' && b?.kind === 'share') return compareShares(a, b);
   const [one, other] = [measured[control]?.estimate, measured[treatment]?.estimate];
   return one == null || other == null ? null : compareMeans(one, other);
 }
 
 /** Decides one family of comparisons, and fills in what follows from that. */
-function judge(tests: readonly MetricTest[], plan: AnalysisPlan, monitoring: Monitoring): void {
+export function judge(
+  tests: readonly MetricTest[],
+  plan: Pick<AnalysisPlan, 'alpha'>,
+  monitoring: Monitoring,
+): void {
   const family = tests.flatMap((test) => test.pending.map((pending) => ({ test, ...pending })));
   const decisions = holm(
     family.map(({ comparison, units }) => monitoring.correct(comparison.pValue, units)),

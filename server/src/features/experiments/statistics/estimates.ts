@@ -33,6 +33,12 @@ export type RatioSample = {
   readonly covariance: number;
 };
 
+/** The data of any metric in one arm. */
+export type Sample =
+  | ({ readonly kind: 'mean' } & CovariateSample)
+  | ({ readonly kind: 'ratio' } & RatioSample)
+  | ({ readonly kind: 'share' } & ShareEstimate);
+
 /**
  * Σ numerators / Σ denominators as an estimate. Its variance is that of the linearized unit value by
  * the delta method: Deng, Knoblich and Lu, "Applying the Delta Method in Metric Analytics", 2018,

@@ -1,5 +1,6 @@
 /** Recommends a variant, if any. */
 import type { AnalysisPlan, MetricTest, Reason, TreatmentResult } from './analysis.ts';
+import type { GuardrailResult } from './guardrails.ts';
 
 export type Recommendation = {
   readonly winnerIndex: number | null;
@@ -15,12 +16,13 @@ export type Recommendation = {
 };
 
 /**
- * The winner is the treatment that is significantly better in the primary metric and significantly
- * worse in none; of several, the one whose lift is surely the largest. The control wins when every
- * treatment is significantly worse.
+ * The winner is the treatment that is significantly better in the primary metric, significantly worse
+ * in none, and has passed every guardrail; of several, the one whose lift is surely the largest. The
+ * control wins when every treatment is significantly worse.
  */
 export function recommend(
   tests: readonly MetricTest[],
+  guardrails: readonly GuardrailResult[],
   plan: AnalysisPlan,
   withheld: Reason | null,
 ): Recommendation {
@@ -36,15 +38,27 @@ export function recommend(
   const none = { winnerIndex: null, confidence, minimumDetectableEffect };
   if (withheld !== null) return { ...none, reason: withheld };
 
-  const better = treatments.filter(({ result }) => result.significant && isHigher(result));
-  const harmless = better.filter(({ index }) => !tests.some((test) => isWorse(test, index)));
-  const [best] = harmless.toSorted((a, b) => leastOf(b.result) - leastOf(a.result));
+  const isLess = (metric: string) => plan.decreasing?.has(metric) === true;
+  const isPrimaryLess = isLess(plan.primaryMetric);
+  const better = treatments.filter(
+    ({ result }) => result.significant && isBetter(result, isPrimaryLess),
+  );
+  const harmless = better.filter(
+    ({ index }) =>
+      !tests.some((test) => isWorse(test, index, isLess(test.metric))) &&
+      guardrails.every(({ arms }) => arms[index]?.isPassed === true),
+  );
+  const [best] = harmless.toSorted(
+    (a, b) => leastOf(b.result, isPrimaryLess) - leastOf(a.result, isPrimaryLess),
+  );
   if (best !== undefined) {
     const { index, result } = best;
     return { ...none, winnerIndex: index, confidence: result.confidence, reason: null };
   }
   if (better.length > 0) return { ...none, reason: 'guardrail' };
-  const allWorse = treatments.every(({ result }) => result.significant && !isHigher(result));
+  const allWorse = treatments.every(
+    ({ result }) => result.significant && !isBetter(result, isPrimaryLess),
+  );
   if (allWorse && treatments.length > 0) {
     return { ...none, winnerIndex: results.indexOf(null), reason: null };
   }
@@ -53,16 +67,18 @@ export function recommend(
   return { ...none, reason: (isUntested ? reasons[0] : undefined) ?? 'not_significant' };
 }
 
-function isHigher({ interval }: TreatmentResult): boolean {
-  return interval !== null && interval[0] > 0;
+function isBetter({ interval }: TreatmentResult, isLess: boolean): boolean {
+  return interval !== null && (isLess ? interval[1] < 0 : interval[0] > 0);
 }
 
-function isWorse({ results }: MetricTest, index: number): boolean {
+function isWorse({ results }: MetricTest, index: number, isLess: boolean): boolean {
   const result = results[index];
-  return result != null && result.significant && !isHigher(result);
+  return result != null && result.significant && !isBetter(result, isLess);
 }
 
-/** The least lift that the interval leaves; the difference where the lift has no bounds. */
-function leastOf({ liftInterval, interval }: TreatmentResult): number {
-  return liftInterval?.[0] ?? interval?.[0] ?? 0;
+/** The least improvement that the interval leaves; the difference where the lift has no bounds. */
+function leastOf({ liftInterval, interval }: TreatmentResult, isLess: boolean): number {
+  const bounds = liftInterval ?? interval;
+  if (bounds === null) return 0;
+  return isLess ? -bounds[1] : bounds[0];
 }

@@ -4,7 +4,7 @@
  * profiles, counts and item vectors grow with the events.
  */
 import { viewedContentOf, viewerOf } from '../../analytics/analytics.ts';
-import type { LoggedEvent } from '../../events/events.ts';
+import { isCustomKind, type LoggedEvent } from '../../events/events.ts';
 import type { ItemCounts } from '../credibility/count-queries.ts';
 import type { FeedEntry } from '../items/feed-entry.ts';
 import { shownOf } from '../items/item-stats.ts';
@@ -80,6 +80,7 @@ export class Replay {
 
   add(events: readonly LoggedEvent[]): void {
     for (const event of events) {
+      if (isCustomKind(event.event)) continue;
       const name = viewerOf(event);
       const contentId = viewedContentOf(event);
       const entry = contentId === null ? undefined : this.#index.findById(contentId);

@@ -10,7 +10,12 @@ import type { OrganizationId } from '../../../platform/ids.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
 import { background, sleep } from '../../../platform/lifecycle.ts';
 import { viewedContentOf, viewerOf } from '../../analytics/analytics.ts';
-import type { EngagementLog, LoggedEvent, StoredEvents } from '../../events/events.ts';
+import {
+  isCustomKind,
+  type EngagementLog,
+  type LoggedEvent,
+  type StoredEvents,
+} from '../../events/events.ts';
 import { noteEvent } from '../items/feed-entry.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
 import { readProgress } from './viewer-queries.ts';
@@ -140,6 +145,8 @@ export class EventFollower implements AsyncDisposable {
     let before: LoggedEvent | null = null;
     let name: string | null = null;
     for (const event of events) {
+      // Projections leave these out as well.
+      if (isCustomKind(event.event)) continue;
       if (before === null || !isSameViewer(before, event)) {
         const viewer = viewerOf(event);
         name = viewer === null ? null : `${organizationId} ${viewer}`;

@@ -1,5 +1,5 @@
 /** What a view or a session adds to the counters: pure functions of its state. */
-import type { EventKind } from '../../../events/events.ts';
+import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
 import type { SessionState } from './session-state.ts';
 import { hasStarted, watchMsOf, type ViewState } from './view-state.ts';
 
@@ -62,7 +62,7 @@ export function emptyAudienceCounts(): Counts {
 }
 
 /** The column of a plain count by the kind of event; null for kinds that only views count. */
-export function plainColumnOf(kind: EventKind): (typeof plainColumns)[number] | null {
+export function plainColumnOf(kind: LoggedEvent['event']): (typeof plainColumns)[number] | null {
   switch (kind) {
     case 'impression':
       return 'impressions';
@@ -88,7 +88,8 @@ export function plainColumnOf(kind: EventKind): (typeof plainColumns)[number] | 
     case 'error':
       return null;
     default:
-      return kind satisfies never;
+      kind satisfies CustomKind;
+      return null;
   }
 }
 

@@ -17,7 +17,7 @@
  * not watching.
  */
 import { hourMs } from '../../../../platform/time.ts';
-import type { LoggedEvent } from '../../../events/events.ts';
+import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
 import { addLabels, earlierOf, noValue as none, type Earliest } from './earliest.ts';
 import type { Segment } from './segments.ts';
 
@@ -157,7 +157,7 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
     case 'qualityChange':
       break;
     default:
-      event.event satisfies never;
+      event.event satisfies CustomKind;
   }
 }
 

@@ -19,7 +19,7 @@ import { getOrMake } from '../engagement/engagement-pass.ts';
 import { entryPointOf } from '../engagement/label.ts';
 import { wholeMilliseconds } from '../engagement/view-state.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
-import type { EventProjection } from '../../../events/events.ts';
+import type { CustomKind, EventProjection } from '../../../events/events.ts';
 import { ClockedBlocks } from '../clocked-blocks.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
 import { startupBucket } from '../../statistics/startup-histogram.ts';
@@ -176,7 +176,7 @@ function collectEvent(
     case 'report':
       break;
     default:
-      kind satisfies never;
+      kind satisfies CustomKind;
   }
 }
 

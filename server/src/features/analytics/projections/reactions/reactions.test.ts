@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { sql } from 'kysely';
 import type { Db } from '../../../../platform/database/database.ts';
 import { rebuildProjection } from '../../../../platform/projections/rebuild.ts';
-import { openEventLog, type EventKind, type LoggedEvent } from '../../../events/events.ts';
+import { openEventLog, type LoggedEvent } from '../../../events/events.ts';
 import { createRandom, shuffled } from '../../reports/traffic.fixture.ts';
 import { ItemTotalsReader } from '../../totals/item-totals.ts';
 import { makeContentIds, openProjected, organizationId, readTables } from '../projector.fixture.ts';
@@ -32,7 +32,7 @@ function makeReactions(seed: number, count: number): LoggedEvent[] {
 
 /** The counts by the definition, one viewer after the other. */
 function countByDefinition(events: readonly LoggedEvent[], contentId: string) {
-  const count = (positive: EventKind, negative: EventKind) => {
+  const count = (positive: LoggedEvent['event'], negative: LoggedEvent['event']) => {
     const pair = events.filter(
       (one) => one.contentId === contentId && [positive, negative].includes(one.event),
     );

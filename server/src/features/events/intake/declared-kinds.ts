@@ -1,0 +1,44 @@
+/** Which custom kinds an organization takes: other features declare them, and each process asks often. */
+import type { Db } from '../../../platform/database/database.ts';
+import { extensionPoint } from '../../../platform/extension-point.ts';
+
+/** Reads the custom kinds that an organization has declared. */
+export type DeclaredKinds = (db: Db, organizationId: string) => Promise<readonly string[]>;
+
+/** Features that declare custom kinds contribute here. */
+export const declaredKinds = extensionPoint<DeclaredKinds>('declared kinds of events');
+
+/** Short, so that a kind is taken at once after it was declared, whichever process did that. */
+const knownForMs = 300;
+const maxRemembered = 10_000;
+
+export class KnownKinds {
+  readonly #db: Db;
+  readonly #declared: readonly DeclaredKinds[];
+  readonly #remembered = new Map<
+    string,
+    { kinds: Promise<ReadonlySet<string>>; untilMs: number }
+  >();
+
+  constructor(db: Db, declared: readonly DeclaredKinds[]) {
+    this.#db = db;
+    this.#declared = declared;
+  }
+
+  /** All that ask at the same time share one read. */
+  of(organizationId: string): Promise<ReadonlySet<string>> {
+    const nowMs = performance.now();
+    const known = this.#remembered.get(organizationId);
+    if (known !== undefined && known.untilMs > nowMs) return known.kinds;
+    if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
+    const kinds = this.#read(organizationId);
+    this.#remembered.set(organizationId, { kinds, untilMs: nowMs + knownForMs });
+    kinds.catch(() => this.#remembered.delete(organizationId));
+    return kinds;
+  }
+
+  async #read(organizationId: string): Promise<ReadonlySet<string>> {
+    const lists = await Promise.all(this.#declared.map((read) => read(this.#db, organizationId)));
+    return new Set(lists.flat());
+  }
+}

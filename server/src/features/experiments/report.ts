@@ -1,0 +1,40 @@
+/** What the routes of results answer: the results, with segments and days where they are asked for. */
+import type { Db } from '../../platform/database/database.ts';
+import { openMeasure, readSegments, type SegmentName } from './breakdown.ts';
+import type { ExperimentRow } from './experiment.ts';
+import { databaseNow } from './queries.ts';
+import { readResults, withHarms, type Results } from './results.ts';
+import { readTimeline, type Timeline } from './timeline.ts';
+
+export type ReportQuery = {
+  readonly segment?: SegmentName;
+  readonly granularity?: 'day';
+  readonly metric?: string;
+};
+
+/**
+ * What frozen results may hold: the days of each metric, which can't be read later. Those that were frozen
+ * by earlier versions have no guardrails.
+ */
+type Frozen = { readonly timelines?: readonly Timeline[] } & Partial<Pick<Results, 'guardrails'>>;
+
+/** @throws ApiError VALIDATION_ERROR where there is no such metric, CONFLICT for parts of a draft */
+export async function readReport(db: Db, row: ExperimentRow, query: ReportQuery) {
+  const now = await databaseNow(db);
+  const found = await readResults(db, row, now);
+  const {
+    timelines = [],
+    guardrails = [],
+    ...rest
+  } = withHarms(found, row) as Omit<Results, 'guardrails'> & Frozen;
+  const results = { ...rest, guardrails };
+  const { segment, granularity, metric } = query;
+  if (segment === undefined && granularity === undefined) return results;
+  const measure = await openMeasure(db, row, now, metric);
+  const frozen = timelines.find((timeline) => timeline.metric === measure.name);
+  return {
+    ...results,
+    ...(segment !== undefined && { segments: await readSegments(db, measure, segment) }),
+    ...(granularity !== undefined && { timeline: frozen ?? (await readTimeline(db, measure)) }),
+  };
+}

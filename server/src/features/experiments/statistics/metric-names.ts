@@ -1,0 +1,10 @@
+/** The metrics that every organization has. Others are defined by organizations, and known by name. */
+export const metricNames = ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'] as const;
+export type BuiltInMetric = (typeof metricNames)[number];
+
+export function isBuiltIn(metric: string): metric is BuiltInMetric {
+  return (metricNames as readonly string[]).includes(metric);
+}
+
+/** Which direction is better. */
+export type Direction = 'increase' | 'decrease';
