@@ -116,11 +116,11 @@ export const webhooks = defineFeature({
       isOnlySender: parts.ownsDataDirectory,
     };
     return {
-      routes(app) {
+      routes(app, opened) {
         const routeParts = { db, cursors, mutations, vault, egress, changes, catalogue, onDue };
         addEventRoutes(app, { db, mutations, catalogue, onDue });
         addWebhookRoutes(app, routeParts);
-        addDeliveryRoutes(app, { ...routeParts, totalTimeoutMs });
+        addDeliveryRoutes(app, { ...routeParts, totalTimeoutMs }, opened);
       },
       outgoing: describeWebhooks(catalogue),
       services: [
