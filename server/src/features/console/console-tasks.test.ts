@@ -142,8 +142,8 @@ async function removeWebhook(id: string): Promise<void> {
 async function recoverWebhook(hand: Hand): Promise<void> {
   const url = `${receiver.url}/recover-${hand.name}`;
   isBroken = true;
-  const { id } = await call('POST', '/v1/webhooks', { url, events: ['content.ready'] });
-  await call('POST', '/v1/webhook-events/trigger', { event: 'content.ready' });
+  const { id } = await call('POST', '/v1/webhooks', { url, events: ['export.ready'] });
+  await call('POST', '/v1/exports', { dataset: 'content', format: 'csv' });
   await start(`/webhooks/${id}`);
   await page.locator('summary', { hasText: /failed.*500/ }).waitFor();
   isBroken = false;

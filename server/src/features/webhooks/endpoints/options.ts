@@ -160,6 +160,8 @@ function describeCertificate({
 }
 
 function requireConsistent(options: WebhookOptions): void {
+  const [firstDelay = 0] = options.retrySchedule ?? [];
+  if (firstDelay !== 0) throw fieldError('retrySchedule', 'must begin with 0');
   if (options.destination === undefined) return;
   for (const name of ['clientCertificate', 'oauth'] as const) {
     if (options[name] !== undefined) throw fieldError(name, 'is for HTTPS destinations');

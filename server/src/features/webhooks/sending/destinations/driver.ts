@@ -84,10 +84,11 @@ export function addressed(pattern: string, { kind }: Message): string {
  */
 export async function withinDeadline<T>(
   { timeoutMs, signal }: Pick<SendOptions, 'timeoutMs' | 'signal'>,
-  work: Promise<T>,
+  work: () => Promise<T>,
   onGivenUp: () => void,
 ): Promise<T> {
   signal.throwIfAborted();
+  const working = work();
   const { promise: ended, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     reject(new DestinationError('timeout', `no confirmation within ${timeoutMs} ms`));
@@ -96,12 +97,12 @@ export async function withinDeadline<T>(
   signal.addEventListener('abort', onAbort, { once: true });
   let isGivenUp = true;
   try {
-    return await Promise.race([work.finally(() => (isGivenUp = false)), ended]);
+    return await Promise.race([working.finally(() => (isGivenUp = false)), ended]);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);
     if (isGivenUp) {
-      work.catch(() => undefined);
+      working.catch(() => undefined);
       onGivenUp();
     }
   }

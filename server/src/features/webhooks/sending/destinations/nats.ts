@@ -46,7 +46,7 @@ export function natsDriver(
         });
       return confirmed;
     };
-    return withinDeadline(options, send(), () => connections.drop(name));
+    return withinDeadline(options, send, () => connections.drop(name));
   };
 
   async function open({ url, destination, credentials }: Target<NatsDestination>) {
@@ -86,35 +86,29 @@ function streamOf(connection: NatsConnection): NatsStream {
 }
 
 function failureOf(error: unknown): DestinationError {
-  const failed = (failure: DestinationError['failure'], message: string) =>
-    new DestinationError(failure, message, error);
-  if (error instanceof errors.RequestError && error.isNoResponders()) {
-    return failed('rejected', 'no stream takes the subject');
+  if (error instanceof DestinationError) return error;
+  const chain = [...causesOf(error)];
+  const is = (...types: (abstract new (...args: never[]) => Error)[]) =>
+    chain.some((one) => types.some((type) => one instanceof type));
+  const codes = chain.map((one) => ('code' in one ? String(one.code) : ''));
+  const failed = (failure: DestinationError['failure'], message?: string) =>
+    new DestinationError(failure, message ?? chain[0]?.message ?? String(error), error);
+  if (is(errors.NoRespondersError)) return failed('rejected', 'no stream takes the subject');
+  if (is(JetStreamApiError, errors.AuthorizationError, errors.PermissionViolationError)) {
+    return failed('rejected');
   }
-  if (error instanceof errors.NoRespondersError) {
-    return failed('rejected', 'no stream takes the subject');
-  }
-  if (
-    error instanceof errors.AuthorizationError ||
-    error instanceof errors.UserAuthenticationExpiredError ||
-    error instanceof errors.PermissionViolationError ||
-    error instanceof JetStreamApiError
-  ) {
-    return failed('rejected', error.message);
-  }
-  if (error instanceof errors.TimeoutError) return failed('timeout', error.message);
-  const causes = [error, error instanceof Error ? error.cause : null];
-  const codes = causes.map((one) => String((one as { code?: unknown } | null)?.code ?? ''));
-  if (codes.includes('ECONNREFUSED')) return failed('connection_refused', 'nobody listens');
-  if (
-    codes.some((code) => /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code))
-  ) {
-    return failed('tls_error', 'the certificate is not good');
-  }
-  if (error instanceof errors.ProtocolError || error instanceof errors.InvalidArgumentError) {
-    return failed('protocol_error', error.message);
-  }
-  return failed('connection_error', error instanceof Error ? error.message : String(error));
+  if (is(errors.UserAuthenticationExpiredError)) return failed('rejected');
+  if (codes.includes('ECONNREFUSED')) return failed('connection_refused');
+  if (codes.some((code) => tlsCodes.test(code))) return failed('tls_error');
+  if (is(errors.TimeoutError)) return failed('timeout');
+  if (is(errors.ProtocolError, errors.InvalidArgumentError)) return failed('protocol_error');
+  return failed('connection_error');
+}
+
+const tlsCodes = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
+
+function* causesOf(error: unknown): Generator<Error> {
+  for (let one = error; one instanceof Error; one = one.cause) yield one;
 }
 
 export type { NatsStream };

@@ -102,7 +102,7 @@ export function rabbitDriver(
         });
       return confirmed;
     };
-    return withinDeadline(options, send(), () => connections.drop(name));
+    return withinDeadline(options, send, () => connections.drop(name));
   };
 
   async function open({ url, destination, credentials }: Target<RabbitDestination>) {
