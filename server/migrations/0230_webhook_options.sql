@@ -5,7 +5,9 @@ alter table webhook
   -- The operator's own customer that the webhook belongs to; null: the operator itself.
   add column customer text,
   -- Passwords and private keys for the receiver, encrypted like the secret.
-  add column sealed_credentials bytea;
+  add column sealed_credentials bytea,
+  -- The `failing_since` of which a notice was sent.
+  add column noticed_since timestamptz;
 create index webhook_by_customer on webhook (organization_id, customer) where customer is not null;
 
 -- Made up by a trigger: a replay leaves it out.

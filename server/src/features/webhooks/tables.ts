@@ -31,6 +31,7 @@ type WebhookTable = {
   options: Generated<unknown>;
   customer: Generated<string | null>;
   sealed_credentials: Generated<Buffer | null>;
+  noticed_since: NullableTimestamp;
 };
 
 type WebhookEventTable = {

@@ -101,6 +101,21 @@ export async function listWebhooks(
     .execute();
 }
 
+/** The webhooks of one customer of the organization, newest first. */
+export async function listWebhooksOf(
+  db: Db,
+  organizationId: OrganizationId,
+  customer: string,
+): Promise<WebhookRow[]> {
+  return db
+    .selectFrom('webhook')
+    .select(shownColumns)
+    .where('organization_id', '=', organizationId)
+    .where('customer', '=', customer)
+    .orderBy('created_at', 'desc')
+    .execute();
+}
+
 export async function countWebhooks(db: Db, organizationId: OrganizationId): Promise<number> {
   const { count } = await db
     .selectFrom('webhook')

@@ -11,6 +11,7 @@ import {
   ListEnvelope,
   pageQuery,
 } from '../../../platform/http/schemas.ts';
+import { fieldError } from '../../../platform/http/errors.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
 import type { Vault } from '../../../platform/vault.ts';
@@ -49,6 +50,8 @@ export type WebhookRouteParts = {
   egress: Egress;
   changes: WebhookChanges;
   catalogue: EventCatalogue;
+  /** Whether notices can be sent by mail. */
+  hasMail: boolean;
   /** Called after a delivery became due. */
   onDue: () => void;
 };
@@ -123,6 +126,7 @@ function addCreateRoute(app: HttpApp, parts: WebhookRouteParts): void {
         ...options
       } = request.body;
       if (headers) requireHeaders(headers);
+      requireMail(parts, options.notify);
       const fields = {
         events,
         description,
@@ -142,6 +146,15 @@ function addCreateRoute(app: HttpApp, parts: WebhookRouteParts): void {
       );
     },
   );
+}
+
+/** @throws ApiError VALIDATION_ERROR where nobody could be told */
+function requireMail(
+  { hasMail }: WebhookRouteParts,
+  notify: readonly string[] | null = null,
+): void {
+  if (hasMail || notify === null || notify.length === 0) return;
+  throw fieldError('notify', 'needs a mail server: the operator sets REELFEED_SMTP_URL');
 }
 
 function addGetRoute(app: HttpApp, { db }: WebhookRouteParts): void {
@@ -190,6 +203,7 @@ function addPatchRoute(app: HttpApp, parts: WebhookRouteParts): void {
       const { url, events, description, headers, rateLimit, customer, status, ...options } =
         request.body;
       if (headers) requireHeaders(headers);
+      requireMail(parts, options.notify);
       const change = given({ events, description, headers, rateLimit, customer, status });
       await mutations.mutateAfter(
         request,

@@ -83,6 +83,7 @@ export function changeOptions(
   const { destination, clientCertificate, oauth, signature, ...plain } = change;
   let credentials: Record<string, unknown> = openCredentials(vault, context, sealedCredentials);
   let next: Record<string, unknown> = { ...options, ...plain };
+  if (plain.notify?.length === 0) next['notify'] = null;
   if (signature !== undefined) next['signature'] = signature === 'hmac' ? null : signature;
   if (destination !== undefined) {
     const { shown, secret } = splitDestination(destination);
