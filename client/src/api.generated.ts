@@ -1695,7 +1695,7 @@ export interface paths {
         put?: never;
         /**
          * Make up an event
-         * @description Records an event with the data of the example in the catalogue. Every webhook that subscribes to it receives it like any other.
+         * @description Records an event with the data of the example in the catalogue, marked as a test. `listen` shows it. Of the webhooks, only those that `webhookIds` names receive it, if they subscribe to it and their filter lets it pass.
          */
         post: operations["triggerWebhookEvent"];
         delete?: never;
@@ -1827,7 +1827,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the signing secret
-         * @description For one hour deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.
+         * @description For one hour, or the `rotationOverlap` of the webhook, deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1890,6 +1890,26 @@ export interface paths {
          * @description One more attempt of a delivery that has ended, whatever its result was.
          */
         post: operations["retryWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/portal-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link to the portal
+         * @description For one of your own customers: a page with the webhooks whose `customer` this is, their deliveries, and what can be done about them. Whoever has the link has these rights until it expires.
+         */
+        post: operations["createWebhookPortalLink"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2275,7 +2295,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             lastAttemptAt?: string;
-            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`. */
+            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`, `rejected`, `token_error`. */
             lastError?: string;
             /**
              * Format: date-time
@@ -2716,25 +2736,99 @@ export interface components {
         };
         /** Webhook */
         Webhook: {
+            clientCertificate: {
+                /**
+                 * Format: date-time
+                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                expiresAt: string;
+                fingerprint: string;
+                subject: string;
+            } | null;
             /**
              * Format: date-time
              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
              * @example 2026-01-31T12:00:00.000Z
              */
             createdAt: string;
+            customer: string | null;
             description: string | null;
+            destination: {
+                /** @enum {string} */
+                type: "https";
+            } | {
+                /**
+                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                 * @example reelfeed.{event}
+                 */
+                subject: string;
+                /** @enum {string} */
+                type: "nats";
+                username?: string;
+            } | {
+                exchange: string;
+                /** @description `{event}` stands for the kind. */
+                routingKey: string;
+                /** @enum {string} */
+                type: "rabbitmq";
+                username?: string;
+            } | {
+                accessKeyId: string;
+                bucket: string;
+                prefix: string;
+                region: string;
+                /** @enum {string} */
+                type: "s3";
+            };
             disabledReason: ("requested" | "failing") | null;
             events: string[];
             failingSince: string | null;
+            filter: {
+                [key: string]: {
+                    equals?: string | number | boolean | null;
+                    exists?: boolean;
+                    gt?: number;
+                    gte?: number;
+                    in?: (string | number | boolean | null)[];
+                    lt?: number;
+                    lte?: number;
+                    prefix?: string;
+                };
+            } | null;
             /** @description Names of the custom headers. */
             headerNames: string[];
             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
+            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+            neverMatches: string[];
+            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+            notify: string[];
+            oauth: {
+                audience?: string;
+                clientId: string;
+                scope?: string;
+                tokenUrl: string;
+            } | null;
+            orderedBy: "contentId" | null;
+            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+            payloadVersion: number;
             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
             previousSecretExpiresAt: string | null;
+            publicKey: string | null;
             rateLimit: number | null;
+            retrySchedule: number[] | null;
+            /** @description Seconds for which a replaced secret signs as well. */
+            rotationOverlap: number;
+            /**
+             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
+             * @enum {string}
+             */
+            signature: "hmac" | "ed25519";
             /** @enum {string} */
             status: "active" | "disabled";
+            /** @description Seconds that an attempt may take in all. */
+            timeout: number;
             url: string;
         };
     };
@@ -3010,8 +3104,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7beykrhy1901mrct2f",
-                     *         "asOf": "2026-11-23T15:30:47.154Z"
+                     *         "requestId": "req_01m84ktc0hev7a3e5a0kthc3an",
+                     *         "asOf": "2026-11-23T16:28:54.706Z"
                      *       }
                      *     }
                      */
@@ -3138,7 +3232,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
+                     *           "contentId": "01a2093d-20d5-71bd-9727-0d2d3bf42f75",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3164,10 +3258,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7neex9e4apfzsjxt64",
+                     *         "requestId": "req_01m84ktc1se8p8kz6cjtbegs5b",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T15:30:47.165Z"
+                     *         "asOf": "2026-11-23T16:28:54.744Z"
                      *       }
                      *     }
                      */
@@ -3290,7 +3384,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20907-f900-77de-8e17-0f8621e7af5b",
+                     *         "contentId": "01a2093d-305c-705f-8fbc-56519c62ab61",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3372,8 +3466,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy84etn9e4nanase97p4",
-                     *         "asOf": "2026-11-23T15:30:47.176Z"
+                     *         "requestId": "req_01m84ktc4ae0xs03qjq9z7avng",
+                     *         "asOf": "2026-11-23T16:28:54.843Z"
                      *       }
                      *     }
                      */
@@ -3588,8 +3682,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8be2kszs1w3hh5c7hs",
-                     *         "asOf": "2026-11-23T15:30:47.185Z"
+                     *         "requestId": "req_01m84ktc78e01bjkabr5pb09er",
+                     *         "asOf": "2026-11-23T16:28:54.916Z"
                      *       }
                      *     }
                      */
@@ -3738,8 +3832,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8yej8r4q2sejkz915c",
-                     *         "asOf": "2026-11-23T15:30:47.202Z"
+                     *         "requestId": "req_01m84ktcb5e5daa1sb695htg3f",
+                     *         "asOf": "2026-11-23T16:28:55.102Z"
                      *       }
                      *     }
                      */
@@ -3993,8 +4087,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6ver2v6q2v4c3g97fr",
-                     *         "asOf": "2026-11-23T15:30:47.141Z"
+                     *         "requestId": "req_01m84ktbype4qrbvjg1wg8z2kc",
+                     *         "asOf": "2026-11-23T16:28:54.658Z"
                      *       }
                      *     }
                      */
@@ -4297,8 +4391,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8merya0pxzxr6pa44k",
-                     *         "asOf": "2026-11-23T15:30:47.191Z"
+                     *         "requestId": "req_01m84ktc8de2vrdfreskabbc44",
+                     *         "asOf": "2026-11-23T16:28:54.968Z"
                      *       }
                      *     }
                      */
@@ -4463,8 +4557,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8se6gsvc0xyq41j2df",
-                     *         "asOf": "2026-11-23T15:30:47.195Z"
+                     *         "requestId": "req_01m84ktcabe758e0gmhsfbfjt2",
+                     *         "asOf": "2026-11-23T16:28:55.002Z"
                      *       }
                      *     }
                      */
@@ -4582,8 +4676,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy94epksgmt8ygnce5b7",
-                     *         "asOf": "2026-11-23T15:30:47.206Z"
+                     *         "requestId": "req_01m84ktcg1ezbb7smp8wsy5ze0",
+                     *         "asOf": "2026-11-23T16:28:55.193Z"
                      *       }
                      *     }
                      */
@@ -4683,40 +4777,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84gft11ejnspkz6xkr423sk",
-                     *           "recordedAt": "2026-11-23T15:30:42.849Z",
+                     *           "id": "aud_01m84ks32ne6wtzkc5sfyg7qg3",
+                     *           "recordedAt": "2026-11-23T16:28:12.757Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84krqeeefb932bkcp9688h9",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *           "resourceId": "key_01m84ks32jedf97vh1h4nhzvda",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0yez0ry3zr0tjcpyx7"
+                     *           "requestId": "req_01m84ks31zebha5x48jtgb94em"
                      *         },
                      *         {
-                     *           "id": "aud_01m84gft0ke8vt7yc9yzjnjj7g",
-                     *           "recordedAt": "2026-11-23T15:30:42.836Z",
+                     *           "id": "aud_01m84ks310ez3v1s6erw7t3yqf",
+                     *           "recordedAt": "2026-11-23T16:28:12.704Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84krqeeefb932bkcp9688h9",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft0ke8vt7yc5hkrxssye",
+                     *           "resourceId": "key_01m84ks30yek49ax5hjjwqxnfv",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0he4w9zvhtyp572cnv"
+                     *           "requestId": "req_01m84ks30vercb2nwa3y3x01bs"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft27e44r93qsvq34rtmz",
+                     *         "requestId": "req_01m84ks39ce2ebv4pg92k3a1mp",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4812,7 +4906,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0ten1typth70616b6m",
+                     *         "requestId": "req_01m84kta80eq8ap82g9hparq8a",
                      *         "experiments": []
                      *       }
                      *     }
@@ -4921,7 +5015,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e859-77c0-8247-07b30610bfa9",
+                     *           "id": "01a2093c-8d52-7042-a43a-573dddfc36fe",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -4959,13 +5053,13 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.906Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.920Z"
+                     *           "createdAt": "2026-11-23T16:28:13.018Z",
+                     *           "updatedAt": "2026-11-23T16:28:13.171Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-e713-71f7-885d-5618310874c1",
+                     *           "id": "01a2093c-7137-7611-ae8a-e067b8c7859e",
                      *           "contentType": "video",
-                     *           "title": "Item 2",
+                     *           "title": "Item 1",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -5001,12 +5095,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.580Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.660Z"
+                     *           "createdAt": "2026-11-23T16:28:05.845Z",
+                     *           "updatedAt": "2026-11-23T16:28:07.975Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft42e669p8d6abyy5gkc",
+                     *         "requestId": "req_01m84ks3qdekba5g0cgg985x0s",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5106,7 +5200,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e894-73a5-8e72-d54db174b646",
+                     *         "id": "01a2093c-8ff0-720a-a185-bb9e55a31d31",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5144,11 +5238,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:42.964Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.964Z"
+                     *         "createdAt": "2026-11-23T16:28:13.710Z",
+                     *         "updatedAt": "2026-11-23T16:28:13.710Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft4deek87f8yjb9s8srp"
+                     *         "requestId": "req_01m84ks3wbeqwrjxs547ebx67d"
                      *       }
                      *     }
                      */
@@ -5217,7 +5311,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e89f-72cb-8ad8-21dc08accbe3",
+                     *         "id": "01a2093c-918e-76c4-9467-084565a393a0",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5266,11 +5360,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.975Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.975Z"
+                     *         "createdAt": "2026-11-23T16:28:14.089Z",
+                     *         "updatedAt": "2026-11-23T16:28:14.089Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft54epq95g6y7wpgzc02"
+                     *         "requestId": "req_01m84ks4dgey0sxqw1zvxjccpj"
                      *       }
                      *     }
                      */
@@ -5345,11 +5439,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8be-73e5-91bc-5b20fb0e2ffd",
+                     *         "id": "01a2093c-9315-7407-ac65-1bfc18becc1e",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft61enyv88t4qx4mzr8w"
+                     *         "requestId": "req_01m84ks4rzedxtsvz55fs3x6v1"
                      *       }
                      *     }
                      */
@@ -5480,7 +5574,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8a8-71fd-8fdd-3e828ce6678e",
+                     *         "id": "01a2093c-91c0-721d-b510-a4e339e5005e",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5529,11 +5623,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.985Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.002Z"
+                     *         "createdAt": "2026-11-23T16:28:14.145Z",
+                     *         "updatedAt": "2026-11-23T16:28:14.474Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft5cehcve0f5b073a0ce"
+                     *         "requestId": "req_01m84ks4fqe0mt3kgm3qn6sp7g"
                      *       }
                      *     }
                      */
@@ -5601,7 +5695,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxcecwtk2rzmnnzspm3"
+                     *         "requestId": "req_01m84kspv2e7bs7ppp2fny9wrb"
                      *       }
                      *     }
                      */
@@ -5680,17 +5774,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "id": "01a2093c-da36-7671-a5ba-6c1db87319a9",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/sFKGP-WG5fTTIMFrLXr_dw/a-01a20907-ef9b-746f-89d5-bb912d80cb8e/captions.vtt",
-                     *         "trackId": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "url": "https://feed.example.org/media/Z_VEiBOfcg-4q3whj2Lorg/a-01a2093c-da36-7671-a5ba-6c1db87319a9/captions.vtt",
+                     *         "trackId": "01a2093c-da36-7671-a5ba-6c1db87319a9",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T15:30:44.772Z"
+                     *         "createdAt": "2026-11-23T16:28:32.968Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvwke3zbr0abb887nr2w"
+                     *         "requestId": "req_01m84kspeqeg2b55p6x25nzfky"
                      *       }
                      *     }
                      */
@@ -5761,11 +5855,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efb5-752e-9ffa-e42bf49fddd5",
+                     *         "id": "01a2093c-dbe1-741e-8be9-3a5be5f0b378",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxzen2vxaj3r36g2s9y"
+                     *         "requestId": "req_01m84ksq4fe1wa2kk3q3p0tt0j"
                      *       }
                      *     }
                      */
@@ -5844,7 +5938,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efc6-7092-8449-1e810809aee0",
+                     *         "id": "01a2093c-dcb8-7407-82a0-f8886f50df3e",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -5859,18 +5953,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -5895,11 +5989,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:44.807Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.066Z"
+                     *         "createdAt": "2026-11-23T16:28:33.336Z",
+                     *         "updatedAt": "2026-11-23T16:28:35.725Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvyteqhtshnmqhrhdyya"
+                     *         "requestId": "req_01m84ksqdye3d8ksnwdt463xp7"
                      *       }
                      *     }
                      */
@@ -5969,7 +6063,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *         "id": "01a2093c-e659-70b0-aa6b-f72aa6a781c3",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6007,11 +6101,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:45.072Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.093Z"
+                     *         "createdAt": "2026-11-23T16:28:35.804Z",
+                     *         "updatedAt": "2026-11-23T16:28:35.968Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw71ej79e6q0vf9h69ny"
+                     *         "requestId": "req_01m84kssqxey3tbh2emy77cz38"
                      *       }
                      *     }
                      */
@@ -6087,14 +6181,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ea01-73f6-b863-c46cac25751c",
-                     *         "imageUrl": "https://feed.example.org/media/iPmO3MtUdjwP3vwxFphtkg/a-01a20907-ea01-73f6-b863-c46cac25751c/large.jpg",
+                     *         "id": "01a2093c-a9d0-71fb-b929-a26493ce3643",
+                     *         "imageUrl": "https://feed.example.org/media/g2Ne1azyj2IS0RI25ww3Kg/a-01a2093c-a9d0-71fb-b929-a26493ce3643/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.643Z"
+                     *         "createdAt": "2026-11-23T16:28:22.457Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftfse3pbsc2ww3zq8my5"
+                     *         "requestId": "req_01m84ksa95ebrs6mmpa8rpyq63"
                      *       }
                      *     }
                      */
@@ -6165,11 +6259,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ed89-7367-9be8-85dcc4af1495",
+                     *         "id": "01a2093c-c4d5-7620-ba3e-782dee3f8f4b",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvw6ez59tzffhdp38m7b"
+                     *         "requestId": "req_01m84ksp9ges69mqff1nmhdcdq"
                      *       }
                      *     }
                      */
@@ -6211,8 +6305,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20907-ec7b-711b-8099-8655dd7ea547",
-                 *         "01a20907-eb5a-74d8-a314-34d3c6e5af8c"
+                 *         "01a2093c-bbea-7477-a822-c6e7db272c19",
+                 *         "01a2093c-b29c-75c9-860c-8fdab08ed174"
                  *       ]
                  *     }
                  */
@@ -6254,22 +6348,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-ec7b-711b-8099-8655dd7ea547",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-ec7b-711b-8099-8655dd7ea547/large.jpg",
+                     *           "id": "01a2093c-bbea-7477-a822-c6e7db272c19",
+                     *           "imageUrl": "https://feed.example.org/media/LzNKKLLYwaIpcIhdPysHsQ/a-01a2093c-bbea-7477-a822-c6e7db272c19/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T15:30:44.206Z"
+                     *           "createdAt": "2026-11-23T16:28:26.863Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-eb5a-74d8-a314-34d3c6e5af8c",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-eb5a-74d8-a314-34d3c6e5af8c/large.jpg",
+                     *           "id": "01a2093c-b29c-75c9-860c-8fdab08ed174",
+                     *           "imageUrl": "https://feed.example.org/media/LzNKKLLYwaIpcIhdPysHsQ/a-01a2093c-b29c-75c9-860c-8fdab08ed174/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T15:30:43.950Z"
+                     *           "createdAt": "2026-11-23T16:28:24.869Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvbme93twm9zazjpt4ee"
+                     *         "requestId": "req_01m84ksgx5epm87p9jmrendjfk"
                      *       }
                      *     }
                      */
@@ -6339,7 +6433,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKUX9_d0KOactvucRnNplFV_Us8Q/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKhiV-lSDDUoAsT6115FSVwpMmVA/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6347,11 +6441,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T21:30:42.943Z",
+                     *         "expiresAt": "2026-11-23T22:28:13.310Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft3xem6a17mz14e0swmc"
+                     *         "requestId": "req_01m84ks3ktety83vztfn0zxtqx"
                      *       }
                      *     }
                      */
@@ -6440,7 +6534,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8c6-73c1-855c-52572ec13d7e",
+                     *         "id": "01a2093c-9325-75e9-82ff-b6f6745fcaa8",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6478,11 +6572,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.014Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.022Z"
+                     *         "createdAt": "2026-11-23T16:28:14.503Z",
+                     *         "updatedAt": "2026-11-23T16:28:14.523Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6dezcaceh650hfhmk1"
+                     *         "requestId": "req_01m84ks4ste4m8btnpeqm0szh1"
                      *       }
                      *     }
                      */
@@ -6547,7 +6641,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *         "id": "01a2093c-9725-77b8-9aad-06ba4c223032",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6585,11 +6679,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.056Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.084Z"
+                     *         "createdAt": "2026-11-23T16:28:15.534Z",
+                     *         "updatedAt": "2026-11-23T16:28:16.059Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft89ekst6agxgn2f089y"
+                     *         "requestId": "req_01m84ks69ee6pthe34k0k6jrb2"
                      *       }
                      *     }
                      */
@@ -6656,7 +6750,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyeqexmtnt436q19dmy6"
+                     *         "requestId": "req_01m84ktds5ej5s6vjy8dq0z7rf"
                      *       }
                      *     }
                      */
@@ -6719,18 +6813,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-b8761f280821",
-                     *           "contentId": "01a20907-e99a-7483-80f0-627f42976437",
+                     *           "id": "01a2093c-a3d8-7605-814d-b1d9036d9edd",
+                     *           "contentId": "01a2093c-a217-75eb-a616-a6077efa403a",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-be0c4f3c74d7",
-                     *           "contentId": "01a20907-e99b-7078-b2dc-6e7ee74ff4da",
+                     *           "id": "01a2093c-a3d8-7605-814d-b75d88213a55",
+                     *           "contentId": "01a2093c-a219-741a-8c26-93758723eb17",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfte2ezkrmdr0xqxyetxm"
+                     *         "requestId": "req_01m84ks91xed6bvsax9sbypd9c"
                      *       }
                      *     }
                      */
@@ -6774,8 +6868,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20907-e9ca-72e6-b4e7-adcace8e5547",
-                 *         "01a20907-e9cb-73c2-96f0-bfc4b7a56f10"
+                 *         "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
+                 *         "01a2093c-a4cc-71d5-978e-9d4730b04927"
                  *       ]
                  *     }
                  */
@@ -6821,18 +6915,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-adec670b3f90",
-                     *           "contentId": "01a20907-e9ca-72e6-b4e7-adcace8e5547",
+                     *           "id": "01a2093c-a7a5-7403-896b-75de9e3d0b5c",
+                     *           "contentId": "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-b04d41966a17",
-                     *           "contentId": "01a20907-e9cb-73c2-96f0-bfc4b7a56f10",
+                     *           "id": "01a2093c-a7a5-7403-896b-7b37e8145ac5",
+                     *           "contentId": "01a2093c-a4cc-71d5-978e-9d4730b04927",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftf1ezera647s41md8cf"
+                     *         "requestId": "req_01m84ks9sjewdv31cghprnvyv0"
                      *       }
                      *     }
                      */
@@ -6909,11 +7003,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e988-76ca-88c9-8daa6291dcc8",
+                     *         "id": "01a2093c-a1a2-75ec-b2b6-01d516476deb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftcdexab406j1c136bd6"
+                     *         "requestId": "req_01m84ks8d9evwvv9dga7mg4gsh"
                      *       }
                      *     }
                      */
@@ -6955,8 +7049,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                 *         "01a20907-e956-70ff-aaca-5a9c48b4ce1c"
+                 *         "01a2093c-9ee7-716b-b132-3e0f372a4268",
+                 *         "01a2093c-9ee7-716b-b132-3a035d15736a"
                  *       ]
                  *     }
                  */
@@ -6998,18 +7092,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                     *           "contentId": "01a20907-e92c-742b-9537-ad42e83228f3",
+                     *           "id": "01a2093c-9ee7-716b-b132-3e0f372a4268",
+                     *           "contentId": "01a2093c-9d38-7205-b04f-2f6ddf2fd485",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5a9c48b4ce1c",
-                     *           "contentId": "01a20907-e92a-77ab-9d61-7cff65a9b8ab",
+                     *           "id": "01a2093c-9ee7-716b-b132-3a035d15736a",
+                     *           "contentId": "01a2093c-9da2-770d-b7fa-86b8e21f4eb0",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftaxe9mbw19xpkrhhneb"
+                     *         "requestId": "req_01m84ks7qtee5vhb076b458hgq"
                      *       }
                      *     }
                      */
@@ -7056,8 +7150,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f119-7656-b104-e27c0d9ee342",
-                 *         "01a20907-f11a-7170-8456-47907b51a69e"
+                 *         "01a2093c-e90e-71df-968a-8d5cf19482e6",
+                 *         "01a2093c-e90f-73dc-a037-478b96309aaf"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7106,11 +7200,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f119-7656-b104-e27c0d9ee342",
+                     *             "id": "01a2093c-e90e-71df-968a-8d5cf19482e6",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20907-f11a-7170-8456-47907b51a69e",
+                     *             "id": "01a2093c-e90f-73dc-a037-478b96309aaf",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7128,7 +7222,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw8yeyet367erjpqz7b4"
+                     *         "requestId": "req_01m84kstb4e60a8b5a7kwg82wq"
                      *       }
                      *     }
                      */
@@ -7217,13 +7311,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *           "jobId": "job_01m84kstgpe3frmpe4wdmwyhhq",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T15:30:45.192Z",
+                     *           "createdAt": "2026-11-23T16:28:36.757Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7234,7 +7328,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfwadev0rdjjjb8j8d2ws",
+                     *         "requestId": "req_01m84kstjeetb8xckzzjh70mbm",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7422,14 +7516,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *         "jobId": "job_01m84kstgpe3frmpe4wdmwyhhq",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:45.192Z"
+                     *         "createdAt": "2026-11-23T16:28:36.757Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ze70vbsm24rdkzqa9"
+                     *         "requestId": "req_01m84kstg2epv834m0wmame96c"
                      *       }
                      *     }
                      */
@@ -7507,17 +7601,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxmaen9987bryfx0v6vp",
+                     *         "jobId": "job_01m84kt4kae49bay8kyr2mgzzy",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.538Z",
-                     *         "completedAt": "2026-11-23T15:30:46.552Z"
+                     *         "createdAt": "2026-11-23T16:28:47.076Z",
+                     *         "completedAt": "2026-11-23T16:28:47.387Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxn2esnryn8vpyg15a2p"
+                     *         "requestId": "req_01m84kt50we31s5gmbzmc4wb7c"
                      *       }
                      *     }
                      */
@@ -7582,17 +7676,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxk4e0ra6zvv51mf71eg",
+                     *         "jobId": "job_01m84kt41eetkbrc8eba9kp3rw",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.499Z",
-                     *         "completedAt": "2026-11-23T15:30:46.527Z"
+                     *         "createdAt": "2026-11-23T16:28:46.488Z",
+                     *         "completedAt": "2026-11-23T16:28:46.771Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxktemq88hh7yqygvwwa"
+                     *         "requestId": "req_01m84kt48ge32svxkr6fqxmp96"
                      *       }
                      *     }
                      */
@@ -7660,7 +7754,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnjewk9n5253qqbcca4",
+                     *         "requestId": "req_01m84kt55xecx8z79d9hxt8pec",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7708,8 +7802,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f129-73f9-92dc-34f8640fb1fe",
-                 *         "01a20907-f129-73f9-92dc-3cee8c53bd93"
+                 *         "01a2093c-e9cb-74b9-8f5b-5f0ca2f1f884",
+                 *         "01a2093c-e9cc-70d3-affc-74c77777fb32"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7762,13 +7856,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-34f8640fb1fe",
+                     *             "id": "01a2093c-e9cb-74b9-8f5b-5f0ca2f1f884",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-3cee8c53bd93",
+                     *             "id": "01a2093c-e9cc-70d3-affc-74c77777fb32",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7788,7 +7882,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ce9s8bk25pmxh4r4r"
+                     *         "requestId": "req_01m84ksteje3hay06022a042sh"
                      *       }
                      *     }
                      */
@@ -7846,11 +7940,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                 *           "id": "01a2093c-e711-765d-95d4-e8aba7c95e7f",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                 *           "id": "01a2093c-e709-7127-b87b-08b5c95c9ea5",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -7920,11 +8014,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                     *             "id": "01a2093c-e711-765d-95d4-e8aba7c95e7f",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                     *             "id": "01a2093c-e709-7127-b87b-08b5c95c9ea5",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -7942,7 +8036,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw89emw8bmrv4qvqyjk1"
+                     *         "requestId": "req_01m84ksss7edk8295zjtbr0j74"
                      *       }
                      *     }
                      */
@@ -8000,8 +8094,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f134-769b-bdc8-57534bb12c33",
-                 *         "01a20907-f134-769b-bdc8-5e7009c7063c"
+                 *         "01a2093c-e9de-7328-92dc-c9b92a451b32",
+                 *         "01a2093c-e9e0-72c4-9b6e-41afb6d3050d"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8047,11 +8141,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-57534bb12c33",
+                     *             "id": "01a2093c-e9de-7328-92dc-c9b92a451b32",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-5e7009c7063c",
+                     *             "id": "01a2093c-e9e0-72c4-9b6e-41afb6d3050d",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8069,7 +8163,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9rejpse3yes3r3928t"
+                     *         "requestId": "req_01m84kstf9ezhvd2xw99v6tnbb"
                      *       }
                      *     }
                      */
@@ -8224,7 +8318,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft8herh8v7nf13629cjb"
+                     *         "requestId": "req_01m84ks6f2ebysw1x31gzr26d7"
                      *       }
                      *     }
                      */
@@ -8370,7 +8464,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d0-749f-bc5a-474ef0926568",
+                     *         "id": "01a2093c-933f-76cf-8847-768fe0c454d7",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8408,14 +8502,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.025Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.025Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/NL_vYIYoAApvRGtX9KSzmk9OzMvO0oV_",
+                     *         "createdAt": "2026-11-23T16:28:14.528Z",
+                     *         "updatedAt": "2026-11-23T16:28:14.528Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/anIWtxODW-mDtrBLYWGeSUydTYlHCt14",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T15:30:43.025Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:28:14.528Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6gejfvrpj21aafggyf"
+                     *         "requestId": "req_01m84ks4syegeapx1xg0ar515c"
                      *       }
                      *     }
                      */
@@ -8541,12 +8635,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
-                 *       "eventId": "01a20907-f773-73a7-a425-bd68a577c244",
+                 *       "contentId": "01a2093d-20d5-71bd-9727-0d2d3bf42f75",
+                 *       "eventId": "01a2093d-20db-72dd-b0c4-e5d14a881765",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T15:30:46.771Z",
+                 *       "timestamp": "2026-11-23T16:28:50.779Z",
                  *       "data": {}
                  *     }
                  */
@@ -8640,10 +8734,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20907-f773-73a7-a425-bd68a577c244"
+                     *         "eventId": "01a2093d-20db-72dd-b0c4-e5d14a881765"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxvkeekt89e1azf2m5ds"
+                     *         "requestId": "req_01m84kt86vebev1h7a3js3ac4y"
                      *       }
                      *     }
                      */
@@ -8702,22 +8796,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20907-f780-7183-ba77-4dcfd03874a0",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-d8b90837a417",
+                 *           "contentId": "01a2093d-20f1-715a-bbf6-d2953f3b2c3b",
+                 *           "eventId": "01a2093d-21bd-76ca-b107-646f8611bd71",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:28:51.005Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                 *           "eventId": "01a2093d-21bd-76ca-b107-6bceda043fb6",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:28:51.005Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8824,14 +8918,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                     *             "eventId": "01a2093d-21bd-76ca-b107-6bceda043fb6",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwfermbj141159bda93"
+                     *         "requestId": "req_01m84kt8h9e0ctmswqpytxzt8d"
                      *       }
                      *     }
                      */
@@ -8982,7 +9076,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84gfy18eqrszgx0289qk93p",
+                     *           "id": "exp_01m84ktaazeg4b0yykxx5w8nv4",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -9010,15 +9104,15 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T15:30:46.984Z",
+                     *           "startedAt": "2026-11-23T16:28:53.019Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T15:30:46.951Z"
+                     *           "createdAt": "2026-11-23T16:28:52.957Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2cekysxv3zwd5shwqp",
+                     *         "requestId": "req_01m84ktadpebr9gpqww0er4fh6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9202,7 +9296,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2jejvve65kvbht10a2",
+                     *         "id": "exp_01m84ktagxewpvd8mvpqcc6sjr",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -9245,11 +9339,11 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.994Z",
+                     *         "createdAt": "2026-11-23T16:28:53.144Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2hese9wkkbbt7mdjp3"
+                     *         "requestId": "req_01m84ktagketxaa6ettcp1gz1v"
                      *       }
                      *     }
                      */
@@ -9356,7 +9450,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2qehgabbf9y04pq782",
+                     *         "id": "exp_01m84ktak0eaptqrj9acfgjf54",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -9390,15 +9484,15 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T15:30:47.004Z",
+                     *         "startedAt": "2026-11-23T16:28:53.545Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.998Z",
+                     *         "createdAt": "2026-11-23T16:28:53.214Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy31e0z9995fc9zww260"
+                     *         "requestId": "req_01m84ktb01ewrbaqh3ezat4csw"
                      *       }
                      *     }
                      */
@@ -9507,11 +9601,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy3we9w87j6h1jd3401w",
+                     *         "id": "exp_01m84ktb7kewsr6z0zwbzx6tpn",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3ye22rrcfb7x2wwark"
+                     *         "requestId": "req_01m84ktb88ee7tkpngga4hkhtd"
                      *       }
                      *     }
                      */
@@ -9632,7 +9726,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy36exkbfdkarqg8szew",
+                     *         "id": "exp_01m84ktb1re8csd66wahnm093n",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -9668,11 +9762,11 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:47.013Z",
+                     *         "createdAt": "2026-11-23T16:28:53.666Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3aejrss240enqw3438"
+                     *         "requestId": "req_01m84ktb2petyt9k7rsq0dqn4f"
                      *       }
                      *     }
                      */
@@ -9780,13 +9874,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84gfy67etps39yw5cbad2cc",
+                     *         "experimentId": "exp_01m84ktbvxe1b8vt5h5zey97ns",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T15:30:47.116Z"
+                     *           "startedAt": "2026-11-23T16:28:54.574Z"
                      *         },
-                     *         "asOf": "2026-11-23T15:30:47.120Z",
+                     *         "asOf": "2026-11-23T16:28:54.589Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -9849,7 +9943,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6fe1a8pgjw34a16r0t"
+                     *         "requestId": "req_01m84ktbxte48r70sg854g23ta"
                      *       }
                      *     }
                      */
@@ -9973,13 +10067,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy5aeg5b2ymahsyxx6gk",
+                     *         "id": "exp_01m84ktbnnekjv8szttfgpk3g3",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T15:30:47.107Z"
+                     *         "rolledOutAt": "2026-11-23T16:28:54.519Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy5ze32ahs6earry6zxb"
+                     *         "requestId": "req_01m84ktbvgeqtaqh2ar7a9z61c"
                      *       }
                      *     }
                      */
@@ -10062,12 +10156,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy44eq1b3jvs76js89j9",
+                     *         "id": "exp_01m84ktb98eh7sywfasgpfns22",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T15:30:47.048Z"
+                     *         "startedAt": "2026-11-23T16:28:54.043Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy47eg69dn6vjvdypcpt"
+                     *         "requestId": "req_01m84ktbbfekpsgk1f9efkcyf6"
                      *       }
                      *     }
                      */
@@ -10158,14 +10252,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy4eemx8a5mw2zsdmbzt",
+                     *         "id": "exp_01m84ktbdye5vvhfte01mehta7",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T15:30:47.072Z",
+                     *         "stoppedAt": "2026-11-23T16:28:54.290Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy4sejsb8s1gn4fpz7q7"
+                     *         "requestId": "req_01m84ktbhaem0ack8dq3cfevpx"
                      *       }
                      *     }
                      */
@@ -10286,7 +10380,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6mecrastt14e43wszh"
+                     *         "requestId": "req_01m84ktby4eew954gsd4mrkevr"
                      *       }
                      *     }
                      */
@@ -10365,7 +10459,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *           "id": "dex_01m84ktcjbeaqrc1bfpbgt35t7",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -10376,13 +10470,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T15:30:47.211Z",
+                     *           "createdAt": "2026-11-23T16:28:55.235Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9fe5wtvtjjg3ndwevs",
+                     *         "requestId": "req_01m84ktck1e9st3s8xfzqkggb5",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10485,7 +10579,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *         "id": "dex_01m84ktcjbeaqrc1bfpbgt35t7",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10496,12 +10590,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.211Z",
+                     *         "createdAt": "2026-11-23T16:28:55.235Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy98e3yr4gvj9qnwemx8"
+                     *         "requestId": "req_01m84ktchfeeetmwv80jdspdny"
                      *       }
                      *     }
                      */
@@ -10567,7 +10661,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9sev9rr1ecatde44py",
+                     *         "id": "dex_01m84ktcn5exda57hehynhzeb1",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10578,12 +10672,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.221Z",
+                     *         "createdAt": "2026-11-23T16:28:55.325Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9wezjb0m0p883mkvdw"
+                     *         "requestId": "req_01m84ktcpce7nrjneatdsfxgqd"
                      *       }
                      *     }
                      */
@@ -10667,7 +10761,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *           "id": "01a2093c-dcb8-7407-82a0-f8886f50df3e",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -10682,101 +10776,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
-                     *           "thumbnailHash": null,
-                     *           "thumbnailTime": null,
-                     *           "thumbnails": [],
-                     *           "previewUrl": null,
-                     *           "storyboardUrl": null,
-                     *           "downloadUrl": null,
-                     *           "customMetadata": {},
-                     *           "captionTracks": [],
-                     *           "images": [],
-                     *           "width": null,
-                     *           "height": null,
-                     *           "aspectRatio": null,
-                     *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
-                     *           "resolutionTier": null,
-                     *           "autoScrollInterval": null,
-                     *           "articleUrl": null,
-                     *           "externalId": null,
-                     *           "errorReason": null,
-                     *           "sourceTracks": [],
-                     *           "warnings": [],
-                     *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:45.072Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.093Z",
-                     *           "isLive": false,
-                     *           "liveStreamId": null,
-                     *           "liveStreamStatus": null,
-                     *           "currentViewers": 0,
-                     *           "engagement": {
-                     *             "views": 0,
-                     *             "likes": 0,
-                     *             "shares": 0,
-                     *             "saves": 0
-                     *           },
-                     *           "ranking": {
-                     *             "score": 0.6249954365593744,
-                     *             "signals": {
-                     *               "recency": 0.9999817462374975,
-                     *               "engagement": 0.5,
-                     *               "topicAffinity": 0.5,
-                     *               "geoRelevance": 0.5,
-                     *               "completionRate": 0.5,
-                     *               "creatorAffinity": 0.5
-                     *             },
-                     *             "weights": {
-                     *               "recency": 0.25,
-                     *               "engagement": 0.2,
-                     *               "topicAffinity": 0.2,
-                     *               "geoRelevance": 0.15,
-                     *               "completionRate": 0.1,
-                     *               "creatorAffinity": 0.1
-                     *             },
-                     *             "contributions": {
-                     *               "recency": 0.24999543655937437,
-                     *               "engagement": 0.1,
-                     *               "topicAffinity": 0.1,
-                     *               "geoRelevance": 0.075,
-                     *               "completionRate": 0.05,
-                     *               "creatorAffinity": 0.05
-                     *             },
-                     *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
-                     *             ]
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *           "contentType": "video",
-                     *           "title": "Item 0",
-                     *           "description": null,
-                     *           "uploadStatus": "ready",
-                     *           "publishStatus": "published",
-                     *           "visibility": "public",
-                     *           "streamingUrl": null,
-                     *           "section": null,
-                     *           "author": null,
-                     *           "tags": [],
-                     *           "publishAt": null,
-                     *           "expiresAt": null,
-                     *           "duration": null,
-                     *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -10801,8 +10812,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:44.807Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.066Z",
+                     *           "createdAt": "2026-11-23T16:28:33.336Z",
+                     *           "updatedAt": "2026-11-23T16:28:35.725Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10814,9 +10825,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249949050765773,
+                     *             "score": 0.6249540341242158,
                      *             "signals": {
-                     *               "recency": 0.9999796203063092,
+                     *               "recency": 0.9998161364968629,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10832,7 +10843,98 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499949050765773,
+                     *               "recency": 0.2499540341242157,
+                     *               "engagement": 0.1,
+                     *               "topicAffinity": 0.1,
+                     *               "geoRelevance": 0.075,
+                     *               "completionRate": 0.05,
+                     *               "creatorAffinity": 0.05
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "engagement"
+                     *             ]
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "01a2093c-c460-714d-ad67-170d932f2a8c",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/ef4iJtuTH_LBeXgwOcLDsg/a-01a2093c-cf7b-7532-9434-e256a6642f94/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a2093c-cf7b-7532-9434-e256a6642f94",
+                     *               "imageUrl": "https://feed.example.org/media/ef4iJtuTH_LBeXgwOcLDsg/a-01a2093c-cf7b-7532-9434-e256a6642f94/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-23T16:28:32.428Z"
+                     *             }
+                     *           ],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": null,
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "sourceTracks": [],
+                     *           "warnings": [],
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-23T16:28:27.105Z",
+                     *           "updatedAt": "2026-11-23T16:28:32.492Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.6249415396275514,
+                     *             "signals": {
+                     *               "recency": 0.9997661585102052,
+                     *               "engagement": 0.5,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "contributions": {
+                     *               "recency": 0.2499415396275513,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10847,10 +10949,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfycce8er1fsq7aqwtmzv",
-                     *         "nextCursor": "AjVsZkA9j4Twg7Xih2ZlZF8wMW04NGdmeWNmZXQyOXZwNzJxbTMxN3ZtbRQFCAEBMAcAAQoCAQEBAQEBAQECAQECAQEBBAE",
+                     *         "requestId": "req_01m84ktdc5efxsv33pee88hrbf",
+                     *         "nextCursor": "Amg2mdWqCYCTvfnvjmZlZF8wMW04NGt0ZGNkZWE2cmh5ZXh4ZGpiMnczahQFBgEBRBUBBAQHAgEBAQEBAQEBAQECAQEBAQEE",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84gfycfet29vp72qm317vmm",
+                     *         "feedId": "fed_01m84ktdcdea6rhyexxdjb2w3j",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -10933,11 +11035,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T15:30:46.908Z"
+                     *           "updatedAt": "2026-11-23T16:28:52.105Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy00extv73mb6dyg7qjh",
+                     *         "requestId": "req_01m84kt9nnep6tajhgr0y7dznn",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11016,10 +11118,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T15:30:46.916Z"
+                     *         "updatedAt": "2026-11-23T16:28:52.383Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy09ewt910426rx1y574"
+                     *         "requestId": "req_01m84kt9sqem8bjh0z53nezp6e"
                      *       }
                      *     }
                      */
@@ -11119,10 +11221,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T15:30:46.924Z"
+                     *         "updatedAt": "2026-11-23T16:28:52.451Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0cev0vjsr36wyatcbp"
+                     *         "requestId": "req_01m84kt9twehq8xh7s5d3f5f8x"
                      *       }
                      *     }
                      */
@@ -11207,7 +11309,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0penhar90h1sqgztc3"
+                     *         "requestId": "req_01m84kta02ev8tyc0waxs4b7z0"
                      *       }
                      *     }
                      */
@@ -11277,11 +11379,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84gfs9xe6y97z0zagcr7h9h",
+                     *           "id": "key_01m84krqj3ee585c150h9kgbb5",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:28:00.742Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11289,11 +11391,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84gfs9veq99z3merf4gnn05",
+                     *           "id": "key_01m84krqeeefb932bkcp9688h9",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:28:00.742Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11302,7 +11404,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszye199xdxw08p603y6",
+                     *         "requestId": "req_01m84ks27perxssbesdh9rk4hm",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11386,11 +11488,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0cexrs4ks1pe8rmref",
+                     *         "id": "key_01m84ks2yse2hb9w0d3vyn5dz0",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.830Z",
+                     *         "createdAt": "2026-11-23T16:28:12.653Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -11399,7 +11501,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft06e1f8h32998npjjrc"
+                     *         "requestId": "req_01m84ks2sfeqvr32kvqzyf1dbp"
                      *       }
                      *     }
                      */
@@ -11468,19 +11570,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *         "id": "key_01m84ks32jedf97vh1h4nhzvda",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.848Z",
+                     *         "createdAt": "2026-11-23T16:28:12.754Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T15:30:42.852Z",
+                     *         "revokedAt": "2026-11-23T16:28:12.772Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft12eh8sysndcw5zcxxx"
+                     *         "requestId": "req_01m84ks32qeqw9v4t319qf0cft"
                      *       }
                      *     }
                      */
@@ -11550,7 +11652,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1de7przjp4nvhnfhcf",
+                     *         "requestId": "req_01m84ks33mew8tsc7rhr9h46m1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -11635,21 +11737,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0ve8sagycm9ykrmnrb",
+                     *         "id": "key_01m84ks31eeaettpea4fx6hh3y",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.842Z",
+                     *         "createdAt": "2026-11-23T16:28:12.717Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84gft0ke8vt7yc5hkrxssye"
+                     *         "replaces": "key_01m84ks30yek49ax5hjjwqxnfv"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft0pe3ra2r18ak3ystds"
+                     *         "requestId": "req_01m84ks314eg58y23pf9068cq3"
                      *       }
                      *     }
                      */
@@ -11720,8 +11822,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *           "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *           "id": "lst_01m84ktcsee35a0arbk4ffg8pn",
+                     *           "contentId": "01a2093d-332c-7475-81a6-e6e572efb363",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -11729,13 +11831,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T15:30:47.235Z",
+                     *           "createdAt": "2026-11-23T16:28:55.468Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfya8e88s2gzp4bf2swm7",
+                     *         "requestId": "req_01m84ktcssetnsj9aqsz82t0fh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11844,8 +11946,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *         "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *         "id": "lst_01m84ktcsee35a0arbk4ffg8pn",
+                     *         "contentId": "01a2093d-332c-7475-81a6-e6e572efb363",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11853,13 +11955,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.235Z",
+                     *         "createdAt": "2026-11-23T16:28:55.468Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9yesktta76g4g9djwy"
+                     *         "requestId": "req_01m84ktcpjesx84qes8yzx5zwe"
                      *       }
                      *     }
                      */
@@ -11958,8 +12060,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyaeet7vrj401f5mvdst",
-                     *         "contentId": "01a20907-f94d-74e4-8f65-5d7ff5e61ef3",
+                     *         "id": "lst_01m84ktcv7e3graa40n8g7rnq5",
+                     *         "contentId": "01a2093d-3360-725a-a564-967bd43a6d98",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11967,12 +12069,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.245Z",
+                     *         "createdAt": "2026-11-23T16:28:55.521Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyajep598vqv36nbm9y5"
+                     *         "requestId": "req_01m84ktcygezk84zrxx96k92sn"
                      *       }
                      *     }
                      */
@@ -12037,11 +12139,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyazervvrdq6b9jre529",
+                     *         "id": "lst_01m84ktd2ge2xa5gkvb29as3gt",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyb2emqv9dj8xgbea8af"
+                     *         "requestId": "req_01m84ktd3yevkvhj0d8s1kahdn"
                      *       }
                      *     }
                      */
@@ -12110,8 +12212,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybpeg1r3h27w2c26826",
-                     *         "contentId": "01a20907-f975-7175-a056-0bc7798f0019",
+                     *         "id": "lst_01m84ktd8fecd94x1arp59bwh0",
+                     *         "contentId": "01a2093d-3506-7334-8747-deeb04f1b2a7",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -12119,12 +12221,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.285Z",
+                     *         "createdAt": "2026-11-23T16:28:55.943Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T15:30:47.292Z"
+                     *         "endedAt": "2026-11-23T16:28:55.979Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybsepcrjsvjx5b6fdqc"
+                     *         "requestId": "req_01m84ktd91ew7td96a6d0hpedt"
                      *       }
                      *     }
                      */
@@ -12189,8 +12291,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyc3ekdvbyvse2ms8jmm",
-                     *         "contentId": "01a20907-f981-71b6-a076-9430f1e6806f",
+                     *         "id": "lst_01m84ktdawegja6wy2kxtdpn4m",
+                     *         "contentId": "01a2093d-3554-77b5-9420-0fcaba970544",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12198,13 +12300,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.298Z",
+                     *         "createdAt": "2026-11-23T16:28:56.021Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyc6e1jtkj2b5heyzx5d"
+                     *         "requestId": "req_01m84ktdbcesk9tjmm6bsyq09x"
                      *       }
                      *     }
                      */
@@ -12299,8 +12401,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybeecx9zstrhygdta7x",
-                     *         "contentId": "01a20907-f96d-779a-83f1-c197ce77db77",
+                     *         "id": "lst_01m84ktd69eyrvrnan2hpvdj07",
+                     *         "contentId": "01a2093d-34c7-72fb-8294-e3cb9d3dcba7",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -12308,7 +12410,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybje2v8nh2zkrkgf3t2"
+                     *         "requestId": "req_01m84ktd75e1qsrcc2k2dp1rx8"
                      *       }
                      *     }
                      */
@@ -12384,7 +12486,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84krqcaesyrypmf13a2rhrm",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12394,7 +12496,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszdeneaxzm9p446vmzw"
+                     *         "requestId": "req_01m84ks1tvewtb1z25w1c6scaf"
                      *       }
                      *     }
                      */
@@ -12473,7 +12575,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84krqcaesyrypmf13a2rhrm",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12483,7 +12585,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszke0htrbd9ttnqskzt"
+                     *         "requestId": "req_01m84ks22cehqv360nch8xs6xw"
                      *       }
                      *     }
                      */
@@ -12554,20 +12656,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f11a-7170-8456-47907b51a69e",
+                     *           "contentId": "01a2093c-e90f-73dc-a037-478b96309aaf",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
+                     *           "deletedAt": "2026-11-23T16:28:36.587Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20907-f119-7656-b104-e27c0d9ee342",
+                     *           "contentId": "01a2093c-e90e-71df-968a-8d5cf19482e6",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
+                     *           "deletedAt": "2026-11-23T16:28:36.587Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy7ecxr1yke4xs5wcfr",
+                     *         "requestId": "req_01m84kt8the5etd4xfv62v37ea",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12653,7 +12755,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyewehav7vpmbaxxxscx"
+                     *         "requestId": "req_01m84ktdtaes1aegtvcvy2kws9"
                      *       }
                      *     }
                      */
@@ -12825,7 +12927,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyezebq9xf15g0egmrps"
+                     *         "requestId": "req_01m84ktdtnepvapd8znw85mvxh"
                      *       }
                      *     }
                      */
@@ -12956,12 +13058,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84gfs9veq99z3merf4gnn05",
-                     *           "createdAt": "2026-11-23T15:30:47.395Z"
+                     *           "keyId": "key_01m84krqeeefb932bkcp9688h9",
+                     *           "createdAt": "2026-11-23T16:28:56.575Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyf6e5m9wrzxagrtw2zp",
+                     *         "requestId": "req_01m84ktdyeetd8et35be3c656h",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13090,7 +13192,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfce71vq2mgqvrr3vdf"
+                     *         "requestId": "req_01m84kte5qe3gvqap6ssskb9fb"
                      *       }
                      *     }
                      */
@@ -13269,10 +13371,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
+                     *                 "score": 0.6998764885116235,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.9996912212790584,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -13282,17 +13384,17 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
+                     *                 "contentId": "01a2093d-36aa-70d3-b0fa-9fe93f950053",
+                     *                 "score": 0.6999963101107549,
                      *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
+                     *                   "recency": 0.999990775276887,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 2"
                      *               }
                      *             ]
                      *           },
@@ -13313,10 +13415,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
+                     *                 "score": 0.6998764885116235,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.9996912212790584,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -13326,24 +13428,24 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
+                     *                 "contentId": "01a2093d-36aa-70d3-b0fa-9fe93f950053",
+                     *                 "score": 0.6999963101107549,
                      *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
+                     *                   "recency": 0.999990775276887,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 2"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygve6za1qqe7hkcayw3"
+                     *         "requestId": "req_01m84kteqqe7eshkav1z8xsvs4"
                      *       }
                      *     }
                      */
@@ -13457,7 +13559,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfgex0rvxrefjdes6yw",
+                     *         "requestId": "req_01m84kte87en0vn0watpg8m1fn",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13583,7 +13685,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfpe9pv2sgmsce5p1sz",
+                     *         "id": "rul_01m84kte9ceh790ca9tmv8zpbs",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13594,11 +13696,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.416Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.416Z"
+                     *         "createdAt": "2026-11-23T16:28:57.025Z",
+                     *         "updatedAt": "2026-11-23T16:28:57.025Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfke2bv1xjkf5hvjkfw"
+                     *         "requestId": "req_01m84kte91ecybnndmbvv1pqg4"
                      *       }
                      *     }
                      */
@@ -13694,11 +13796,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyg3ebsagjhnmt23hsk1",
+                     *         "id": "rul_01m84ktephezeb8c3dgc2ybjyp",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygrej2v661vwz2b2vf8"
+                     *         "requestId": "req_01m84kteq8ewfsv8kafjdr0wrm"
                      *       }
                      *     }
                      */
@@ -13791,7 +13893,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfte339dw9pxm0vxb0j",
+                     *         "id": "rul_01m84ktecyeswr5aaahynv6zpp",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13802,11 +13904,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.419Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.425Z"
+                     *         "createdAt": "2026-11-23T16:28:57.224Z",
+                     *         "updatedAt": "2026-11-23T16:28:57.348Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfwes1r1t16ryrznjhs"
+                     *         "requestId": "req_01m84ktejbe4q9g176j6gzrmk3"
                      *       }
                      *     }
                      */
@@ -13914,7 +14016,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyevef1rrb0v1q16z55s"
+                     *         "requestId": "req_01m84ktdsxe0hvhw3axq874grc"
                      *       }
                      *     }
                      */
@@ -13989,11 +14091,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T15:30:46.862Z"
+                     *           "updatedAt": "2026-11-23T16:28:51.586Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxyperja6jqdnqfcde69",
+                     *         "requestId": "req_01m84kt90xeqx9gbfs52yg0r0q",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14072,10 +14174,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T15:30:46.876Z"
+                     *         "updatedAt": "2026-11-23T16:28:51.845Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz5e2xrxj1tm08xw590"
+                     *         "requestId": "req_01m84kt99ve5sa6mythc7ec702"
                      *       }
                      *     }
                      */
@@ -14165,10 +14267,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T15:30:46.889Z"
+                     *         "updatedAt": "2026-11-23T16:28:51.941Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz7er4tb2ajytr10har"
+                     *         "requestId": "req_01m84kt9b4et0tnxq7w5085gna"
                      *       }
                      *     }
                      */
@@ -14253,7 +14355,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxznee3t3bv8xs301yre"
+                     *         "requestId": "req_01m84kt9esej3bwp74bf27pfse"
                      *       }
                      *     }
                      */
@@ -14323,7 +14425,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *         "id": "01a2093c-9344-7467-9d7e-0239d39c6f12",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -14361,11 +14463,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.028Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.049Z"
+                     *         "createdAt": "2026-11-23T16:28:14.532Z",
+                     *         "updatedAt": "2026-11-23T16:28:14.798Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6ve39r9nc2kenfzd49"
+                     *         "requestId": "req_01m84ks4tae02are5r6ykanr38"
                      *       }
                      *     }
                      */
@@ -14431,13 +14533,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.824Z",
+                     *         "requestedAt": "2026-11-23T16:28:51.265Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxgeqn8hayrj00rkdac"
+                     *         "requestId": "req_01m84kt8s3ersrztfrhqz0swqk"
                      *       }
                      *     }
                      */
@@ -14518,13 +14620,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.817Z",
+                     *         "requestedAt": "2026-11-23T16:28:51.239Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwyek7shvhzet7k7ta1"
+                     *         "requestId": "req_01m84kt8mted19bcnnjk4phw73"
                      *       }
                      *     }
                      */
@@ -14602,13 +14704,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.844Z",
+                     *         "requestedAt": "2026-11-23T16:28:51.386Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy2esv94sx36n831fa5"
+                     *         "requestId": "req_01m84kt8t3emja3qthzhj0xta7"
                      *       }
                      *     }
                      */
@@ -14688,13 +14790,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.839Z",
+                     *         "requestedAt": "2026-11-23T16:28:51.377Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxneka89zbzcxvc1bbg"
+                     *         "requestId": "req_01m84kt8s8ecy9ec625bywqj5r"
                      *       }
                      *     }
                      */
@@ -14768,7 +14870,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1jea5821raj2qa9qs6",
+                     *         "requestId": "req_01m84ks33we2fs4bdsb623bdx2",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14846,14 +14948,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft1qeb6t55db8gcdee4d",
+                     *         "id": "vky_01m84ks34fe3e9mmq0562nzpeb",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T15:30:42.872Z",
+                     *         "createdAt": "2026-11-23T16:28:12.816Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_Tg34lH7xFKCDu5Bjfa44Z0b8-vOnUyMVCij-th1hrXU"
+                     *         "key": "rf_vk_fWZKhUDDHdyQU9-1ZmINqxyv-4rsfXGko6_6wFyfnZ4"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1neb6t5q1azmwjtw05"
+                     *         "requestId": "req_01m84ks344eanb0nqva5gsgegr"
                      *       }
                      *     }
                      */
@@ -14922,13 +15024,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft23ep2bj8pcprj2svsb",
+                     *         "id": "vky_01m84ks377e8vthv93qgd22f3e",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.884Z",
+                     *         "createdAt": "2026-11-23T16:28:12.905Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft25e2ysvqnejsqmyrdk"
+                     *         "requestId": "req_01m84ks37zet4t7h1wr9np91h0"
                      *       }
                      *     }
                      */
@@ -15008,15 +15110,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft20efrt9y6ypq1pjk73",
+                     *         "id": "vky_01m84ks361ebmvg7n2ck8qs3nv",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.880Z",
+                     *         "createdAt": "2026-11-23T16:28:12.868Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_AfjeDvBcEIyLzMQadvgFgt8QiCwiPqHCvaYd0U-rXhc",
-                     *         "replaces": "vky_01m84gft1vev9rc4aqcsm86n33"
+                     *         "key": "rf_vk_JJU1SuANn8NEJn-uvOFr7UmUsq3hD8emakrYXSwvCHo",
+                     *         "replaces": "vky_01m84ks34veervmxdrh713wkr1"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1xe1zvtz9yf255sbew"
+                     *         "requestId": "req_01m84ks355e0jv0qxg3ey12wf5"
                      *       }
                      *     }
                      */
@@ -15136,6 +15238,11 @@ export interface operations {
                      *               },
                      *               "webhookId": {
                      *                 "type": "string"
+                     *               },
+                     *               "test": {
+                     *                 "type": "boolean",
+                     *                 "const": true,
+                     *                 "description": "Made up: a test send, or an event that was triggered."
                      *               }
                      *             }
                      *           },
@@ -15211,6 +15318,11 @@ export interface operations {
                      *               },
                      *               "webhookId": {
                      *                 "type": "string"
+                     *               },
+                     *               "test": {
+                     *                 "type": "boolean",
+                     *                 "const": true,
+                     *                 "description": "Made up: a test send, or an event that was triggered."
                      *               }
                      *             }
                      *           },
@@ -15231,7 +15343,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnqedw8frf62gc2th6s"
+                     *         "requestId": "req_01m84kt5apetkrdhnxxga3f2dw"
                      *       }
                      *     }
                      */
@@ -15310,21 +15422,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ef5b73ed-84ce-4430-9afc-5da17e71b95d",
+                     *           "id": "54703ff0-c8b5-4574-a39f-d60f94ca5028",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *             "contentId": "01a2093c-9344-7467-9d7e-0239d39c6f12",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.894Z"
+                     *           "timestamp": "2026-11-23T16:28:21.574Z"
                      *         },
                      *         {
-                     *           "id": "734619f3-f893-4d05-818b-9832fa060299",
+                     *           "id": "0197cdb8-698f-441e-9f89-6000dfd260f0",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *             "contentId": "01a2093c-9725-77b8-9aad-06ba4c223032",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -15332,11 +15444,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.919Z"
+                     *           "timestamp": "2026-11-23T16:28:21.616Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnve87asjnpd5jcf4b8"
+                     *         "requestId": "req_01m84kt5bvevta56taaccg25mg"
                      *       }
                      *     }
                      */
@@ -15348,6 +15460,11 @@ export interface operations {
                             /** @enum {string} */
                             event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             id: string;
+                            /**
+                             * @description Made up by a trigger.
+                             * @enum {boolean}
+                             */
+                            test?: true;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -15392,6 +15509,8 @@ export interface operations {
                      * @enum {string}
                      */
                     event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    /** @description Who receives it. Left out: no webhook. */
+                    webhookIds?: string[];
                 };
             };
         };
@@ -15426,15 +15545,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "event": "export.ready"
+                     *         "event": "export.ready",
+                     *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxp5e0xrsyep8n9vr8kn"
+                     *         "requestId": "req_01m84kt5dtex8smwndvm32tsg9"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            /** @description How many webhooks receive it. */
+                            deliveries: number;
                             /** @enum {string} */
                             event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                         };
@@ -15502,7 +15624,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpbehws389s9hsmremj",
+                     *         "requestId": "req_01m84kt5fwee3rqkcsyqcean1v",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15549,15 +15671,78 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    clientCertificate?: {
+                        certificate: string;
+                        key: string;
+                    } | null;
+                    customer?: string | null;
                     description?: string | null;
+                    destination?: ({
+                        /** @enum {string} */
+                        type: "https";
+                    } | {
+                        password?: string;
+                        /**
+                         * @description Of a JetStream stream. `{event}` stands for the kind.
+                         * @example reelfeed.{event}
+                         */
+                        subject: string;
+                        token?: string;
+                        /** @enum {string} */
+                        type: "nats";
+                        username?: string;
+                    } | {
+                        /** @description Left out: the default exchange. */
+                        exchange?: string;
+                        password?: string;
+                        /** @description `{event}` stands for the kind. */
+                        routingKey: string;
+                        /** @enum {string} */
+                        type: "rabbitmq";
+                        username?: string;
+                    } | {
+                        accessKeyId: string;
+                        bucket: string;
+                        prefix?: string;
+                        region: string;
+                        secretAccessKey: string;
+                        /** @enum {string} */
+                        type: "s3";
+                    }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
                     events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    filter?: {
+                        [key: string]: {
+                            equals?: string | number | boolean | null;
+                            exists?: boolean;
+                            gt?: number;
+                            gte?: number;
+                            in?: (string | number | boolean | null)[];
+                            lt?: number;
+                            lte?: number;
+                            prefix?: string;
+                        };
+                    } | null;
                     headers?: {
                         [key: string]: string;
                     } | null;
+                    notify?: string[] | null;
+                    oauth?: {
+                        audience?: string;
+                        clientId: string;
+                        clientSecret: string;
+                        scope?: string;
+                        tokenUrl: string;
+                    } | null;
+                    orderedBy?: "contentId" | null;
+                    payloadVersion?: (1 | 2) | null;
                     rateLimit?: number | null;
+                    retrySchedule?: number[] | null;
+                    rotationOverlap?: number | null;
+                    signature?: ("hmac" | "ed25519") | null;
+                    timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address.
+                     * @description Where events are sent: https, to a public address. Other destinations have schemes of their own.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url: string;
@@ -15595,7 +15780,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "id": "whk_01m84kt5skehssd84axdv6ps98",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15606,39 +15791,129 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "filter": null,
+                     *         "neverMatches": [],
+                     *         "retrySchedule": null,
+                     *         "timeout": 30,
+                     *         "payloadVersion": 1,
+                     *         "rotationOverlap": 3600,
+                     *         "orderedBy": null,
+                     *         "signature": "hmac",
+                     *         "publicKey": null,
+                     *         "destination": {
+                     *           "type": "https"
+                     *         },
+                     *         "clientCertificate": null,
+                     *         "oauth": null,
+                     *         "notify": [],
+                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.610Z",
-                     *         "webhookId": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "createdAt": "2026-11-23T16:28:48.279Z",
+                     *         "webhookId": "whk_01m84kt5skehssd84axdv6ps98",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpeer6s990qgd12nzk9"
+                     *         "requestId": "req_01m84kt5h1egwt0k9g0ew7ctfy"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            clientCertificate: {
+                                /**
+                                 * Format: date-time
+                                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                                 * @example 2026-01-31T12:00:00.000Z
+                                 */
+                                expiresAt: string;
+                                fingerprint: string;
+                                subject: string;
+                            } | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             createdAt: string;
+                            customer: string | null;
                             description: string | null;
+                            destination: {
+                                /** @enum {string} */
+                                type: "https";
+                            } | {
+                                /**
+                                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                                 * @example reelfeed.{event}
+                                 */
+                                subject: string;
+                                /** @enum {string} */
+                                type: "nats";
+                                username?: string;
+                            } | {
+                                exchange: string;
+                                /** @description `{event}` stands for the kind. */
+                                routingKey: string;
+                                /** @enum {string} */
+                                type: "rabbitmq";
+                                username?: string;
+                            } | {
+                                accessKeyId: string;
+                                bucket: string;
+                                prefix: string;
+                                region: string;
+                                /** @enum {string} */
+                                type: "s3";
+                            };
                             disabledReason: ("requested" | "failing") | null;
                             events: string[];
                             failingSince: string | null;
+                            filter: {
+                                [key: string]: {
+                                    equals?: string | number | boolean | null;
+                                    exists?: boolean;
+                                    gt?: number;
+                                    gte?: number;
+                                    in?: (string | number | boolean | null)[];
+                                    lt?: number;
+                                    lte?: number;
+                                    prefix?: string;
+                                };
+                            } | null;
                             /** @description Names of the custom headers. */
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
+                            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+                            neverMatches: string[];
+                            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+                            notify: string[];
+                            oauth: {
+                                audience?: string;
+                                clientId: string;
+                                scope?: string;
+                                tokenUrl: string;
+                            } | null;
+                            orderedBy: "contentId" | null;
+                            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+                            payloadVersion: number;
                             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
                             previousSecretExpiresAt: string | null;
+                            publicKey: string | null;
                             rateLimit: number | null;
+                            retrySchedule: number[] | null;
+                            /** @description Seconds for which a replaced secret signs as well. */
+                            rotationOverlap: number;
                             /** @description Signs the deliveries. Shown in this answer only. */
                             secret: string;
+                            /**
+                             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
+                             * @enum {string}
+                             */
+                            signature: "hmac" | "ed25519";
                             /** @enum {string} */
                             status: "active" | "disabled";
+                            /** @description Seconds that an attempt may take in all. */
+                            timeout: number;
                             url: string;
                             /** @description The same as `id`. */
                             webhookId: string;
@@ -15703,7 +15978,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpre8kv8616mjb46k61",
+                     *         "id": "whk_01m84kt5vgehss23fkmvrmmt5x",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15714,8 +15989,24 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "filter": null,
+                     *         "neverMatches": [],
+                     *         "retrySchedule": null,
+                     *         "timeout": 30,
+                     *         "payloadVersion": 1,
+                     *         "rotationOverlap": 3600,
+                     *         "orderedBy": null,
+                     *         "signature": "hmac",
+                     *         "publicKey": null,
+                     *         "destination": {
+                     *           "type": "https"
+                     *         },
+                     *         "clientCertificate": null,
+                     *         "oauth": null,
+                     *         "notify": [],
+                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.615Z",
+                     *         "createdAt": "2026-11-23T16:28:48.354Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -15724,29 +16015,101 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqhe5yrkwqh44j6csz8"
+                     *         "requestId": "req_01m84kt5zeeweb1z67mctc1v31"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            clientCertificate: {
+                                /**
+                                 * Format: date-time
+                                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                                 * @example 2026-01-31T12:00:00.000Z
+                                 */
+                                expiresAt: string;
+                                fingerprint: string;
+                                subject: string;
+                            } | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             createdAt: string;
+                            customer: string | null;
                             description: string | null;
+                            destination: {
+                                /** @enum {string} */
+                                type: "https";
+                            } | {
+                                /**
+                                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                                 * @example reelfeed.{event}
+                                 */
+                                subject: string;
+                                /** @enum {string} */
+                                type: "nats";
+                                username?: string;
+                            } | {
+                                exchange: string;
+                                /** @description `{event}` stands for the kind. */
+                                routingKey: string;
+                                /** @enum {string} */
+                                type: "rabbitmq";
+                                username?: string;
+                            } | {
+                                accessKeyId: string;
+                                bucket: string;
+                                prefix: string;
+                                region: string;
+                                /** @enum {string} */
+                                type: "s3";
+                            };
                             disabledReason: ("requested" | "failing") | null;
                             events: string[];
                             failingSince: string | null;
+                            filter: {
+                                [key: string]: {
+                                    equals?: string | number | boolean | null;
+                                    exists?: boolean;
+                                    gt?: number;
+                                    gte?: number;
+                                    in?: (string | number | boolean | null)[];
+                                    lt?: number;
+                                    lte?: number;
+                                    prefix?: string;
+                                };
+                            } | null;
                             /** @description Names of the custom headers. */
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
+                            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+                            neverMatches: string[];
+                            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+                            notify: string[];
+                            oauth: {
+                                audience?: string;
+                                clientId: string;
+                                scope?: string;
+                                tokenUrl: string;
+                            } | null;
+                            orderedBy: "contentId" | null;
+                            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+                            payloadVersion: number;
                             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
                             previousSecretExpiresAt: string | null;
+                            publicKey: string | null;
                             rateLimit: number | null;
+                            retrySchedule: number[] | null;
+                            /** @description Seconds for which a replaced secret signs as well. */
+                            rotationOverlap: number;
+                            /**
+                             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
+                             * @enum {string}
+                             */
+                            signature: "hmac" | "ed25519";
                             stats: {
                                 /** @description All their attempts are used. */
                                 failedDeliveries: number;
@@ -15757,6 +16120,8 @@ export interface operations {
                             };
                             /** @enum {string} */
                             status: "active" | "disabled";
+                            /** @description Seconds that an attempt may take in all. */
+                            timeout: number;
                             url: string;
                         };
                         meta?: {
@@ -15818,11 +16183,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr1egssfjzkrb45p062",
+                     *         "id": "whk_01m84kt6tkerzbw97sck587x8c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr3eemb81pywvyqw21b"
+                     *         "requestId": "req_01m84kt6v4eetajp1hmm3bsc23"
                      *       }
                      *     }
                      */
@@ -15867,20 +16232,83 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    clientCertificate?: {
+                        certificate: string;
+                        key: string;
+                    } | null;
+                    customer?: string | null;
                     description?: string | null;
+                    destination?: ({
+                        /** @enum {string} */
+                        type: "https";
+                    } | {
+                        password?: string;
+                        /**
+                         * @description Of a JetStream stream. `{event}` stands for the kind.
+                         * @example reelfeed.{event}
+                         */
+                        subject: string;
+                        token?: string;
+                        /** @enum {string} */
+                        type: "nats";
+                        username?: string;
+                    } | {
+                        /** @description Left out: the default exchange. */
+                        exchange?: string;
+                        password?: string;
+                        /** @description `{event}` stands for the kind. */
+                        routingKey: string;
+                        /** @enum {string} */
+                        type: "rabbitmq";
+                        username?: string;
+                    } | {
+                        accessKeyId: string;
+                        bucket: string;
+                        prefix?: string;
+                        region: string;
+                        secretAccessKey: string;
+                        /** @enum {string} */
+                        type: "s3";
+                    }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
                     events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    filter?: {
+                        [key: string]: {
+                            equals?: string | number | boolean | null;
+                            exists?: boolean;
+                            gt?: number;
+                            gte?: number;
+                            in?: (string | number | boolean | null)[];
+                            lt?: number;
+                            lte?: number;
+                            prefix?: string;
+                        };
+                    } | null;
                     headers?: {
                         [key: string]: string;
                     } | null;
+                    notify?: string[] | null;
+                    oauth?: {
+                        audience?: string;
+                        clientId: string;
+                        clientSecret: string;
+                        scope?: string;
+                        tokenUrl: string;
+                    } | null;
+                    orderedBy?: "contentId" | null;
+                    payloadVersion?: (1 | 2) | null;
                     rateLimit?: number | null;
+                    retrySchedule?: number[] | null;
+                    rotationOverlap?: number | null;
+                    signature?: ("hmac" | "ed25519") | null;
                     /**
                      * @description While disabled, nothing is sent.
                      * @enum {string}
                      */
                     status?: "active" | "disabled";
+                    timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address.
+                     * @description Where events are sent: https, to a public address. Other destinations have schemes of their own.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url?: string;
@@ -15918,7 +16346,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxqpe029rm5tv37mah5n",
+                     *         "id": "whk_01m84kt62be598b07gp1e6y5jd",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15929,11 +16357,27 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "filter": null,
+                     *         "neverMatches": [],
+                     *         "retrySchedule": null,
+                     *         "timeout": 30,
+                     *         "payloadVersion": 1,
+                     *         "rotationOverlap": 3600,
+                     *         "orderedBy": null,
+                     *         "signature": "hmac",
+                     *         "publicKey": null,
+                     *         "destination": {
+                     *           "type": "https"
+                     *         },
+                     *         "clientCertificate": null,
+                     *         "oauth": null,
+                     *         "notify": [],
+                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.645Z"
+                     *         "createdAt": "2026-11-23T16:28:48.552Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqrebcv27wva4gjemgw"
+                     *         "requestId": "req_01m84kt646ez899nbyvxaktp4a"
                      *       }
                      *     }
                      */
@@ -16020,7 +16464,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84gfxrheckrm3k1vev6xxa1",
+                     *           "id": "dlv_01m84kt71ce4zbb07n1w32vm6n",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -16032,18 +16476,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T15:30:46.673Z",
-                     *             "webhookId": "whk_01m84gfxrdekqvqnn859mctj6r"
+                     *             "timestamp": "2026-11-23T16:28:49.580Z",
+                     *             "webhookId": "whk_01m84kt70veth9j8gqgvy95adc",
+                     *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-23T15:30:46.673Z",
+                     *           "createdAt": "2026-11-23T16:28:49.580Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-23T15:30:46.673Z",
+                     *           "responseTime": 10,
+                     *           "lastAttemptAt": "2026-11-23T16:28:49.580Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxrne4kvd8987d37ngf7",
+                     *         "requestId": "req_01m84kt72se9wazd2vx0r6451w",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16085,7 +16530,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.717Z"
+                 *       "since": "2026-11-23T16:27:50.081Z"
                  *     }
                  */
                 "application/json": {
@@ -16135,14 +16580,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxsvedzbfsmqmpc08v3t",
-                     *         "since": "2026-11-23T15:29:46.717Z",
-                     *         "until": "2026-11-23T15:30:46.721Z",
+                     *         "id": "whk_01m84kt7g2epdbfb5k24d02fmn",
+                     *         "since": "2026-11-23T16:27:50.081Z",
+                     *         "until": "2026-11-23T16:28:50.208Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsyec892rq0dqa0qsgn"
+                     *         "requestId": "req_01m84kt7jhe8jv6ty5807f8mte"
                      *       }
                      *     }
                      */
@@ -16202,7 +16647,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.738Z"
+                 *       "since": "2026-11-23T16:27:50.441Z"
                  *     }
                  */
                 "application/json": {
@@ -16246,13 +16691,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxtge73rz5w0ab0k5z9n",
-                     *         "since": "2026-11-23T15:29:46.738Z",
+                     *         "id": "whk_01m84kt7tne998m5b61rnfwae0",
+                     *         "since": "2026-11-23T16:27:50.441Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxtke7e9t5rt79wn080w"
+                     *         "requestId": "req_01m84kt7wbez88dq55hvfdqf1h"
                      *       }
                      *     }
                      */
@@ -16334,12 +16779,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr6ef495pvkb6w8ekn1",
+                     *         "id": "whk_01m84kt6wxebgvf2hrp4ka3bq5",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T16:30:46.666Z"
+                     *         "publicKey": null,
+                     *         "previousSecretExpiresAt": "2026-11-23T17:28:49.520Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr8ej4st4mtkty13tbr"
+                     *         "requestId": "req_01m84kt6yten5vdfjqmn4tz3rs"
                      *       }
                      *     }
                      */
@@ -16352,6 +16798,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             previousSecretExpiresAt: string;
+                            publicKey: string | null;
                             /** @description The new secret. Shown in this answer only. */
                             secret: string;
                         };
@@ -16429,14 +16876,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84gfxv9enhsy7ncenssfqtt",
+                     *         "deliveryId": "dlv_01m84kt81nefpsyz6ephhmt1tp",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 2,
+                     *         "responseTime": 94,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxv7ep68sz14hb1dyfxg"
+                     *         "requestId": "req_01m84kt80ze8y9fny7t43x50f1"
                      *       }
                      *     }
                      */
@@ -16514,7 +16961,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxs1e8bb445ecwmc953s",
+                     *         "id": "dlv_01m84kt763ernbspk9f5qnx48h",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -16526,18 +16973,19 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:46.689Z",
-                     *           "webhookId": "whk_01m84gfxrxe0w8e13dv9skd51m"
+                     *           "timestamp": "2026-11-23T16:28:49.731Z",
+                     *           "webhookId": "whk_01m84kt759ekwr0b0kkb47wvvd",
+                     *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-23T15:30:46.689Z",
+                     *         "createdAt": "2026-11-23T16:28:49.731Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 3,
-                     *         "lastAttemptAt": "2026-11-23T15:30:46.689Z",
+                     *         "responseTime": 5,
+                     *         "lastAttemptAt": "2026-11-23T16:28:49.731Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T15:30:46.689Z",
-                     *             "responseTime": 3,
+                     *             "startedAt": "2026-11-23T16:28:49.731Z",
+                     *             "responseTime": 5,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -16545,7 +16993,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxs6e458sc1wkcegf3v1"
+                     *         "requestId": "req_01m84kt771egavgqtagt5v960q"
                      *       }
                      *     }
                      */
@@ -16581,7 +17029,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             lastAttemptAt?: string;
-                            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`. */
+                            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`, `rejected`, `token_error`. */
                             lastError?: string;
                             /**
                              * Format: date-time
@@ -16664,13 +17112,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxseek59c13ycf9p6n1g",
+                     *         "id": "dlv_01m84kt78eerwbxav8f8ck07hw",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T15:30:46.710Z"
+                     *         "nextAttemptAt": "2026-11-23T16:28:49.939Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsmecc9vhwqyhvwfh2m"
+                     *         "requestId": "req_01m84kt7b2eym8t9e2r3tb49mx"
                      *       }
                      *     }
                      */
@@ -16698,6 +17146,101 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createWebhookPortalLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customer": "acme"
+                 *     }
+                 */
+                "application/json": {
+                    customer: string;
+                    /**
+                     * @description Seconds.
+                     * @default 3600
+                     */
+                    expiresIn?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_WyJvcmdfMDFtODRrcnFjYWVzeXJ5cG1mMTNhMnJocm0iLCJhY21lIiwxNzk1NDU0OTMwXQ.Rc7v1e1rl6ZZCn30MqBgutapnG2WpJsYNO1vX-k6_Ow",
+                     *         "expiresAt": "2026-11-23T17:28:50.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84kt85sebvb93n4t7gydy3m"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            expiresAt: string;
+                            url: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -16761,6 +17304,11 @@ export interface operations {
                     };
                     /** @constant */
                     event: "bulk_job.complete";
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -16844,6 +17392,11 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.errored";
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -16947,6 +17500,11 @@ export interface operations {
                     /** @constant */
                     event: "content.import.finished";
                     /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
+                    /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
@@ -17022,6 +17580,11 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.ready";
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -17107,6 +17670,11 @@ export interface operations {
                     };
                     /** @constant */
                     event: "experiment.completed";
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -17195,6 +17763,11 @@ export interface operations {
                     /** @constant */
                     event: "export.ready";
                     /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
+                    /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
@@ -17278,6 +17851,11 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.active";
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -17364,6 +17942,11 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.ended";
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -17455,6 +18038,11 @@ export interface operations {
                     };
                     /** @constant */
                     event: "webhook.disabled";
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.

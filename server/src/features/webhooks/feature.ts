@@ -66,7 +66,7 @@ export const webhooks = defineFeature({
   apiTags: {
     Webhooks: 'Telling other systems what happens: endpoints, deliveries, attempts.',
   },
-  areas: { webhooks: 'webhooks', 'webhook-events': 'webhooks', 'webhook-portal': 'webhooks' },
+  areas: { webhooks: 'webhooks', 'webhook-events': 'webhooks' },
   settings: {
     webhookScheduleMs: setting({
       env: 'REELFEED_WEBHOOK_RETRY_SCHEDULE',

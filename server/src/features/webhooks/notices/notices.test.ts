@@ -29,7 +29,7 @@ async function startMailServer(options: ConstructorParameters<typeof SMTPServer>
   server.on('error', () => undefined);
   const listener = server.listen(0, '127.0.0.1');
   await once(listener, 'listening');
-  atEnd(() => new Promise((resolve) => server.close(() => resolve())));
+  atEnd(() => new Promise<void>((resolve) => server.close(resolve)));
   return { mails, port: (listener.address() as AddressInfo).port };
 }
 

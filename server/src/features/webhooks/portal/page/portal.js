@@ -6,7 +6,7 @@ const token = location.hash.slice(1);
 const status = document.querySelector('#status');
 const list = document.querySelector('#webhooks');
 
-async function ask(path, method = 'GET', body = undefined) {
+async function ask(path, method = 'GET', body) {
   const answer = await fetch(`../v1/webhook-portal/webhooks${path}`, {
     method,
     credentials: 'omit',

@@ -1,11 +1,10 @@
 /** Every driver against a real server of its kind. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { lookup } from 'node:dns';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { createServer } from 'node:https';
-import { connect as connectSocket, type AddressInfo } from 'node:net';
+import { connect as connectSocket, type AddressInfo, type LookupFunction } from 'node:net';
 import { test } from 'node:test';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect as connectNats } from '@nats-io/transport-node';
@@ -225,9 +224,9 @@ async function deliver({ port, url, destination, credentials, received }: Subjec
 }
 
 test('without TLS a broker is reached only where the operator has named it', async () => {
-  const publicAddress: typeof lookup = ((_name: string, _options: object, callback: Function) =>
-    callback(null, [{ address: '93.184.216.34', family: 4 }])) as never;
-  const egress = createEgress({ allow: parseAllowList([]), lookup: publicAddress as never });
+  const publicAddress: LookupFunction = (_name, _options, callback) =>
+    callback(null, [{ address: '93.184.216.34', family: 4 }]);
+  const egress = createEgress({ allow: parseAllowList([]), lookup: publicAddress });
   for (const url of ['nats://broker.example.com', 'amqp://broker.example.com']) {
     const schemes = ['nats:', 'amqp:'] as const;
     await assert.rejects(egress.resolve(url, schemes), { failure: 'invalid_url' });

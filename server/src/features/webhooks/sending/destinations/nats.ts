@@ -8,7 +8,7 @@ import {
   type TlsOptions,
 } from '@nats-io/transport-node';
 import { isIPv6 } from 'node:net';
-import { Connections, connectionName, type Connection } from './connections.ts';
+import { connectionName, type Connection, type Connections } from './connections.ts';
 import type { NatsDestination } from './destination.ts';
 import {
   addressed,

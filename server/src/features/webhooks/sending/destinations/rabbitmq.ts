@@ -3,7 +3,7 @@
  * `message_id` is that of the delivery.
  */
 import { connect, type ChannelModel, type ConfirmChannel, type Message as Returned } from 'amqplib';
-import { Connections, connectionName, type Connection } from './connections.ts';
+import { connectionName, type Connection, type Connections } from './connections.ts';
 import type { RabbitDestination } from './destination.ts';
 import {
   addressed,
@@ -142,7 +142,8 @@ function failureOf(error: unknown): unknown {
   if ('failure' in error) return error;
   const failed = (failure: DestinationError['failure']) =>
     new DestinationError(failure, error.message, error);
-  const code = String((error as { code?: unknown }).code ?? '');
+  const { code: given = '' } = error as { code?: string | number };
+  const code = String(given);
   // Access refused, not found, precondition failed, and a message that is not confirmed.
   if (['403', '404', '406', '530'].includes(code)) return failed('rejected');
   if (/ACCESS[_-]REFUSED|NOT[_-]FOUND|NOT[_-]ALLOWED|nacked/i.test(error.message)) {
