@@ -125,10 +125,10 @@ export function readOptions(form: HTMLFormElement): Options {
   };
 }
 
-function readFilter(text: string): Options['filter'] {
+function readFilter(text: string): NonNullable<Options['filter']> | null {
   if (text === '') return null;
   try {
-    return JSON.parse(text) as Options['filter'];
+    return JSON.parse(text) as NonNullable<Options['filter']>;
   } catch (error) {
     const reason = error instanceof Error ? error.message : '';
     throw new Error(`The filter is no JSON: ${reason}`, { cause: error });
