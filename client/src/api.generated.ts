@@ -17304,6 +17304,8 @@ export interface operations {
                     };
                     /** @constant */
                     event: "bulk_job.complete";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
                     /**
                      * @description Made up: a test send, or an event that was triggered.
                      * @constant
@@ -17315,6 +17317,11 @@ export interface operations {
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17392,6 +17399,8 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.errored";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
                     /**
                      * @description Made up: a test send, or an event that was triggered.
                      * @constant
@@ -17403,6 +17412,11 @@ export interface operations {
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17499,6 +17513,8 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.import.finished";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
                     /**
                      * @description Made up: a test send, or an event that was triggered.
                      * @constant
@@ -17510,6 +17526,11 @@ export interface operations {
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17580,6 +17601,8 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.ready";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
                     /**
                      * @description Made up: a test send, or an event that was triggered.
                      * @constant
@@ -17591,6 +17614,11 @@ export interface operations {
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17670,6 +17698,8 @@ export interface operations {
                     };
                     /** @constant */
                     event: "experiment.completed";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
                     /**
                      * @description Made up: a test send, or an event that was triggered.
                      * @constant
@@ -17681,6 +17711,11 @@ export interface operations {
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17762,6 +17797,8 @@ export interface operations {
                     };
                     /** @constant */
                     event: "export.ready";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
                     /**
                      * @description Made up: a test send, or an event that was triggered.
                      * @constant
@@ -17773,6 +17810,11 @@ export interface operations {
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17851,6 +17893,8 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.active";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
                     /**
                      * @description Made up: a test send, or an event that was triggered.
                      * @constant
@@ -17862,6 +17906,11 @@ export interface operations {
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17942,6 +17991,8 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.ended";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
                     /**
                      * @description Made up: a test send, or an event that was triggered.
                      * @constant
@@ -17953,6 +18004,11 @@ export interface operations {
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18038,6 +18094,8 @@ export interface operations {
                     };
                     /** @constant */
                     event: "webhook.disabled";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
                     /**
                      * @description Made up: a test send, or an event that was triggered.
                      * @constant
@@ -18049,6 +18107,11 @@ export interface operations {
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };

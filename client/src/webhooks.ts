@@ -100,6 +100,10 @@ export type WebhookEvent<Data = unknown> = {
   /** When it happened, ISO 8601. */
   readonly timestamp: string;
   readonly webhookId: string;
+  /** From payload version 2 on. */
+  readonly version?: 2;
+  /** Of the event, the same for each webhook that gets it; from payload version 2 on. */
+  readonly id?: string;
   /** Made up: a test send, or an event that was triggered. */
   readonly test?: true;
   /** The same on every attempt. A delivery may come more than once: keep what you have handled. */

@@ -96,6 +96,8 @@ export function describeEvents({ declared }: EventCatalogue): CataloguedKind[] {
       data,
       timestamp: Timestamp,
       webhookId: Type.String(),
+      version: Type.Optional(Type.Literal(2, { description: 'From payload version 2 on.' })),
+      id: Type.Optional(Type.String({ description: 'Of the event; from payload version 2 on.' })),
       test: Type.Optional(
         Type.Literal(true, {
           description: 'Made up: a test send, or an event that was triggered.',
