@@ -32,7 +32,7 @@ import {
 } from './endpoint-queries.ts';
 import { sealHeaders, type CustomHeaders } from './custom-headers.ts';
 import { secretContext } from './secrets.ts';
-import { newSecret, publicKeyOf, withSigningKey } from '../sending/signing.ts';
+import { newSecret, partsOf, publicKeyOf, withSigningKey } from '../sending/signing.ts';
 import { isSubscribed, type EventCatalogue } from '../outbox/event-kinds.ts';
 import { kindsThatNeverPass } from '../outbox/filter.ts';
 import type { OptionChange } from './option-schemas.ts';
@@ -234,7 +234,7 @@ export async function changeWebhook(
     const hasKey = kept?.options.publicKey !== undefined;
     if (kept === null || hasKey === (stored.options.signature !== undefined)) return { stored };
     const place = secretContext(organizationId, webhookId);
-    const [secret = ''] = vault.open(kept.secret, place).split(' ');
+    const { secret } = partsOf(vault.open(kept.secret, place));
     const signed = withKey(secret, stored);
     return { stored: signed.stored, sealedSecret: vault.seal(signed.text, place) };
   }

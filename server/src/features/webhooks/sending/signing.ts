@@ -35,9 +35,17 @@ export function withSigningKey(secret: string): string {
 
 /** The public key of a text that `withSigningKey` has made, by Standard Webhooks. */
 export function publicKeyOf(text: string): string {
-  const [, privateText = ''] = text.split(' ');
+  const { privateText } = partsOf(text);
+  if (privateText === null) throw new Error('the webhook has no key for ed25519');
   const spki = createPublicKey(privateKey(privateText)).export({ format: 'der', type: 'spki' });
   return publicPrefix + spki.subarray(-32).toString('base64');
+}
+
+/** The secret, and the private key behind it where there is one. */
+export function partsOf(text: string): { secret: string; privateText: string | null } {
+  const at = text.indexOf(` ${privatePrefix}`);
+  if (at === -1) return { secret: text, privateText: null };
+  return { secret: text.slice(0, at), privateText: text.slice(at + 1) };
 }
 
 function privateKey(text: string): KeyObject {
@@ -54,11 +62,11 @@ export type SigningKey = {
 
 /** Made once for a secret: making a key costs several times as much as signing with it. */
 export function signingKey(sealedText: string): SigningKey {
-  const [secret = '', privateText] = sealedText.split(' ');
+  const { secret, privateText } = partsOf(sealedText);
   return {
     text: createSecretKey(secret, 'utf8'),
     bytes: createSecretKey(secret.slice(secretPrefix.length), 'base64'),
-    ed25519: privateText === undefined ? null : privateKey(privateText),
+    ed25519: privateText === null ? null : privateKey(privateText),
   };
 }
 
