@@ -46,7 +46,6 @@ export async function buildWebhooks(
     orderedBy: 'contentId',
     signature: 'ed25519',
     customer: hostileTexts.script.slice(0, 100),
-    notify: ['ops@example.com'],
   };
   const ids = {
     taking: await make(`${receivers.taking.url}?q=${encodeURIComponent(hostileTexts.arabic)}`),
